@@ -1,0 +1,30 @@
+import { type AnyElysia, Elysia } from "elysia";
+import type { Deps } from "./deps.ts";
+import { clientRoutes } from "./features/clients/routes.ts";
+import { companyRoutes } from "./features/companies/routes.ts";
+import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
+import { userRoutes } from "./features/users/routes.ts";
+import { failures } from "./http/failures.ts";
+import { documentation } from "./http/openapi.ts";
+import { probes } from "./http/probes.ts";
+
+/** Builds the HTTP interface over opened stores. It does not listen yet. */
+export function buildApp(deps: Deps) {
+  const app: AnyElysia = new Elysia({
+    // Unknown fields are refused by the schemas, never dropped in silence.
+    normalize: false,
+    handler: { standardHostname: false },
+  })
+    .use(failures(deps.log, () => app.routes))
+    .use(probes(deps))
+    .use(documentation(() => app))
+    .group("/api/v1", (api) =>
+      api
+        .use(loginRoutes(deps))
+        .use(profileRoutes(deps))
+        .use(companyRoutes(deps))
+        .use(userRoutes(deps))
+        .use(clientRoutes(deps)),
+    );
+  return app;
+}

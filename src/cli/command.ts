@@ -1,0 +1,78 @@
+import type { ParseArgsConfig } from "node:util";
+import type { Context } from "../context.ts";
+import { readConfig } from "../core/config.ts";
+import { makePassword } from "../features/sessions/passwords.ts";
+import { type Deps, type OpenOptions, openDeps } from "../deps.ts";
+
+/** The words of a command line, read. */
+export interface Words {
+  values: Record<string, string | boolean | (string | boolean)[] | undefined>;
+  positionals: string[];
+}
+
+/** One command of the command line. It fails by throwing: the message is printed as one line, the exit is 1. */
+export interface Command {
+  name: string;
+  /** One line for the list of commands. */
+  summary: string;
+  /** The whole help text. */
+  help: string;
+  options: NonNullable<ParseArgsConfig["options"]>;
+  run(words: Words): Promise<void>;
+}
+
+/** Opens the stores by the environment, runs the work, closes them again. */
+export async function withDeps<T>(work: (deps: Deps) => Promise<T>, options: OpenOptions = {}): Promise<T> {
+  const deps = await openDeps(readConfig({ LOG_LEVEL: "warn", ...process.env }), options);
+  try {
+    return await work(deps);
+  } finally {
+    await deps.close();
+  }
+}
+
+/** The context in which the command line calls operations, for one company. */
+export function commandContext(deps: Deps, company_id: number): Context {
+  const request_id = Bun.randomUUIDv7();
+  return deps.openContext({ actor: { kind: "system", company_id }, origin: "cli", request_id, address: null });
+}
+
+/** The context of whoever runs the deployment. */
+export function operatorContext(deps: Deps): Context {
+  const request_id = Bun.randomUUIDv7();
+  return deps.openContext({ actor: { kind: "operator" }, origin: "cli", request_id, address: null });
+}
+
+/** The password given, or one made up, which `told` then tells. */
+export function passwordOf(words: Words, name: string): { password: string; told: string } {
+  const given = optional(words, name);
+  if (given !== undefined) return { password: given, told: "" };
+  const password = makePassword();
+  return { password, told: `, password ${password}` };
+}
+
+/** An option that must be there. */
+export function required({ values }: Words, name: string): string {
+  const value = optional({ values }, name);
+  if (value === undefined) throw new Error(`--${name} is required`);
+  return value;
+}
+
+export function optional({ values }: Pick<Words, "values">, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** An option that is a record's id. */
+export function requiredId(words: Words, name: string): number {
+  const text = required(words, name);
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new Error(`--${name} must be a positive whole number`);
+}
+
+/** Prints rows as an aligned table under their column names. */
+export function printTable(rows: Record<string, string | number | null>[], columns: string[]): void {
+  const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  for (const line of cells) console.log(line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ").trimEnd());
+}

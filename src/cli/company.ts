@@ -1,0 +1,48 @@
+import { call } from "../core/operation.ts";
+import { decode } from "../core/validate.ts";
+import { AddCompany } from "../features/companies/model.ts";
+import { addCompany, listCompanies } from "../features/companies/service.ts";
+import { type Command, operatorContext, optional, passwordOf, printTable, required, withDeps } from "./command.ts";
+
+export const company: Command = {
+  name: "company",
+  summary: "Add a company with its first admin, or list the companies",
+  help: `Usage: bun src/main.ts company add --name NAME --admin-email EMAIL [OPTIONS]
+       bun src/main.ts company list
+
+  --admin-password PASSWORD  at least 12 characters; made up and printed when left out
+  --timezone ZONE            IANA zone in which bills are cut (UTC)
+  --currency CODE            ISO 4217 code of new billing models (USD)
+
+Works beside a running server.`,
+  options: {
+    name: { type: "string" },
+    "admin-email": { type: "string" },
+    "admin-password": { type: "string" },
+    timezone: { type: "string" },
+    currency: { type: "string" },
+  },
+  async run(words) {
+    const [verb] = words.positionals;
+    if (verb !== "add" && verb !== "list") throw new Error("Say `company add` or `company list`");
+    await withDeps(
+      async (deps) => {
+        const ctx = operatorContext(deps);
+        if (verb === "list") return printTable(await call(ctx, listCompanies, {}), ["id", "name", "timezone", "currency"]);
+        const { password: admin_password, told } = passwordOf(words, "admin-password");
+        const timezone = optional(words, "timezone");
+        const currency = optional(words, "currency");
+        const input = decode(AddCompany, {
+          name: required(words, "name"),
+          admin_email: required(words, "admin-email"),
+          admin_password,
+          ...(timezone === undefined ? {} : { timezone }),
+          ...(currency === undefined ? {} : { currency }),
+        });
+        const added = await call(ctx, addCompany, input);
+        console.log(`Added company ${added.id} (${added.name}); admin ${input.admin_email}${told}`);
+      },
+      { without_usage: true },
+    );
+  },
+};

@@ -1,0 +1,17 @@
+import { buildApp } from "../app.ts";
+import { describe } from "../http/openapi.ts";
+import { type Command, withDeps } from "./command.ts";
+
+export const openapi: Command = {
+  name: "openapi",
+  summary: "Print the OpenAPI document",
+  help: `Usage: bun src/main.ts openapi
+
+Prints what a running server answers at /openapi.json.`,
+  options: {},
+  async run() {
+    await withDeps(async (deps) => console.log(JSON.stringify(describe(buildApp(deps)), null, 2)), {
+      without_usage: true,
+    });
+  },
+};

@@ -1,0 +1,51 @@
+import { readConfig } from "../core/config.ts";
+import { call } from "../core/operation.ts";
+import { decode } from "../core/validate.ts";
+import { type Deps, openDeps } from "../deps.ts";
+import { AddCompany } from "../features/companies/model.ts";
+import { addCompany, listCompanies } from "../features/companies/service.ts";
+import { makePassword } from "../features/sessions/passwords.ts";
+import { startJobs } from "../jobs.ts";
+import { listen } from "../server.ts";
+import { type Command, operatorContext } from "./command.ts";
+
+export const serve: Command = {
+  name: "serve",
+  summary: "Run the service (the default)",
+  help: `Usage: bun src/main.ts serve
+
+Brings the databases up to date, creates the first company and its admin when there is none, serves HTTP and
+runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores and exit with 0.`,
+  options: {},
+  async run() {
+    const deps = await openDeps(readConfig(process.env));
+    await addFirstCompany(deps);
+    const server = await listen(deps);
+    const stopJobs = startJobs(deps);
+    console.log(`Meterhouse listens on ${server.url} (API under /api/v1, documentation at /docs)`);
+
+    const signal = await firstSignal();
+    deps.log.info({ signal }, "stopping");
+    await Promise.all([server.stop(), stopJobs()]);
+    await deps.close();
+    process.exit(0);
+  },
+};
+
+/** On the very first start there must be someone who can sign in. */
+async function addFirstCompany(deps: Deps): Promise<void> {
+  const ctx = operatorContext(deps);
+  if ((await call(ctx, listCompanies, {})).length > 0) return;
+  const { company_name, admin_email, admin_password } = deps.config;
+  const password = admin_password ?? makePassword();
+  const input = decode(AddCompany, { name: company_name, admin_email, admin_password: password });
+  const { name } = await call(ctx, addCompany, input);
+  console.log(`Created the company ${name} with the admin ${input.admin_email}`);
+  if (admin_password === null) console.log(`Its password, shown only now: ${password}`);
+}
+
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => resolve(signal));
+  });
+}

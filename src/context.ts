@@ -1,0 +1,29 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import type { Config } from "./core/config.ts";
+import type { CallContext, Operation } from "./core/operation.ts";
+import type { LoginGuard } from "./features/sessions/login_guard.ts";
+import type { Passwords } from "./features/sessions/passwords.ts";
+import type { Tokens } from "./features/sessions/tokens.ts";
+import type { UsageStore } from "./features/usage/store/usage_store.ts";
+import type { Store } from "./store/store.ts";
+
+/** What an operation may use: the call it serves, the two stores, and what signing in takes. */
+export interface Context extends CallContext {
+  store: Store;
+  usage: UsageStore;
+  config: Config;
+  passwords: Passwords;
+  tokens: Tokens;
+  login_guard: LoginGuard;
+}
+
+/** Defines an operation of this house: `operation({ name, permission, input, output, run })`. */
+export function operation<I extends TSchema, O extends TSchema>(definition: {
+  name: Operation<Context, I, O>["name"];
+  permission: Operation<Context, I, O>["permission"];
+  input: I;
+  output: O;
+  run(ctx: Context, input: Static<I>): Promise<Static<O>>;
+}): Operation<Context, I, O> {
+  return definition;
+}

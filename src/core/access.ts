@@ -1,0 +1,102 @@
+import { AppError } from "./errors.ts";
+
+/** Everything a user may be allowed to do: what is touched, then how. */
+export const PERMISSIONS = [
+  "companies:read",
+  "companies:write",
+  "company:read",
+  "company:write",
+  "users:read",
+  "users:write",
+  "clients:read",
+  "clients:write",
+  "products:read",
+  "products:write",
+  "billing_models:read",
+  "billing_models:write",
+  "subscriptions:read",
+  "subscriptions:write",
+  "billing:read",
+  "billing:write",
+  "usage:read",
+  "usage:write",
+  "profile:read",
+  "profile:write",
+  "session:open",
+] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+export const COMPANY_ROLES = ["admin", "manager", "analyst"] as const;
+export const ROLES = [...COMPANY_ROLES, "client"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Company users work under the top-level paths, client users under `/my/`. */
+export type Level = "company" | "client";
+
+/** For whoever runs the deployment, at its command line: no user of a company holds them. */
+const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
+
+const admin = PERMISSIONS.filter((permission) => permission !== "session:open" && !OPERATOR.includes(permission));
+const manager = admin.filter((permission) => !["users:read", "users:write", "company:write"].includes(permission));
+const analyst = manager.filter((permission) => permission.endsWith(":read") || permission === "profile:write");
+
+/**
+ * What each role may do. A client's permissions are met by the same operations as a company's, narrowed by
+ * its scope. Source: billing.md, Access.
+ */
+const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
+  admin: new Set(admin),
+  manager: new Set(manager),
+  analyst: new Set(analyst),
+  client: new Set<Permission>(["subscriptions:read", "billing:read", "usage:read", "profile:read", "profile:write"]),
+};
+
+/** What a role may do, in the order of PERMISSIONS. */
+export function permissionsOf(role: Role): Permission[] {
+  return PERMISSIONS.filter((permission) => ROLE_PERMISSIONS[role].has(permission));
+}
+
+/**
+ * Who calls: nobody yet (sign-in), a signed-in user, the house itself for one company (jobs, command line),
+ * or whoever runs the deployment (command line).
+ */
+export type Actor =
+  | { kind: "anonymous" }
+  | { kind: "operator" }
+  | { kind: "user"; user_id: number; company_id: number; client_id: number | null; role: Role }
+  | { kind: "system"; company_id: number };
+
+/** Whose rows a query may see. Every query takes one, so another company's row is simply not there. */
+export interface Scope {
+  company_id: number;
+  /** Present for client users: only rows of this client. */
+  client_id?: number;
+}
+
+/** Whether the actor holds the permission. */
+export function may(actor: Actor, permission: Permission): boolean {
+  switch (actor.kind) {
+    case "anonymous":
+      return permission === "session:open";
+    case "operator":
+      return OPERATOR.includes(permission);
+    case "system":
+      return permission !== "session:open" && !OPERATOR.includes(permission);
+    case "user":
+      return ROLE_PERMISSIONS[actor.role].has(permission);
+  }
+}
+
+/** The rows the actor may see. Errors: unauthorized for an actor that belongs to no company. */
+export function scopeOf(actor: Actor): Scope {
+  if (actor.kind === "anonymous" || actor.kind === "operator") throw new AppError("unauthorized", "Sign in first");
+  if (actor.kind === "user" && actor.client_id !== null) {
+    return { company_id: actor.company_id, client_id: actor.client_id };
+  }
+  return { company_id: actor.company_id };
+}
+
+/** The level whose paths the actor may use. */
+export function levelOf(actor: Actor): Level {
+  return actor.kind === "user" && actor.role === "client" ? "client" : "company";
+}

@@ -1,0 +1,191 @@
+import { resolve } from "node:path";
+
+/** Bounds that nobody needs to turn, in one place. Sizes in bytes, times as their name says. */
+export const LIMITS = {
+  body_bytes: 5 * 1024 * 1024,
+  /** How long a shutdown waits for answers in flight before it cuts them off. */
+  shutdown_ms: 8_000,
+  page_limit: 200,
+  page_limit_default: 20,
+  /** A list that answers whole when no page is asked for stops here. */
+  list_rows: 1_000,
+  page_number: 1_000_000_000,
+  name_length: 200,
+  description_length: 1_000,
+  external_id_length: 200,
+  email_length: 254,
+  password_length_min: 12,
+  password_length_max: 256,
+  rest_token_hours: 24,
+  /** Verified tokens remembered, to spare their signature check. */
+  token_cache: 10_000,
+  /** Password hashes computed at once, and callers that may wait for one. */
+  password_hashes: 4,
+  password_hashes_waiting: 200,
+  usage_tiers: 100,
+  usage_batch: 1_000,
+  usage_filter_ids: 1_000,
+  usage_search_limit: 200,
+  usage_search_limit_default: 50,
+  usage_groups: 10_000,
+  usage_metadata_keys: 50,
+  usage_metadata_bytes: 16_384,
+  usage_future_ms: 3_600_000,
+  /** Events waiting for their commit before ingest answers "later". */
+  usage_pending_events: 200_000,
+  usage_readers: 6,
+  usage_readers_waiting: 64,
+  billing_run_subscriptions: 1_000,
+  billing_run_errors: 1_000,
+  /** Buckets a rate limiter remembers. */
+  rate_limit_buckets: 100_000,
+} as const;
+
+/** Everything that may be set from outside, read once at the start. */
+export interface Config {
+  port: number;
+  host: string;
+  /** The origin under which the world reaches the service, without a slash at the end. */
+  public_url: string;
+  data_dir: string;
+  /** PostgreSQL's address, or null for SQLite in data_dir. */
+  database_url: string | null;
+  jwt_secret: string | null;
+  admin_email: string;
+  admin_password: string | null;
+  company_name: string;
+  /** How long after its end a period is billed. */
+  billing_grace: Temporal.Duration;
+  log_level: LogLevel;
+  rate_limit_enabled: boolean;
+  /** Failed sign-ins a minute for one address and email; twenty times as many for the address alone. */
+  rate_limit_login: number;
+  /** Requests a minute for one user, usage ingest aside. */
+  rate_limit_requests: number;
+  usage_query_timeout_ms: number;
+  usage_memory_limit: string;
+  /** Believe X-Forwarded-For: only behind a proxy that sets it. */
+  trust_proxy: boolean;
+}
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One environment variable: what it means, what holds when it is not set, and how its text is read. */
+interface Setting<T> {
+  name: string;
+  help: string;
+  fallback: string | null;
+  read(text: string): T;
+}
+
+/** A value that can't be used; the message says what is allowed. */
+class BadSetting extends Error {}
+
+function setting<T>(name: string, fallback: string | null, help: string, read: (text: string) => T): Setting<T> {
+  return { name, fallback, help, read };
+}
+
+const text = (value: string) => value;
+
+function integer(min: number, max: number) {
+  return (value: string): number => {
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+    throw new BadSetting(`must be a whole number from ${min} to ${max}`);
+  };
+}
+
+function oneOf<const V extends string>(values: readonly V[]) {
+  return (value: string): V => {
+    const found = values.find((candidate) => candidate === value);
+    if (found !== undefined) return found;
+    throw new BadSetting(`must be one of ${values.join(", ")}`);
+  };
+}
+
+function origin(value: string): string {
+  const url = URL.parse(value);
+  if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search) return url.origin;
+  throw new BadSetting("must be an http or https origin such as https://billing.example.com");
+}
+
+function postgresUrl(value: string): string {
+  if (/^postgres(ql)?:\/\//.test(value)) return value;
+  throw new BadSetting("must start with postgres://, or be unset for SQLite in DATA_DIR");
+}
+
+function duration(value: string): Temporal.Duration {
+  try {
+    const read = Temporal.Duration.from(value);
+    if (read.sign >= 0 && read.years === 0 && read.months === 0 && read.weeks === 0 && read.days === 0) return read;
+  } catch {
+    // answered below
+  }
+  throw new BadSetting("must be an ISO 8601 duration in hours, minutes and seconds, such as PT1H");
+}
+
+function seconds(value: string): number {
+  const number = Number(value);
+  if (/^\d+$/.test(value) && number >= 1 && number <= 3_600) return number * 1_000;
+  throw new BadSetting("must be a whole number of seconds from 1 to 3600");
+}
+
+function secret(value: string): string {
+  if (new TextEncoder().encode(value).length >= 32) return value;
+  throw new BadSetting("must be at least 32 bytes long");
+}
+
+function size(value: string): string {
+  if (/^[1-9]\d{0,5}(MB|GB)$/.test(value)) return value;
+  throw new BadSetting("must be a size such as 512MB or 4GB");
+}
+
+const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
+
+/** Every setting, in the order of the README's table. */
+export const SETTINGS = {
+  port: setting("PORT", "3000", "TCP port", integer(0, 65_535)),
+  host: setting("HOST", "0.0.0.0", "Address to listen on", text),
+  public_url: setting("PUBLIC_URL", "http://localhost:3000", "Origin under which users reach the service", origin),
+  data_dir: setting("DATA_DIR", "./data/var", "Folder of the databases and the signing secret", (value) => resolve(value)),
+  database_url: setting("DATABASE_URL", null, "`postgres://…`; unset: SQLite in DATA_DIR", postgresUrl),
+  jwt_secret: setting("JWT_SECRET", null, "Signs tokens, at least 32 bytes; unset: made once in DATA_DIR", secret),
+  admin_email: setting("ADMIN_EMAIL", "admin@example.com", "First start: the first admin's email", text),
+  admin_password: setting("ADMIN_PASSWORD", null, "First start: its password; unset: made up and printed once", text),
+  company_name: setting("COMPANY_NAME", "My company", "First start: the first company's name", text),
+  billing_grace: setting("BILLING_GRACE", "PT1H", "How long after its end a period is billed", duration),
+  log_level: setting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),
+  rate_limit_enabled: setting("RATE_LIMIT_ENABLED", "true", "Turns the rate limits on", flag),
+  rate_limit_login: setting("RATE_LIMIT_LOGIN", "10", "Failed sign-ins a minute for one address and email", integer(1, 1e6)),
+  rate_limit_requests: setting("RATE_LIMIT_REQUESTS", "60000", "Requests a minute for one user, ingest aside", integer(1, 1e9)),
+  usage_query_timeout_ms: setting("USAGE_QUERY_TIMEOUT", "30", "Seconds a usage query may take", seconds),
+  usage_memory_limit: setting("USAGE_MEMORY_LIMIT", "2GB", "Memory that usage queries may take together", size),
+  trust_proxy: setting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
+} satisfies { [K in keyof Config]: Setting<Config[K] & {}> };
+
+/**
+ * Reads the environment into the one frozen configuration.
+ * Errors: throws one Error whose lines name every variable that can't be used, and every METERHOUSE_*
+ * variable, since none exists: a misspelt setting must not be ignored silently.
+ */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [key, { name, fallback, read }] of Object.entries(SETTINGS)) {
+    const given = environment[name] === "" ? undefined : environment[name];
+    const value = given ?? fallback;
+    try {
+      values[key] = value === null ? null : read(value);
+    } catch (error) {
+      if (!(error instanceof BadSetting)) throw error;
+      problems.push(`${name} ${error.message}`);
+    }
+  }
+  if (environment.PUBLIC_URL === undefined) values.public_url = `http://localhost:${values.port}`;
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);
+  }
+  if (problems.length > 0) throw new Error(`Cannot start: ${problems.join("; ")}`);
+  return Object.freeze(values) as unknown as Config;
+}

@@ -1,0 +1,61 @@
+/** What went wrong, in the words of the house. `http/errors.ts` gives each kind its status. */
+export type ErrorKind =
+  | "malformed" // the request can't be read, or asks something the record can't answer (400)
+  | "unauthorized" // no one is signed in (401)
+  | "forbidden" // someone is, and may not (403)
+  | "not_found" // 404
+  | "method_not_allowed" // 405
+  | "conflict" // the record's state forbids it (409)
+  | "too_large" // 413
+  | "unsupported_media_type" // 415
+  | "invalid" // readable, but breaks a rule (422)
+  | "rate_limited" // 429
+  | "unavailable"; // try again later (503)
+
+/** One broken rule of an input. `path` is a JSON pointer into the input: `/usage_tiers/0/up_to`. */
+export interface ErrorDetail {
+  path: string;
+  message: string;
+}
+
+/**
+ * An error that the caller is told of, word for word. State the action, then the state that forbids it:
+ * "Cannot delete client 7: it has 2 active subscriptions". Anything else thrown is answered as
+ * "Internal error" and only logged.
+ */
+export class AppError extends Error {
+  readonly kind: ErrorKind;
+  readonly details: ErrorDetail[] | undefined;
+  /** Seconds after which the same call may succeed (rate_limited, unavailable). */
+  readonly retry_after_s: number | undefined;
+
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    more: { details?: ErrorDetail[]; retry_after_s?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: more.cause });
+    this.name = "AppError";
+    this.kind = kind;
+    this.details = more.details;
+    this.retry_after_s = more.retry_after_s;
+  }
+}
+
+/** The 422 of a rule that only the service can check, at one place of the input. */
+export function invalid(path: string, message: string): AppError {
+  return new AppError("invalid", `${path.slice(1).replaceAll("/", ".") || "body"}: ${message}`, {
+    details: [{ path, message }],
+  });
+}
+
+/** The 404 of a record that is not there, or not this company's: the two are never told apart. */
+export function notFound(what: string, id: number | string): AppError {
+  return new AppError("not_found", `${what} ${id} not found`);
+}
+
+/** The 409 of a record that active subscriptions still need. */
+export function inUse(what: string, id: number, active: number): AppError {
+  const subscriptions = active === 1 ? "1 active subscription" : `${active} active subscriptions`;
+  return new AppError("conflict", `Cannot delete ${what} ${id}: it has ${subscriptions}`);
+}

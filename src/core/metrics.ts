@@ -1,0 +1,40 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import type { Outcome } from "./operation.ts";
+
+/** The numbers that `/metrics` answers. */
+export interface Metrics {
+  observeOperation(operation: string, outcome: Outcome, duration_ms: number): void;
+  observeRequest(method: string, route: string, status: number): void;
+  /** The Prometheus text format, and its media type. */
+  print(): Promise<{ body: string; content_type: string }>;
+}
+
+/** Sets up the process's own numbers (CPU, memory, event loop) and ours. One registry for each app. */
+export function openMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const operations = new Histogram({
+    name: "meterhouse_operation_duration_seconds",
+    help: "Duration of operations by name and outcome",
+    labelNames: ["operation", "outcome"],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers: [registry],
+  });
+  const requests = new Counter({
+    name: "meterhouse_http_requests_total",
+    help: "HTTP requests answered, by method, route and status",
+    labelNames: ["method", "route", "status"],
+    registers: [registry],
+  });
+  return {
+    observeOperation(operation, outcome, duration_ms) {
+      operations.observe({ operation, outcome }, duration_ms / 1_000);
+    },
+    observeRequest(method, route, status) {
+      requests.inc({ method, route, status: String(status) });
+    },
+    async print() {
+      return { body: await registry.metrics(), content_type: registry.contentType };
+    },
+  };
+}

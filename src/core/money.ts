@@ -1,0 +1,153 @@
+import BigJs from "big.js";
+import currencies from "../../data/seed/currencies.json" with { type: "json" };
+import { invalid } from "./errors.ts";
+
+/** An exact decimal in storage and between functions: `"0.000001"`, `"-12.5"`; never exponent form. */
+export type Decimal = string;
+
+// Constructors of our own, so that nobody else's settings reach them. The last two divide to a whole number:
+// a quotient is rounded exactly once, in the function that asks for it.
+const Exact = settings(BigJs.roundHalfUp, 20);
+const Nearest = settings(BigJs.roundHalfUp, 0);
+const Upward = settings(BigJs.roundUp, 0);
+
+function settings(rounding: BigJs.RoundingMode, decimal_places: number): BigJs.BigConstructor {
+  const constructor = BigJs();
+  constructor.strict = true; // refuses binary floats
+  constructor.RM = rounding;
+  constructor.DP = decimal_places;
+  return constructor;
+}
+
+/**
+ * Reads a decimal that is known to be one. A number is read from its shortest decimal form, so that 0.1 is one
+ * tenth. Never divide with it: `roundQuotient` and `ceilQuotient` round once.
+ * Errors: throws on anything that is not a finite decimal.
+ */
+export function decimal(value: Decimal | number): BigJs {
+  return new Exact(String(value));
+}
+
+/** Plain text, without exponent, trailing zeros or "-0". */
+function canonical(value: BigJs): Decimal {
+  return value.eq("0") ? "0" : value.toFixed();
+}
+
+/** The sum; "0" of nothing. */
+export function sum(values: readonly Decimal[]): Decimal {
+  return canonical(values.reduce((total, value) => total.plus(value), new Exact("0")));
+}
+
+export function subtract(from: Decimal, value: Decimal): Decimal {
+  return canonical(decimal(from).minus(value));
+}
+
+export function multiply(a: Decimal, b: Decimal): Decimal {
+  return canonical(decimal(a).times(b));
+}
+
+/** Below, at or above zero as `a` is less than, equal to or more than `b`. */
+export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
+  return decimal(a).cmp(b);
+}
+
+export function isZero(value: Decimal): boolean {
+  return compare(value, "0") === 0;
+}
+
+export function smaller(a: Decimal, b: Decimal): Decimal {
+  return compare(a, b) <= 0 ? a : b;
+}
+
+/** The value, or "0" where it is below zero. */
+export function atLeastZero(value: Decimal): Decimal {
+  return compare(value, "0") <= 0 ? "0" : value;
+}
+
+/** How many times `size` (above zero) is started to reach `value`: 101 in hundreds are 2. */
+export function ceilQuotient(value: Decimal, size: Decimal): Decimal {
+  return canonical(new Upward(value).div(size));
+}
+
+const DIGITS = new Map(currencies.map(({ code, digits }) => [code, digits]));
+
+/** Whether it is an active ISO 4217 code with a minor unit, in capitals. */
+export function isCurrency(code: string): boolean {
+  return DIGITS.has(code);
+}
+
+/**
+ * Digits after the point of a currency's amounts: 2 of EUR, 0 of JPY, 3 of BHD. Errors: throws on a code that
+ * `isCurrency` refuses. Source: ISO 4217, list one.
+ */
+export function currencyDigits(code: string): number {
+  const digits = DIGITS.get(code);
+  if (digits === undefined)
+    throw new RangeError(`Cannot tell the digits of currency ${code}: not an ISO 4217 code`);
+  return digits;
+}
+
+/** Text with exactly the currency's digits; a value that rounds to nothing has no sign. */
+function money(value: BigJs, digits: number): Decimal {
+  const size = value.abs().toFixed(digits);
+  return value.lt("0") ? `-${size}` : size;
+}
+
+/**
+ * Rounds to the currency's digits, half away from zero: "2.345" EUR → "2.35", "-2.345" → "-2.35", "2.345"
+ * JPY → "2". Source: billing.md, Principles.
+ */
+export function roundMoney(value: Decimal, currency: string): Decimal {
+  const digits = currencyDigits(currency);
+  return money(decimal(value).round(digits), digits);
+}
+
+/**
+ * numerator / denominator in the currency's digits, half away from zero and rounded once: the division stops
+ * at the last digit kept, so that 2.4999… never becomes 2.5 on the way.
+ */
+export function roundQuotient(numerator: Decimal, denominator: Decimal, currency: string): Decimal {
+  const digits = currencyDigits(currency);
+  const minor_units = new Nearest(numerator).times(`1e${digits}`).div(denominator);
+  return money(minor_units.times(`1e-${digits}`), digits);
+}
+
+/** An amount for people: "1234567.5" EUR → "EUR 1,234,567.50". */
+export function formatMoney(amount: Decimal, currency: string): string {
+  const [whole = "", fraction] = roundMoney(amount, currency).split(".");
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  return `${currency} ${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
+}
+
+const PLAIN = /^-?(0|[1-9]\d{0,17})(\.\d{1,12})?$/;
+const SIGNIFICANT_DIGITS = 15;
+
+/** The digits that carry a value: "-0.00120" has two. */
+function significantDigits(plain: Decimal): number {
+  return plain.replace(/[-.]/g, "").replace(/^0+/, "").replace(/0+$/, "").length;
+}
+
+/**
+ * Reads a decimal from the wire into canonical text (no exponent, no trailing zeros, no "-0").
+ * Text: at most 18 digits before and 12 after the point. A JSON number, and a `price` in either form, has at
+ * most 15 significant digits: as many as a JSON number carries exactly.
+ * Errors: invalid, at `path`. Source: billing.md, Principles.
+ */
+export function readDecimal(
+  value: string | number,
+  path: string,
+  kind: "decimal" | "price" = "decimal",
+): Decimal {
+  const text = typeof value === "number" && Number.isFinite(value) ? decimal(value).toFixed() : String(value);
+  if (!PLAIN.test(text)) {
+    throw invalid(
+      path,
+      "must be a plain decimal such as 12.5, with at most 18 digits before and 12 after the point",
+    );
+  }
+  const read = canonical(decimal(text));
+  if (significantDigits(read) <= SIGNIFICANT_DIGITS || (typeof value === "string" && kind === "decimal"))
+    return read;
+  const way_out = kind === "decimal" ? "; send more as a string" : "";
+  throw invalid(path, `must have at most ${SIGNIFICANT_DIGITS} significant digits${way_out}`);
+}

@@ -1,0 +1,160 @@
+import { iso } from "./time.ts";
+
+/** A time zone of a company, and since when it is set; null: from the beginning. */
+export interface ZoneEntry {
+  readonly timezone: string;
+  readonly from: Temporal.Instant | null;
+}
+
+/** A company's time zones, ascending by `from`; only the first has none. */
+export type ZoneTimeline = readonly ZoneEntry[];
+
+/**
+ * A billing month, `[from, to)`. Its days for proration are the local dates `[start_date, end_date)` as the
+ * calendar names them, whatever their hours: a day that a clock change shortens is one day.
+ */
+export interface Period {
+  readonly from: Temporal.Instant;
+  readonly to: Temporal.Instant;
+  readonly start_date: Temporal.PlainDate;
+  readonly end_date: Temporal.PlainDate;
+  readonly time_zone: string;
+}
+
+/** More periods than anyone bills at once: a hundred years of them. */
+export const MAX_PERIODS = 1_200;
+
+/** Months since year 0: a period is named by the month in which it starts. */
+type Month = number;
+
+/** The periods from `first_month` on are cut in this zone; `starts_at` is the first one's start. */
+interface Era {
+  readonly first_month: Month;
+  readonly starts_at: Temporal.Instant | null;
+  readonly timezone: string;
+}
+
+/** The anchor day in a month, or the month's last day where it is shorter: 31 → 28 February. */
+function anchorDate(month: Month, anchor_day: number): Temporal.PlainDate {
+  return Temporal.PlainDate.from(
+    { year: Math.floor(month / 12), month: (month % 12) + 1, day: anchor_day },
+    { overflow: "constrain" },
+  );
+}
+
+/** Local midnight of the anchor day; the day's first instant where there is no midnight. */
+function boundary(month: Month, anchor_day: number, timezone: string): Temporal.Instant {
+  return anchorDate(month, anchor_day).toZonedDateTime(timezone).toInstant();
+}
+
+/** The last month whose boundary, as `boundaryOf` tells it, is not after the instant. */
+function lastMonth(instant: Temporal.Instant, boundaryOf: (month: Month) => Temporal.Instant): Month {
+  const { year, month } = instant.toZonedDateTimeISO("UTC");
+  // A zone may be a day ahead of UTC, so the search begins a month later. It ends within four steps.
+  let found = year * 12 + month;
+  while (Temporal.Instant.compare(boundaryOf(found), instant) > 0) found -= 1;
+  return found;
+}
+
+/**
+ * Which zone cuts which periods. A period that runs when a zone is set ends at midnight of the zone it began
+ * in; the next one starts there, and ends at midnight of the zone in force at its start.
+ */
+function eras(anchor_day: number, zones: ZoneTimeline): [Era, ...Era[]] {
+  const [first, ...later] = zones;
+  if (!first) throw new RangeError("Cannot cut billing periods: no time zone is given");
+  const earlier: Era[] = [];
+  let last: Era = { first_month: Number.NEGATIVE_INFINITY, starts_at: null, timezone: first.timezone };
+  for (const { timezone, from } of later) {
+    if (!from) throw new RangeError(`Cannot cut billing periods: time zone ${timezone} has no beginning`);
+    if (last.starts_at && Temporal.Instant.compare(from, last.starts_at) <= 0) {
+      last = { ...last, timezone }; // set again before the era before it had begun
+      continue;
+    }
+    const boundaryOf = (month: Month) => boundary(month, anchor_day, last.timezone);
+    const running = Math.max(lastMonth(from, boundaryOf), last.first_month);
+    const first_month = boundaryOf(running).equals(from) ? running : running + 1;
+    earlier.push(last);
+    last = { first_month, starts_at: boundaryOf(first_month), timezone };
+  }
+  return [last, ...earlier.toReversed()];
+}
+
+/** Cuts one subscription's time: `period(month)` is computed from the anchor and the month alone. */
+function calendar(anchor_day: number, zones: ZoneTimeline) {
+  if (!Number.isInteger(anchor_day) || anchor_day < 1 || anchor_day > 31) {
+    throw new RangeError(`Cannot cut billing periods: anchor day ${anchor_day} is not from 1 to 31`);
+  }
+  const newest_first = eras(anchor_day, zones);
+  const zoneOf = (month: Month) =>
+    (newest_first.find(({ first_month }) => first_month <= month) ?? newest_first[0]).timezone;
+  // A boundary belongs to the period that ends there.
+  const start = (month: Month) => boundary(month, anchor_day, zoneOf(month - 1));
+  return {
+    monthOf: (instant: Temporal.Instant) => lastMonth(instant, start),
+    period: (month: Month): Period => ({
+      from: start(month),
+      to: start(month + 1),
+      start_date: anchorDate(month, anchor_day),
+      end_date: anchorDate(month + 1, anchor_day),
+      time_zone: zoneOf(month),
+    }),
+  };
+}
+
+/**
+ * The billing period in which an instant falls. `anchor_day`: 1–31, the day of the month on which periods
+ * start. Source: billing.md, Principles.
+ */
+export function periodContaining(instant: Temporal.Instant, anchor_day: number, zones: ZoneTimeline): Period {
+  const { monthOf, period } = calendar(anchor_day, zones);
+  return period(monthOf(instant));
+}
+
+/**
+ * The billing period that starts in a month, "2026-11". Callers check the text first.
+ * Errors: throws on another text. Source: billing.md, Wire details.
+ */
+export function periodStartingIn(year_month: string, anchor_day: number, zones: ZoneTimeline): Period {
+  if (!/^\d{4}-\d\d$/.test(year_month)) {
+    throw new RangeError(`Cannot name a billing period ${year_month}: a month is YYYY-MM`);
+  }
+  const { year, month } = Temporal.PlainYearMonth.from(year_month);
+  return calendar(anchor_day, zones).period(year * 12 + month - 1);
+}
+
+/**
+ * The billing periods that touch `[from, until)`, oldest first: the first contains `from`, the last begins
+ * before `until`. Errors: throws after `MAX_PERIODS`.
+ */
+export function* periodsBetween(
+  from: Temporal.Instant,
+  until: Temporal.Instant,
+  anchor_day: number,
+  zones: ZoneTimeline,
+): Generator<Period, void, undefined> {
+  const { monthOf, period } = calendar(anchor_day, zones);
+  const first = monthOf(from);
+  for (let month = first; month < first + MAX_PERIODS; month += 1) {
+    const next = period(month);
+    if (Temporal.Instant.compare(next.from, until) >= 0) return;
+    yield next;
+  }
+  throw new RangeError(`Cannot list the billing periods since ${iso(from)}: more than ${MAX_PERIODS}`);
+}
+
+/** How many days a period has: the denominator of every proration in it. */
+export function daysOf(period: Period): number {
+  return period.start_date.until(period.end_date).days;
+}
+
+/**
+ * The day of the period on which an instant of it falls. A period that follows a change of zone begins at the
+ * old zone's midnight: its first and last day reach as far as its bounds.
+ */
+export function dayOf(instant: Temporal.Instant, period: Period): Temporal.PlainDate {
+  const day = instant.toZonedDateTimeISO(period.time_zone).toPlainDate();
+  const last_day = period.end_date.subtract({ days: 1 });
+  if (Temporal.PlainDate.compare(day, period.start_date) < 0) return period.start_date;
+  return Temporal.PlainDate.compare(day, last_day) > 0 ? last_day : day;
+}

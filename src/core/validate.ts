@@ -1,0 +1,71 @@
+import type { Static, StaticDecode, TSchema } from "@sinclair/typebox";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { Value } from "@sinclair/typebox/value";
+import { AppError, type ErrorDetail } from "./errors.ts";
+
+/** At most this many broken rules are named in one answer. */
+const DETAILS = 100;
+
+/** Checks and reads a value that came by another door than HTTP. Errors: invalid, naming every broken rule. */
+export function decode<T extends TSchema>(schema: T, value: unknown): StaticDecode<T> {
+  if (!Value.Check(schema, value)) throw invalidInput(Value.Errors(schema, value));
+  return Value.Decode(schema, value);
+}
+
+/** Whether a value has the shape that an operation promises. */
+export function fits<T extends TSchema>(schema: T, value: unknown): value is Static<T> {
+  return Value.Check(schema, value);
+}
+
+/** The AppError of an input that does not fit its schema: every broken rule with its place. */
+export function invalidInput(errors: Iterable<ValueError>): AppError {
+  const details: ErrorDetail[] = [];
+  for (const error of errors) {
+    // A missing field is also reported as being of the wrong type: the first word on a place is enough.
+    if (details.some((detail) => detail.path === error.path)) continue;
+    details.push({ path: error.path, message: messageOf(error) });
+    if (details.length === DETAILS) break;
+  }
+  const summary = details.slice(0, 3).map(({ path, message }) => `${path.slice(1).replaceAll("/", ".") || "body"} ${message}`);
+  if (details.length > 3) summary.push(`and ${details.length - 3} more`);
+  return new AppError("invalid", summary.join("; ") || "The request breaks a rule", { details });
+}
+
+function messageOf({ type, schema, message }: ValueError): string {
+  switch (type) {
+    case ValueErrorType.ObjectRequiredProperty:
+      return "is required";
+    case ValueErrorType.ObjectAdditionalProperties:
+      return `is not a known field; known are ${Object.keys(schema.properties ?? {}).join(", ") || "none"}`;
+    case ValueErrorType.StringMinLength:
+    case ValueErrorType.StringMaxLength:
+      return `must be ${schema.description ?? `${schema.minLength ?? 0} to ${schema.maxLength ?? "any number of"} characters`}`;
+    case ValueErrorType.IntegerMinimum:
+    case ValueErrorType.IntegerMaximum:
+    case ValueErrorType.NumberMinimum:
+    case ValueErrorType.NumberMaximum:
+      return `must be ${range(schema)}`;
+    case ValueErrorType.ArrayMinItems:
+    case ValueErrorType.ArrayMaxItems:
+      return `must have ${schema.minItems ?? 0} to ${schema.maxItems ?? "any number of"} entries`;
+    case ValueErrorType.Integer:
+      return `must be a whole number`;
+    case ValueErrorType.Union:
+      return `must be ${schema.description ?? alternatives(schema)}`;
+    case ValueErrorType.StringPattern:
+    case ValueErrorType.StringFormat:
+      return `must be ${schema.description ?? `of the form ${schema.pattern ?? schema.format}`}`;
+    default:
+      return message.replace(/^Expected /, "must be ").replace(/^must be (string|number|boolean)$/, "must be a $1").replace(/^must be (object|array)$/, "must be an $1");
+  }
+}
+
+function range({ minimum, maximum }: TSchema): string {
+  if (minimum === undefined) return `at most ${maximum}`;
+  return maximum === undefined ? `at least ${minimum}` : `from ${minimum} to ${maximum}`;
+}
+
+function alternatives(schema: TSchema): string {
+  const options: TSchema[] = schema.anyOf ?? [];
+  return `one of ${options.map((option) => option.const ?? option.title ?? option.type ?? "another shape").join(", ")}`;
+}

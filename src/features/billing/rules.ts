@@ -1,0 +1,293 @@
+import { LIMITS } from "../../core/config.ts";
+import type { ErrorDetail } from "../../core/errors.ts";
+import { compare, type Decimal, decimal, isCurrency, isZero } from "../../core/money.ts";
+import { dayOf, daysOf, type Period } from "../../core/periods.ts";
+import type { CreditPlan, UsageTier } from "../billing_models/model.ts";
+
+export type BillingType = "flat" | "per_unit" | "graduated" | "volume" | "package" | "credit";
+
+/** What a price is made of, as far as rating and proration ask. Fields that a type does not take are unset. */
+export interface BillingModelFacts {
+  readonly id: number;
+  readonly name: string;
+  readonly billing_type: BillingType;
+  readonly price: Decimal;
+  readonly currency: string;
+  readonly recurring_fee: Decimal;
+  readonly free_units: Decimal;
+  readonly usage_tiers: readonly UsageTier[];
+  readonly package_size: Decimal | null;
+  readonly minimum_charge: Decimal | null;
+  readonly maximum_charge: Decimal | null;
+  readonly charge_flat_on_zero: boolean;
+  readonly credit_plan: CreditPlan | null;
+}
+
+/** A field that only some billing types take. */
+export type TypedField =
+  | "recurring_fee"
+  | "free_units"
+  | "usage_tiers"
+  | "package_size"
+  | "minimum_charge"
+  | "maximum_charge"
+  | "charge_flat_on_zero"
+  | "credit_plan";
+
+/** A billing type as GET /billing-types lists it. */
+export interface BillingTypeRule {
+  readonly id: number;
+  readonly billing_type: BillingType;
+  /** What `price` means. */
+  readonly price: string;
+  /** Fields without which there is nothing to charge. */
+  readonly needs: readonly TypedField[];
+  /** Fields it also takes; every other one is refused. */
+  readonly optional: readonly TypedField[];
+}
+
+/** The rate card. Source: billing.md, Records (the table of types) and Wire details (minimum and maximum). */
+export const BILLING_TYPES: readonly BillingTypeRule[] = [
+  { id: 1, billing_type: "flat", price: "fee per month", needs: [], optional: [] },
+  {
+    id: 2,
+    billing_type: "per_unit",
+    price: "price per unit",
+    needs: [],
+    optional: ["recurring_fee", "free_units", "minimum_charge", "maximum_charge"],
+  },
+  {
+    id: 3,
+    billing_type: "graduated",
+    price: "fee per month (may be 0)",
+    needs: ["usage_tiers"],
+    optional: ["charge_flat_on_zero", "minimum_charge", "maximum_charge"],
+  },
+  {
+    id: 4,
+    billing_type: "volume",
+    price: "fee per month (may be 0)",
+    needs: ["usage_tiers"],
+    optional: ["charge_flat_on_zero", "minimum_charge", "maximum_charge"],
+  },
+  {
+    id: 5,
+    billing_type: "package",
+    price: "price per package (started packages count)",
+    needs: ["package_size"],
+    optional: ["recurring_fee", "free_units", "minimum_charge", "maximum_charge"],
+  },
+  { id: 6, billing_type: "credit", price: "plan fee per month", needs: ["credit_plan"], optional: [] },
+];
+
+/** The type behind a `billing_type_id`, or undefined. */
+export function billingTypeOf(billing_type_id: number): BillingType | undefined {
+  return BILLING_TYPES.find(({ id }) => id === billing_type_id)?.billing_type;
+}
+
+/**
+ * A stored billing model as its facts: the type by name, the price as an exact decimal. Errors: throws on a
+ * billing_type_id that is not in `BILLING_TYPES`.
+ */
+export function modelFacts(
+  row: Omit<BillingModelFacts, "billing_type" | "price"> & {
+    readonly billing_type_id: number;
+    readonly price: number;
+  },
+): BillingModelFacts {
+  const billing_type = billingTypeOf(row.billing_type_id);
+  if (billing_type === undefined) {
+    throw new Error(`Cannot read billing model ${row.id}: there is no billing type ${row.billing_type_id}`);
+  }
+  return { ...row, billing_type, price: decimal(row.price).toFixed() };
+}
+
+const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
+
+/**
+ * Checks a billing model across its fields; decimals come from `readDecimal`. Answers every broken rule with
+ * its JSON pointer; nothing when the model can be billed.
+ */
+export function validateModel(model: BillingModelFacts): ErrorDetail[] {
+  const { usage_tiers, credit_plan } = model;
+  return [
+    ...(isCurrency(model.currency)
+      ? []
+      : [{ path: "/currency", message: "must be an ISO 4217 code such as EUR" }]),
+    ...fieldsOfType(model),
+    ...notNegative("/price", model.price),
+    ...notNegative("/recurring_fee", model.recurring_fee),
+    ...notNegative("/free_units", model.free_units),
+    ...aboveZero("/package_size", model.package_size),
+    ...tierRules(usage_tiers),
+    ...chargeLimits(model),
+    ...(credit_plan === null ? [] : creditPlanRules(credit_plan)),
+  ];
+}
+
+/** Whether a field has more than the value that stands for "not used". */
+function isSet(model: BillingModelFacts, field: TypedField): boolean {
+  switch (field) {
+    case "recurring_fee":
+    case "free_units":
+      return !isZero(model[field]);
+    case "usage_tiers":
+      return model.usage_tiers.length > 0;
+    case "charge_flat_on_zero":
+      return model.charge_flat_on_zero;
+    default:
+      return model[field] !== null;
+  }
+}
+
+const TYPED_FIELDS: readonly TypedField[] = [
+  "recurring_fee",
+  "free_units",
+  "usage_tiers",
+  "package_size",
+  "minimum_charge",
+  "maximum_charge",
+  "charge_flat_on_zero",
+  "credit_plan",
+];
+
+function fieldsOfType(model: BillingModelFacts): ErrorDetail[] {
+  const { billing_type } = model;
+  const rule = BILLING_TYPES.find((candidate) => candidate.billing_type === billing_type);
+  const { needs, optional } = rule ?? { needs: [], optional: [] };
+  const missing = needs
+    .filter((field) => !isSet(model, field))
+    .map((field) => ({ path: `/${field}`, message: `is required by billing type ${billing_type}` }));
+  const allowed = [...needs, ...optional];
+  const takes = allowed.length === 0 ? "none of the optional price fields" : allowed.join(", ");
+  const refused = TYPED_FIELDS.filter((field) => !allowed.includes(field) && isSet(model, field)).map(
+    (field) => ({
+      path: `/${field}`,
+      message: `must be left out: billing type ${billing_type} takes ${takes}`,
+    }),
+  );
+  return [...missing, ...refused];
+}
+
+function notNegative(path: string, value: Decimal | null): ErrorDetail[] {
+  return value !== null && compare(value, "0") < 0 ? [{ path, message: "must be 0 or more" }] : [];
+}
+
+function aboveZero(path: string, value: Decimal | null): ErrorDetail[] {
+  return value !== null && compare(value, "0") <= 0 ? [{ path, message: "must be more than 0" }] : [];
+}
+
+/** Tiers ascend strictly and end open; only upper bounds are stored, so there are no gaps or overlaps. */
+function tierRules(tiers: readonly UsageTier[]): ErrorDetail[] {
+  if (tiers.length > LIMITS.usage_tiers) {
+    return [{ path: "/usage_tiers", message: `must be at most ${LIMITS.usage_tiers} tiers` }];
+  }
+  return tiers.flatMap((tier, index) => {
+    const path = `/usage_tiers/${index}`;
+    return [
+      ...upperBound(`${path}/up_to`, tier, tiers[index - 1], index === tiers.length - 1),
+      ...notNegative(`${path}/unit_price`, tier.unit_price),
+      ...notNegative(`${path}/flat_fee`, tier.flat_fee),
+    ];
+  });
+}
+
+function upperBound(
+  path: string,
+  tier: UsageTier,
+  below: UsageTier | undefined,
+  is_last: boolean,
+): ErrorDetail[] {
+  if (is_last) return tier.up_to === null ? [] : [{ path, message: "must be null: the last tier is open" }];
+  if (tier.up_to === null) return [{ path, message: "must be a bound: only the last tier is open" }];
+  const floor = below?.up_to ?? "0";
+  return compare(tier.up_to, floor) > 0
+    ? []
+    : [{ path, message: `must be more than ${floor}, where the tier begins` }];
+}
+
+function chargeLimits({ minimum_charge, maximum_charge }: BillingModelFacts): ErrorDetail[] {
+  const crossed =
+    minimum_charge !== null && maximum_charge !== null && compare(minimum_charge, maximum_charge) > 0
+      ? [{ path: "/minimum_charge", message: `must be at most the maximum_charge, ${maximum_charge}` }]
+      : [];
+  return [
+    ...notNegative("/minimum_charge", minimum_charge),
+    ...notNegative("/maximum_charge", maximum_charge),
+    ...crossed,
+  ];
+}
+
+function creditPlanRules({ monthly_credits, overage_rate }: CreditPlan): ErrorDetail[] {
+  const whole =
+    Number.isSafeInteger(monthly_credits) && monthly_credits >= 0 && monthly_credits <= MAX_MONTHLY_CREDITS;
+  const message = `must be a whole number from 0 to ${MAX_MONTHLY_CREDITS}`;
+  return [
+    ...(whole ? [] : [{ path: "/credit_plan/monthly_credits", message }]),
+    ...notNegative("/credit_plan/overage_rate", overage_rate),
+  ];
+}
+
+/** A model and the instant from which it is in force, until the next one's. */
+export interface TimelineEntry {
+  readonly model: BillingModelFacts;
+  readonly from: Temporal.Instant;
+}
+
+/** Days charged of the days of the period. */
+export interface Proration {
+  readonly numerator: number;
+  readonly denominator: number;
+}
+
+/** A stretch of a period under one model. Usage counts in `[from, to)`, the fee by the days of `proration`. */
+export interface Segment {
+  readonly model: BillingModelFacts;
+  readonly from: Temporal.Instant;
+  readonly to: Temporal.Instant;
+  /** The first day that this segment owns, `first_day + numerator` is the first one after it. */
+  readonly first_day: Temporal.PlainDate;
+  readonly proration: Proration;
+}
+
+/**
+ * Cuts a period by the models in force, within the subscription's life. Usage goes by exact instants. Days:
+ * the first day is charged, the day of cancellation is charged, the day of a change belongs to the new model,
+ * and of several changes on a day the last one owns it (the others keep their usage, and no day). A
+ * cancellation at the period's end charges no day of the next. The denominator is always the whole period.
+ * `timeline` may come in any order. Source: billing.md, Principles and Rating rules.
+ */
+export function segments(
+  period: Period,
+  timeline: readonly TimelineEntry[],
+  subscription: { readonly started_at: Temporal.Instant; readonly ends_at: Temporal.Instant | null },
+): Segment[] {
+  const from = later(period.from, subscription.started_at);
+  const to = earlier(period.to, subscription.ends_at ?? period.to);
+  const ordered = timeline.toSorted((a, b) => Temporal.Instant.compare(a.from, b.from));
+  const slices = ordered
+    .map((entry, index) => ({
+      model: entry.model,
+      from: later(entry.from, from),
+      to: earlier(ordered[index + 1]?.from ?? to, to),
+    }))
+    .filter((slice) => Temporal.Instant.compare(slice.from, slice.to) < 0);
+
+  const ends_inside = Temporal.Instant.compare(to, period.to) < 0;
+  const day_after_last = ends_inside ? dayOf(to, period).add({ days: 1 }) : period.end_date;
+  return slices.map((slice, index) => {
+    const next = slices[index + 1];
+    const first_day = dayOf(slice.from, period);
+    const end_day = next ? dayOf(next.from, period) : day_after_last;
+    const proration = { numerator: first_day.until(end_day).days, denominator: daysOf(period) };
+    return { ...slice, first_day, proration };
+  });
+}
+
+function later(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
+  return Temporal.Instant.compare(a, b) >= 0 ? a : b;
+}
+
+function earlier(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
+  return Temporal.Instant.compare(a, b) <= 0 ? a : b;
+}

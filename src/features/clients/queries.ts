@@ -1,0 +1,75 @@
+import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { Client } from "./model.ts";
+
+/** The columns of a client on the wire. */
+export function clientColumns({ tables: { clients } }: Reads) {
+  const { id, name, company_id, created_at, updated_at } = clients;
+  return { id, name, company_id, created_at, updated_at };
+}
+
+/** Clients by id, and how many there are in all. */
+export async function listClients(
+  q: Reads,
+  scope: Scope,
+  filter: { search?: string },
+  { limit, offset }: Slice,
+): Promise<{ rows: Client[]; total: number }> {
+  const { clients } = q.tables;
+  const where = and(inScope(q, scope), filter.search === undefined ? undefined : contains(clients.name, filter.search));
+  const rows = await q
+    .select(clientColumns(q))
+    .from(clients)
+    .where(where)
+    .orderBy(asc(clients.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(clients, where) };
+}
+
+export async function findClient(q: Reads, scope: Scope, id: number): Promise<Client | undefined> {
+  const { clients } = q.tables;
+  const [client] = await q
+    .select(clientColumns(q))
+    .from(clients)
+    .where(and(inScope(q, scope), eq(clients.id, id)));
+  return client;
+}
+
+export async function insertClient(q: Queries, scope: Scope, now: Temporal.Instant, name: string): Promise<Client> {
+  const rows = await q
+    .insert(q.tables.clients)
+    .values({ name, company_id: scope.company_id, ...stamped(now) })
+    .returning(clientColumns(q));
+  return only(rows);
+}
+
+export async function updateClient(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: { name?: string; deleted_at?: string },
+): Promise<Client | undefined> {
+  const { clients } = q.tables;
+  const [client] = await q
+    .update(clients)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(clients.id, id)))
+    .returning(clientColumns(q));
+  return client;
+}
+
+function inScope({ tables: { clients } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(clients.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : eq(clients.id, scope.client_id),
+    isNull(clients.deleted_at),
+  );
+}

@@ -1,0 +1,77 @@
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { inUse, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/page.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import { countActiveSubscriptions, listSubscriptionsOf } from "../subscriptions/queries.ts";
+import { deleteUsersOfClient } from "../users/queries.ts";
+import { Client, ClientDetail, CreateClient, ListClients, UpdateClient } from "./model.ts";
+import * as queries from "./queries.ts";
+
+/** Lists the company's clients by id; whole when no page is asked for. Source: interface, Company: clients. */
+export const listClients = operation({
+  name: "list_clients",
+  permission: "clients:read",
+  input: ListClients,
+  output: listed(Client),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listClients(store.read, scopeOf(actor), filter, slice)),
+});
+
+/** Finds one client with its subscriptions. Errors: not_found. Source: interface, Company: clients. */
+export const getClient = operation({
+  name: "get_client",
+  permission: "clients:read",
+  input: ById,
+  output: ClientDetail,
+  async run({ store, actor, now }, { id }) {
+    const scope = scopeOf(actor);
+    const client = await queries.findClient(store.read, scope, id);
+    if (!client) throw notFound("Client", id);
+    return { ...client, subscriptions: await listSubscriptionsOf(store.read, scope, now, { client_id: id }) };
+  },
+});
+
+/** Creates a client. Source: interface, Company: clients. */
+export const createClient = operation({
+  name: "create_client",
+  permission: "clients:write",
+  input: CreateClient,
+  output: Client,
+  run: ({ store, actor, now }, { name }) => store.tx((q) => queries.insertClient(q, scopeOf(actor), now, name)),
+});
+
+/** Renames a client. Errors: not_found. Source: interface, Company: clients. */
+export const updateClient = operation({
+  name: "update_client",
+  permission: "clients:write",
+  input: UpdateClient,
+  output: Client,
+  async run({ store, actor, now }, { id, name }) {
+    const client = await store.tx((q) => queries.updateClient(q, scopeOf(actor), now, id, { name }));
+    if (!client) throw notFound("Client", id);
+    return client;
+  },
+});
+
+/**
+ * Deletes a client and its users; its ended subscriptions and their bills stay on record.
+ * Errors: not_found, conflict while it has active subscriptions. Source: interface, Company: clients.
+ */
+export const deleteClient = operation({
+  name: "delete_client",
+  permission: "clients:write",
+  input: ById,
+  output: Nothing,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const active = await countActiveSubscriptions(q, scope, now, { client_id: id });
+      if (active > 0) throw inUse("client", id, active);
+      const client = await queries.updateClient(q, scope, now, id, { deleted_at: iso(now) });
+      if (!client) throw notFound("Client", id);
+      await deleteUsersOfClient(q, scope, id);
+      return {};
+    }),
+});

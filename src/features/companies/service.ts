@@ -1,0 +1,68 @@
+import { Type } from "@sinclair/typebox";
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { notFound } from "../../core/errors.ts";
+import { Nothing } from "../../core/schema.ts";
+import { insertUser } from "../users/queries.ts";
+import { AddCompany, Company, UpdateCompany } from "./model.ts";
+import * as queries from "./queries.ts";
+
+/** The company of the signed-in user. */
+export const getCompany = operation({
+  name: "get_company",
+  permission: "company:read",
+  input: Nothing,
+  output: Company,
+  async run({ store, actor }) {
+    const scope = scopeOf(actor);
+    const company = await queries.findCompany(store.read, scope);
+    if (!company) throw notFound("Company", scope.company_id);
+    return company;
+  },
+});
+
+/**
+ * Changes the company. A new time zone counts from the next billing period, a new currency for billing models
+ * made from now on.
+ */
+export const updateCompany = operation({
+  name: "update_company",
+  permission: "company:write",
+  input: UpdateCompany,
+  output: Company,
+  run: ({ store, actor, now }, change) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const before = await queries.findCompany(q, scope);
+      const company = await queries.updateCompany(q, scope, now, change);
+      if (!before || !company) throw notFound("Company", scope.company_id);
+      if (before.timezone !== company.timezone) await queries.insertTimezone(q, scope, now, company.timezone);
+      return company;
+    }),
+});
+
+/** Every company of the deployment, by id. */
+export const listCompanies = operation({
+  name: "list_companies",
+  permission: "companies:read",
+  input: Nothing,
+  output: Type.Array(Company),
+  run: ({ store }) => queries.listCompanies(store.read),
+});
+
+/** Adds a company with its first admin. Errors: invalid (an email in use). */
+export const addCompany = operation({
+  name: "add_company",
+  permission: "companies:write",
+  input: AddCompany,
+  output: Company,
+  async run({ store, now, passwords }, { name, admin_email, admin_password, timezone = "UTC", currency = "USD" }) {
+    const password_hash = await passwords.hash(admin_password);
+    return store.tx(async (q) => {
+      const company = await queries.insertCompany(q, now, { name, timezone, currency });
+      const admin = { email: admin_email, role: "admin" as const, client_id: null, password_hash };
+      await insertUser(q, { company_id: company.id }, now, admin);
+      return company;
+    });
+  },
+});

@@ -1,0 +1,14 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { At, Id, Name, pageFields, Search, strict } from "../../core/schema.ts";
+
+export const Product = Type.Object(
+  { id: Id, name: Type.String(), company_id: Id, created_at: At, updated_at: At },
+  { title: "Product" },
+);
+export type Product = Static<typeof Product>;
+
+export const ListProducts = strict({ search: Type.Optional(Search), ...pageFields });
+
+export const CreateProduct = strict({ name: Name }, { title: "CreateProduct" });
+
+export const UpdateProduct = strict({ id: Id, name: Name });

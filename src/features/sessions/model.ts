@@ -1,0 +1,22 @@
+import { Type } from "@sinclair/typebox";
+import { PERMISSIONS } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { At, Email, oneOf, strict } from "../../core/schema.ts";
+import { Password, User } from "../users/model.ts";
+
+// Signing in takes any password: the rules are for new ones, and naming them here would help guessing.
+const AnyPassword = Type.String({ minLength: 1, maxLength: LIMITS.password_length_max });
+
+export const Login = strict({ email: Email, password: AnyPassword }, { title: "Login" });
+
+export const LoginResponse = Type.Object(
+  { type: Type.Literal("bearer"), token: Type.String(), expiresAt: At },
+  { title: "LoginResponse" },
+);
+
+export const Me = Type.Object({ ...User.properties, permissions: Type.Array(oneOf(PERMISSIONS)) }, { title: "Me" });
+
+export const ChangePassword = strict(
+  { current_password: AnyPassword, new_password: Password },
+  { title: "ChangePassword" },
+);

@@ -1,0 +1,34 @@
+import { Elysia } from "elysia";
+import { call } from "../../core/operation.ts";
+import { Nothing } from "../../core/schema.ts";
+import type { Deps } from "../../deps.ts";
+import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { session } from "../../http/session.ts";
+import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
+import { changePassword, getMe, login } from "./service.ts";
+
+export const loginRoutes = (deps: Deps) =>
+  new Elysia({ tags: ["Authentication"] })
+    .use(session(deps, "open"))
+    .post("/login", ({ ctx, body }) => call(ctx, login, body), {
+      body: Login,
+      response: answers({ 200: LoginResponse, 401: ErrorBody }),
+      detail: {
+        summary: "Sign in",
+        description: "Answers a token for the Authorization header, valid for 24 hours.",
+        security: [],
+      },
+    });
+
+export const profileRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/me", tags: ["Authentication"] })
+    .use(session(deps, "any"))
+    .get("/", ({ ctx }) => data(call(ctx, getMe, {})), {
+      response: answers({ 200: dataOf(Me) }),
+      detail: { summary: "Who am I, and what may I do" },
+    })
+    .post("/password", ({ ctx, body }) => data(call(ctx, changePassword, body)), {
+      body: ChangePassword,
+      response: answers({ 200: dataOf(Nothing) }),
+      detail: { summary: "Change my password", description: "Ends every token issued before, this one too." },
+    });

@@ -1,0 +1,83 @@
+import { operation } from "../../context.ts";
+import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
+import { AppError, invalid } from "../../core/errors.ts";
+import { Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import { findAccount, findAccountByEmail, updateUser } from "../users/queries.ts";
+import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
+import type { Tokens } from "./tokens.ts";
+
+/**
+ * Signs a user in with email and password. Failures are counted by address and email.
+ * Errors: unauthorized (the same for an unknown email and a wrong password), rate_limited.
+ * Source: interface, Authentication.
+ */
+export const login = operation({
+  name: "login",
+  permission: "session:open",
+  input: Login,
+  output: LoginResponse,
+  async run({ store, passwords, tokens, login_guard, now, address }, { email, password }) {
+    login_guard.attempt(address, email, now);
+    const account = await findAccountByEmail(store.read, email);
+    if (!(await passwords.verify(password, account?.password_hash)) || !account) {
+      throw new AppError("unauthorized", "Invalid credentials");
+    }
+    login_guard.forgive(address, email, now);
+    const { token, expires_at } = await tokens.sign(account.id, account.token_version);
+    return { type: "bearer" as const, token, expiresAt: iso(expires_at) };
+  },
+});
+
+/** The signed-in user and what it may do. */
+export const getMe = operation({
+  name: "get_me",
+  permission: "profile:read",
+  input: Nothing,
+  output: Me,
+  async run({ store, actor }) {
+    const { password_hash: _, token_version: __, ...user } = await findOwnAccount(store.read, actor);
+    return { ...user, permissions: permissionsOf(user.role) };
+  },
+});
+
+/** Changes the signed-in user's password and ends its tokens. Errors: invalid for a wrong current password. */
+export const changePassword = operation({
+  name: "change_password",
+  permission: "profile:write",
+  input: ChangePassword,
+  output: Nothing,
+  async run({ store, actor, now, passwords, login_guard, address }, { current_password, new_password }) {
+    const account = await findOwnAccount(store.read, actor);
+    login_guard.attempt(address, account.email, now);
+    if (!(await passwords.verify(current_password, account.password_hash))) {
+      throw invalid("/current_password", "is not your password");
+    }
+    login_guard.forgive(address, account.email, now);
+    const password_hash = await passwords.hash(new_password);
+    const scope = scopeOf(actor);
+    await store.tx((q) => updateUser(q, scope, now, account.id, { password_hash, end_tokens: true }));
+    return {};
+  },
+});
+
+/**
+ * Who a REST token speaks for. The account is read each time, so that a changed password or role and a
+ * deleted user count at once. Errors: unauthorized.
+ */
+export async function authenticate(q: Reads, tokens: Tokens, token: string): Promise<Actor> {
+  const { user_id, token_version } = await tokens.verify(token);
+  const account = await findAccount(q, user_id);
+  if (account?.token_version !== token_version) {
+    throw new AppError("unauthorized", "The token has been ended by a change to its user: sign in again");
+  }
+  const { company_id, client_id, role } = account;
+  return { kind: "user", user_id, company_id, client_id, role };
+}
+
+async function findOwnAccount(q: Reads, actor: Actor) {
+  const account = actor.kind === "user" ? await findAccount(q, actor.user_id) : undefined;
+  if (!account) throw new AppError("not_found", "Only a signed-in user has a profile");
+  return account;
+}

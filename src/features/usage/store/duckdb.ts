@@ -1,0 +1,145 @@
+/**
+ * The usage store on DuckDB: one file, one writing process. `duckdb/` holds its parts: writer.ts and the
+ * files it uses are the way in, search.ts, aggregate.ts and totals.ts the questions.
+ */
+import { aggregate, type TimeRange } from "./duckdb/aggregate.ts";
+import { prepareAppend } from "./duckdb/append_request.ts";
+import { type Database, openDatabase } from "./duckdb/database.ts";
+import { FingerprintIndex } from "./duckdb/fingerprints.ts";
+import { Readers } from "./duckdb/readers.ts";
+import { search } from "./duckdb/search.ts";
+import { SipHash } from "./duckdb/siphash.ts";
+import { takeInventory } from "./duckdb/stored_rows.ts";
+import { totals } from "./duckdb/totals.ts";
+import { Writer } from "./duckdb/writer.ts";
+import type {
+  AggregateQuery,
+  AggregateRow,
+  AppendResult,
+  NewEvent,
+  SearchQuery,
+  SearchResult,
+  TotalsOptions,
+  UsageStore,
+  UsageWindow,
+  WindowTotal,
+} from "./usage_store.ts";
+
+/** Where the store is and what it may take. Every limit has a default for a machine of two cores. */
+export interface DuckDbOptions {
+  /** The file, made when missing; its folder must exist. */
+  path: string;
+  /** In DuckDB's spelling. Default `1GB`; the index of stored ids, about 18 bytes an event, comes on top. */
+  memory_limit?: string;
+  /** Threads for queries and checkpoints. Default 2. */
+  threads?: number;
+  /** Questions that run at once. Default 4: fewer than UV_THREADPOOL_SIZE, or they hold up the writer. */
+  readers?: number;
+  /** Questions that may wait for those. Default 64. */
+  readers_waiting?: number;
+  /** Events that may wait for their commit. Default 100,000. */
+  pending_events?: number;
+  /** How long a commit waits for more appends. Default 2. */
+  group_ms?: number;
+  /** Events after which it waits no longer. Default 4,096. */
+  group_events?: number;
+}
+
+/**
+ * Opens the store; the time it takes grows with the events stored, whose ids it reads into memory.
+ * Errors: unavailable when the file is open already, in this process or another.
+ */
+export async function openDuckDb(options: DuckDbOptions): Promise<UsageStore> {
+  const { memory_limit = "1GB", threads = 2 } = options;
+  return openStoreOn(await openDatabase(options.path, { memory_limit, threads }), options);
+}
+
+/** Opens the store on a database, which it closes when it closes itself. */
+export async function openStoreOn(
+  database: Database,
+  options: Omit<DuckDbOptions, "path">,
+): Promise<UsageStore> {
+  const { readers = 4, readers_waiting = 64 } = options;
+  const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
+  const index = new FingerprintIndex();
+  const hash = new SipHash(database.fingerprint_key);
+  const connection = await database.instance.connect();
+  try {
+    const inventory = await takeInventory(connection, index, hash);
+    const limits = { pending_events, group_ms, group_events };
+    const writer = new Writer(connection, index, inventory.last_seq, limits);
+    const pool = await Readers.open(database.instance, readers, readers_waiting);
+    return new DuckDbUsageStore(database, writer, pool, hash, inventory);
+  } catch (error) {
+    connection.closeSync();
+    database.close();
+    throw error;
+  }
+}
+
+class DuckDbUsageStore implements UsageStore {
+  readonly #database: Database;
+  readonly #writer: Writer;
+  readonly #readers: Readers;
+  readonly #hash: SipHash;
+  readonly #range: TimeRange;
+  #closing: Promise<void> | undefined;
+
+  constructor(database: Database, writer: Writer, readers: Readers, hash: SipHash, range: TimeRange) {
+    this.#database = database;
+    this.#writer = writer;
+    this.#readers = readers;
+    this.#hash = hash;
+    this.#range = range;
+  }
+
+  async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
+    const prepared = prepareAppend(company_id, events, now_ms, this.#hash);
+    // Widened before the commit, so that no question finds an event outside of it.
+    for (const { timestamp } of events) {
+      if (timestamp < this.#range.min_timestamp) this.#range.min_timestamp = timestamp;
+      if (timestamp > this.#range.max_timestamp) this.#range.max_timestamp = timestamp;
+    }
+    return this.#writer.append(prepared);
+  }
+
+  search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
+    return this.#readers.run(timeout_ms, (connection) => search(connection, query));
+  }
+
+  aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
+    return this.#readers.run(timeout_ms, (connection) => aggregate(connection, query, this.#range));
+  }
+
+  totals(
+    company_id: number,
+    windows: readonly UsageWindow[],
+    { created_until_ms, timeout_ms }: TotalsOptions,
+  ): Promise<WindowTotal[]> {
+    return this.#readers.run(timeout_ms, (connection) =>
+      totals(connection, company_id, windows, created_until_ms),
+    );
+  }
+
+  async ping(timeout_ms: number): Promise<void> {
+    await this.#readers.run(timeout_ms, (connection) => connection.run("SELECT 1"));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#writer.close();
+    await this.#readers.close();
+    // Empties the log into the file, so that the next opening need not replay it.
+    const connection = await this.#database.instance.connect();
+    try {
+      await connection.run("CHECKPOINT");
+    } finally {
+      connection.closeSync();
+      this.#database.close();
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { UsageWindow, WindowTotal } from "../usage_store.ts";
+import { asBigInt, asDecimal, asNumber, Parameters, query } from "./sql.ts";
+
+/** The totals of all windows by one join; see `WindowTotal` for the digest. */
+export async function totals(
+  connection: DuckDBConnection,
+  company_id: number,
+  windows: readonly UsageWindow[],
+  created_until_ms: number | undefined,
+): Promise<WindowTotal[]> {
+  const result = windows.map((): WindowTotal => ({ units: "0", event_count: 0, digest: "0".repeat(32) }));
+  if (windows.length === 0) return result;
+  const parameters = new Parameters();
+  for (const [position, units, events, first, second] of await query(
+    connection,
+    totalsSql(company_id, windows, created_until_ms, parameters),
+    parameters,
+  )) {
+    result[asNumber(position)] = {
+      units: asDecimal(units),
+      event_count: asNumber(events),
+      digest: hex(asBigInt(first)) + hex(asBigInt(second)),
+    };
+  }
+  return result;
+}
+
+function totalsSql(
+  company_id: number,
+  windows: readonly UsageWindow[],
+  created_until_ms: number | undefined,
+  parameters: Parameters,
+): string {
+  const positions = windows.map((_, i) => i);
+  const min_start_ms = windows.reduce(
+    (min, { start_ms }) => Math.min(min, start_ms),
+    Number.MAX_SAFE_INTEGER,
+  );
+  const max_end_ms = windows.reduce((max, { end_ms }) => Math.max(max, end_ms), 0);
+  const created =
+    created_until_ms === undefined ? "" : `AND created_at < ${parameters.integer(created_until_ms)}`;
+  // md5_number_upper reads the first eight bytes, md5_number_lower the last, both as little-endian.
+  return `WITH windows AS (
+      SELECT unnest(${parameters.integers(positions)}) AS position,
+        unnest(${parameters.integers(windows.map((window) => window.subscription_id))})::INTEGER AS subscription_id,
+        unnest(${parameters.integers(windows.map((window) => window.start_ms))}) AS start_ms,
+        unnest(${parameters.integers(windows.map((window) => window.end_ms))}) AS end_ms),
+    matched AS (
+      SELECT position, usage, id::VARCHAR || '|' || timestamp::VARCHAR || '|' || usage::VARCHAR AS event_text
+      FROM usage_events JOIN windows USING (subscription_id)
+      WHERE company_id = ${parameters.integer(company_id)}
+        AND timestamp >= ${parameters.integer(min_start_ms)} AND timestamp < ${parameters.integer(max_end_ms)}
+        AND timestamp >= start_ms AND timestamp < end_ms ${created})
+    SELECT position, sum(usage)::VARCHAR, count(*),
+      sum(md5_number_upper(event_text)), sum(md5_number_lower(event_text))
+    FROM matched GROUP BY position`;
+}
+
+/** A sum modulo 2^64, in 16 hex digits. */
+function hex(sum: bigint): string {
+  return BigInt.asUintN(64, sum).toString(16).padStart(16, "0");
+}

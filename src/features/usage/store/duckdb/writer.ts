@@ -1,0 +1,191 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { AppError } from "../../../../core/errors.ts";
+import type { AppendResult } from "../usage_store.ts";
+import type { AppendRequest, PreparedAppend } from "./append_request.ts";
+import { appendRows } from "./event_chunks.ts";
+import type { FingerprintIndex } from "./fingerprints.ts";
+import { Judge, type Verdict } from "./judge.ts";
+import { closedError } from "./readers.ts";
+import { findRows, type StoredRow } from "./stored_rows.ts";
+
+/** How appends are collected. */
+export interface WriterLimits {
+  /** How long a first append waits for others to share its commit. */
+  group_ms: number;
+  /** A group with this many events waits no longer, and takes no further request. */
+  group_events: number;
+  /** Events that may wait or be under way at once. */
+  pending_events: number;
+}
+
+/** The one writer: a durable commit costs the same for one event and for thousands, so appends share them. */
+export class Writer {
+  readonly #connection: DuckDBConnection;
+  readonly #index: FingerprintIndex;
+  readonly #limits: WriterLimits;
+  #next_seq: number;
+  #queue: AppendRequest[] = [];
+  #queued_events = 0;
+  #pending_events = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(connection: DuckDBConnection, index: FingerprintIndex, last_seq: number, limits: WriterLimits) {
+    this.#connection = connection;
+    this.#index = index;
+    this.#next_seq = last_seq + 1;
+    this.#limits = limits;
+  }
+
+  /** Queues an append and answers after its commit. Errors: as `UsageStore.append`. */
+  async append(prepared: PreparedAppend): Promise<AppendResult> {
+    const count = prepared.events.length;
+    const { pending_events } = this.#limits;
+    if (this.#closed) throw closedError();
+    if (count === 0) return { accepted: 0, duplicates: 0 };
+    if (count > pending_events) {
+      throw new AppError("too_large", `Cannot store ${count} events at once: the limit is ${pending_events}`);
+    }
+    if (this.#pending_events + count > pending_events) {
+      throw new AppError("unavailable", `Cannot store events now: ${this.#pending_events} are pending`, {
+        retry_after_s: 1,
+      });
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
+    this.#queue.push({ ...prepared, resolve, reject });
+    this.#queued_events += count;
+    this.#pending_events += count;
+    this.#schedule();
+    try {
+      return await promise;
+    } finally {
+      this.#pending_events -= count;
+    }
+  }
+
+  /** Refuses new appends and answers when those queued are done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#queue.length > 0) this.#drain();
+    await this.#draining;
+    this.#connection.closeSync();
+  }
+
+  #schedule(): void {
+    if (this.#queued_events >= this.#limits.group_events) this.#drain();
+    else if (this.#draining === undefined)
+      this.#timer ??= setTimeout(() => this.#drain(), this.#limits.group_ms);
+  }
+
+  #drain(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#draining ??= this.#commitGroups().finally(() => {
+      this.#draining = undefined;
+    });
+  }
+
+  /** One group after the other; what is queued during a commit is the next group. */
+  async #commitGroups(): Promise<void> {
+    while (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
+  }
+
+  #takeGroup(): AppendRequest[] {
+    let [requests, events] = [0, 0];
+    for (const request of this.#queue) {
+      if (events >= this.#limits.group_events) break;
+      events += request.events.length;
+      requests++;
+    }
+    this.#queued_events -= events;
+    return this.#queue.splice(0, requests);
+  }
+
+  /** Answers every request of the group; never throws. */
+  async #commitGroup(group: AppendRequest[]): Promise<void> {
+    let verdicts: Verdict[] = [];
+    try {
+      verdicts = await this.#judgeGroup(group);
+      await this.#write(verdicts);
+      for (const verdict of verdicts) answer(verdict);
+    } catch (cause) {
+      const error = new AppError(
+        "unavailable",
+        "Cannot store the events: the commit failed; send them again, what is stored will not count twice",
+        { retry_after_s: 1, cause },
+      );
+      const sure = new Set(verdicts.filter((v) => v.conflict && !v.leans_on_group).map((v) => v.request));
+      for (const verdict of verdicts) if (sure.has(verdict.request)) answer(verdict);
+      for (const request of group) if (!sure.has(request)) request.reject(error);
+    }
+  }
+
+  async #judgeGroup(group: AppendRequest[]): Promise<Verdict[]> {
+    const found = group.map((request) => this.#findFingerprints(request));
+    const seqs = found.flatMap((byPosition) => [...byPosition.values()].flat());
+    const rows = await findRows(this.#connection, [...new Set(seqs)]);
+    const judge = new Judge();
+    return group.map((request, i) => judge.judge(request, pickRows(found[i], rows)));
+  }
+
+  #findFingerprints({ events, fingerprints }: AppendRequest): Map<number, readonly number[]> {
+    const found = new Map<number, readonly number[]>();
+    for (let position = 0; position < events.length; position++) {
+      const seqs = this.#index.find(fingerprints[position * 2] ?? 0, fingerprints[position * 2 + 1] ?? 0);
+      if (seqs.length > 0) found.set(position, seqs);
+    }
+    return found;
+  }
+
+  /** Commits the fresh events of all verdicts in one transaction, and enters them in the index. */
+  async #write(verdicts: Verdict[]): Promise<void> {
+    const count = verdicts.reduce((sum, verdict) => sum + verdict.fresh.length, 0);
+    if (count === 0) return;
+    const first_seq = this.#next_seq;
+    this.#next_seq += count;
+    let committing = false;
+    try {
+      await this.#connection.run("BEGIN");
+      await appendRows(this.#connection, verdicts, first_seq);
+      committing = true;
+      await this.#connection.run("COMMIT");
+    } catch (error) {
+      await this.#connection.run("ROLLBACK").catch(() => undefined);
+      throw error;
+    } finally {
+      // Also after a failed commit, which may have reached the disk: an entry without a row is harmless, a
+      // row without an entry would be stored twice.
+      if (committing) this.#enter(verdicts, first_seq);
+    }
+  }
+
+  #enter(verdicts: Verdict[], first_seq: number): void {
+    let seq = first_seq;
+    for (const { request, fresh } of verdicts) {
+      for (const position of fresh) {
+        const high = request.fingerprints[position * 2] ?? 0;
+        this.#index.add(high, request.fingerprints[position * 2 + 1] ?? 0, seq++);
+      }
+    }
+  }
+}
+
+function answer({ request, fresh, duplicates, conflict }: Verdict): void {
+  if (conflict === undefined) request.resolve({ accepted: fresh.length, duplicates });
+  else request.reject(conflict);
+}
+
+function pickRows(
+  found: ReadonlyMap<number, readonly number[]> | undefined,
+  rows: ReadonlyMap<number, StoredRow>,
+): Map<number, StoredRow[]> {
+  const picked = new Map<number, StoredRow[]>();
+  for (const [position, seqs] of found ?? []) {
+    picked.set(
+      position,
+      seqs.flatMap((seq) => rows.get(seq) ?? []),
+    );
+  }
+  return picked;
+}

@@ -1,0 +1,168 @@
+/**
+ * The usage store: where usage events live, whatever engine holds them. It knows companies and
+ * subscriptions by their integer keys and nothing else; filters by client or product are resolved to
+ * subscriptions before they come here, and groups are folded after. Every implementation passes the cases
+ * in `test/usage/conformance.ts`.
+ */
+import type { Decimal } from "../../../core/money.ts";
+import type { CanonicalJson } from "./metadata.ts";
+
+/** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
+export const MAX_TIMESTAMP_MS = 253_402_300_799_999;
+
+/** An event to store. `timestamp` is Unix time in ms, 0 to MAX_TIMESTAMP_MS. */
+export interface NewEvent {
+  /** A lower-case UUID, unique per company for all time: the idempotency key. */
+  id: string;
+  subscription_id: number;
+  timestamp: number;
+  /** False when the sender gave none and `timestamp` is a default: it is then not compared on a repeat. */
+  timestamp_given: boolean;
+  /** At most six decimals and under 1e12 in size; negative is a correction. */
+  usage: Decimal;
+  metadata: CanonicalJson | null;
+}
+
+/** `accepted` events were stored by this call, `duplicates` were stored before, or earlier in the call. */
+export interface AppendResult {
+  accepted: number;
+  duplicates: number;
+}
+
+/** Which events a question is about. Every condition that is present must hold. */
+export interface EventFilter {
+  company_id: number;
+  /** Absent: all of the company. Empty: nothing. */
+  subscription_ids?: readonly number[] | undefined;
+  /** Inclusive, Unix ms. */
+  start_ms?: number | undefined;
+  /** Exclusive, Unix ms. */
+  end_ms?: number | undefined;
+  /**
+   * Every pair must match. The key is looked up whole first; only when the event's metadata has no such
+   * key, and the key holds dots, it is a path: each part a key of a nested object, or the index of an
+   * array element. The value found matches when it is a string equal to the given one, or a number,
+   * boolean or null whose JSON text equals it; objects and arrays never match.
+   */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** A substring of a string value at any depth, never of a key; lower-cased on both sides; `%` is a `%`. */
+  metadata_search?: string | undefined;
+  /** Inclusive; any decimal. */
+  min_usage?: Decimal | undefined;
+  /** Inclusive; any decimal. */
+  max_usage?: Decimal | undefined;
+}
+
+/** One page of events. Ties are ordered by id, in the direction of `sort_order`: the order is total. */
+export interface SearchQuery extends EventFilter {
+  sort_by: "timestamp" | "usage";
+  sort_order: "asc" | "desc";
+  limit: number;
+  offset: number;
+}
+
+/** A stored event. `timestamp` and `created_at` are Unix ms. */
+export interface StoredEvent {
+  id: string;
+  subscription_id: number;
+  timestamp: number;
+  usage: Decimal;
+  metadata: Record<string, unknown> | null;
+  created_at: number;
+}
+
+/** A page and, of the same instant, the count of all events that match. */
+export interface SearchResult {
+  rows: StoredEvent[];
+  total: number;
+}
+
+/** What events may be summed by. The times are local in the query's `time_zone`. */
+export type GroupKind = "subscription" | "day" | "hour" | "month";
+
+/** `group_by` holds no, one or two different kinds; with none the result is the one row of the total. */
+export interface AggregateQuery extends EventFilter {
+  group_by: readonly GroupKind[];
+  /** An IANA zone name. */
+  time_zone: string;
+  /** More groups than this are refused. */
+  max_groups: number;
+}
+
+/**
+ * One group. `keys` follow `group_by`: subscription → its integer key, day → `2026-11-21`, month →
+ * `2026-11`, hour → `2026-11-21T13:00+08:00` with the offset of its events, so that the hour that a clock
+ * change repeats is two groups. `min_usage` and `max_usage` are null only in the total of no events.
+ */
+export interface AggregateRow {
+  keys: (number | string)[];
+  total_usage: Decimal;
+  event_count: number;
+  min_usage: Decimal | null;
+  max_usage: Decimal | null;
+}
+
+/** The events of a subscription from `start_ms` (inclusive) to `end_ms` (exclusive), Unix ms. */
+export interface UsageWindow {
+  subscription_id: number;
+  start_ms: number;
+  end_ms: number;
+}
+
+/**
+ * What a window holds. `digest` names the set of its events, whatever their order:
+ *
+ * 1. an event's text is `<id>|<timestamp>|<usage>`: the id as a lower-case UUID, the timestamp in decimal
+ *    ms, the usage with exactly six decimals (`-0.500000`);
+ * 2. the MD5 of its UTF-8 bytes is cut into two halves of eight bytes, each read as a little-endian
+ *    unsigned integer;
+ * 3. the first halves of all events are summed modulo 2^64, and so are the second halves;
+ * 4. the digest is both sums as 16 lower-case hex digits each, first halves first. No events: 32 zeros.
+ */
+export interface WindowTotal {
+  units: Decimal;
+  event_count: number;
+  digest: string;
+}
+
+/** Bounds of `totals`. Only events stored before `created_until_ms` (exclusive, Unix ms) count. */
+export interface TotalsOptions {
+  created_until_ms?: number | undefined;
+  timeout_ms: number;
+}
+
+/**
+ * The port. Every answered append is seen by every question asked after it. Errors of every question:
+ * unavailable when it ran longer than `timeout_ms` (its wait for a connection included) or the store is
+ * closed, rate_limited when too many questions wait already; both carry `retry_after_s`.
+ */
+export interface UsageStore {
+  /**
+   * Stores events, whole or not at all, and answers when they are durable: they survive the kill of the
+   * process and a power cut. An id that the company has already, stored or earlier in the same call, is a
+   * duplicate when the content is the same (subscription, usage by value, metadata, and timestamp unless
+   * the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
+   * Errors: conflict when the content is other, with `details` naming the first 100 positions as
+   * `/3/id`; unavailable when too many events are pending or the commit failed (sending the same events
+   * again is safe); too_large when the call alone is over the bound on pending events.
+   */
+  append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;
+
+  /** One page of the events that match, and how many there are. */
+  search(query: SearchQuery, timeout_ms: number): Promise<SearchResult>;
+
+  /**
+   * Exact sums of the events that match, by group; groups without events are left out. Rows ascend by
+   * their keys, hours by time. Errors: invalid when there are more than `max_groups`.
+   */
+  aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]>;
+
+  /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
+  totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
+
+  /** Answers when the store can answer questions. */
+  ping(timeout_ms: number): Promise<void>;
+
+  /** Refuses new calls, waits for those under way and releases the store. A second call does nothing. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,44 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { ROLES } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { At, Email, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+
+const { password_length_min, password_length_max } = LIMITS;
+
+export const Password = Type.String({
+  minLength: password_length_min,
+  maxLength: password_length_max,
+  description: `${password_length_min} to ${password_length_max} characters`,
+});
+
+const RoleName = oneOf(ROLES);
+
+export const User = Type.Object(
+  {
+    id: Id,
+    email: Type.String(),
+    role: RoleName,
+    company_id: Id,
+    client_id: nullable(Id),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "User" },
+);
+export type User = Static<typeof User>;
+
+export const ListUsers = strict({ search: Type.Optional(Search), ...pageFields });
+
+const clientId = Type.Optional(nullable(Id));
+
+export const CreateUser = strict(
+  { email: Email, password: Password, role: RoleName, client_id: clientId },
+  { title: "CreateUser" },
+);
+
+/** A full replacement of what may be edited; the password stays when it is left out. */
+export const UserChange = strict(
+  { email: Email, role: RoleName, client_id: clientId, password: Type.Optional(Password) },
+  { title: "UserChange" },
+);
+export const UpdateUser = strict({ id: Id, ...UserChange.properties });

@@ -1,0 +1,116 @@
+import { and, asc, eq, ne, type SQL, sql } from "drizzle-orm";
+import type { Role, Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { User } from "./model.ts";
+
+/** The columns of a user on the wire: never its password. */
+function userColumns({ tables: { users } }: Reads) {
+  const { id, email, role, company_id, client_id, created_at, updated_at } = users;
+  return { id, email, role, company_id, client_id, created_at, updated_at };
+}
+
+/** What signing in needs to know of a user, whatever the company. */
+export interface Account extends User {
+  password_hash: string;
+  token_version: number;
+}
+
+function accountColumns(q: Reads) {
+  const { password_hash, token_version } = q.tables.users;
+  return { ...userColumns(q), password_hash, token_version };
+}
+
+export async function listUsers(
+  q: Reads,
+  scope: Scope,
+  filter: { search?: string },
+  { limit, offset }: Slice,
+): Promise<{ rows: User[]; total: number }> {
+  const { users } = q.tables;
+  const where = and(inScope(q, scope), filter.search === undefined ? undefined : contains(users.email, filter.search));
+  const rows = await q.select(userColumns(q)).from(users).where(where).orderBy(asc(users.id)).limit(limit).offset(offset);
+  return { rows, total: await q.$count(users, where) };
+}
+
+export async function findUser(q: Reads, scope: Scope, id: number): Promise<User | undefined> {
+  const { users } = q.tables;
+  const [user] = await q
+    .select(userColumns(q))
+    .from(users)
+    .where(and(inScope(q, scope), eq(users.id, id)));
+  return user;
+}
+
+/** The account that signs in by this email, in any company. */
+export async function findAccountByEmail(q: Reads, email: string): Promise<Account | undefined> {
+  const { users } = q.tables;
+  const [account] = await q.select(accountColumns(q)).from(users).where(eq(users.email, email));
+  return account;
+}
+
+/** The account that a token names, in any company. */
+export async function findAccount(q: Reads, id: number): Promise<Account | undefined> {
+  const { users } = q.tables;
+  const [account] = await q.select(accountColumns(q)).from(users).where(eq(users.id, id));
+  return account;
+}
+
+/** Whether the company has another admin than this user. */
+export async function hasOtherAdmin(q: Reads, scope: Scope, id: number): Promise<boolean> {
+  const { users } = q.tables;
+  return (await q.$count(users, and(inScope(q, scope), eq(users.role, "admin"), ne(users.id, id)))) > 0;
+}
+
+export async function insertUser(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  user: { email: string; role: Role; client_id: number | null; password_hash: string },
+): Promise<User> {
+  const rows = await q
+    .insert(q.tables.users)
+    .values({ ...user, company_id: scope.company_id, token_version: 1, ...stamped(now) })
+    .returning(userColumns(q));
+  return only(rows);
+}
+
+/** Changes a user; `end_tokens` makes the tokens already issued worthless. */
+export async function updateUser(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  { end_tokens, ...change }: { email?: string; role?: Role; client_id?: number | null; password_hash?: string; end_tokens: boolean },
+): Promise<User | undefined> {
+  const { users } = q.tables;
+  const [user] = await q
+    .update(users)
+    .set({ ...change, ...(end_tokens ? { token_version: sql`${users.token_version} + 1` } : {}), updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(users.id, id)))
+    .returning(userColumns(q));
+  return user;
+}
+
+export async function deleteUser(q: Queries, scope: Scope, id: number): Promise<boolean> {
+  const { users } = q.tables;
+  const gone = await q
+    .delete(users)
+    .where(and(inScope(q, scope), eq(users.id, id)))
+    .returning({ id: users.id });
+  return gone.length > 0;
+}
+
+/** Deletes the users of a client, whose tokens end with them. */
+export async function deleteUsersOfClient(q: Queries, scope: Scope, client_id: number): Promise<void> {
+  const { users } = q.tables;
+  await q.delete(users).where(and(eq(users.company_id, scope.company_id), eq(users.client_id, client_id)));
+}
+
+function inScope({ tables: { users } }: Reads, scope: Scope): SQL | undefined {
+  return eq(users.company_id, scope.company_id);
+}

@@ -1,0 +1,32 @@
+import { ROLES } from "../../core/access.ts";
+import { invalid } from "../../core/errors.ts";
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { ClientTables } from "../clients/tables.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+
+export function userTables(k: ColumnKit, { companies, clients }: CompanyTables & ClientTables) {
+  const users = k.table(
+    "users",
+    {
+      id: k.id(),
+      /** Lower case: people sign in by it, so it is unique in the whole deployment. */
+      email: k.text("email").notNull(),
+      role: k.enumeration("role", ROLES).notNull(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      client_id: k.integer("client_id").references(() => clients.id),
+      password_hash: k.text("password_hash").notNull(),
+      /** Counted up when the password or role changes: tokens of an older version are refused. */
+      token_version: k.integer("token_version").notNull(),
+      ...stamps(k),
+    },
+    (t) => [k.uniqueIndex("users_email").on(t.email), k.index("users_company").on(t.company_id, t.id)],
+  );
+  return { users };
+}
+
+export const USER_CONSTRAINTS = {
+  users_email: () => invalid("/email", "is already used by another user"),
+};

@@ -1,0 +1,21 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { ErrorBody, InvalidBody } from "./errors.ts";
+
+/** Wraps a record in the `data` that every answer has. */
+export async function data<T>(record: T | Promise<T>): Promise<{ data: T }> {
+  return { data: await record };
+}
+
+/** A record in `data`, as a schema. */
+export function dataOf<T extends TSchema>(schema: T) {
+  return Type.Object({ data: schema });
+}
+
+const COMMON = { 401: ErrorBody, 403: ErrorBody, 422: InvalidBody, 429: ErrorBody, 500: ErrorBody } as const;
+
+/** What a route answers: its own statuses, beside those that any route may answer. */
+export function answers<const S extends Record<number, TSchema>>(own: S): S & Omit<typeof COMMON, keyof S> {
+  return { ...COMMON, ...own };
+}
+
+export { ErrorBody };

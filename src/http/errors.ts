@@ -1,0 +1,37 @@
+import { Type } from "@sinclair/typebox";
+import { AppError, type ErrorDetail, type ErrorKind } from "../core/errors.ts";
+
+const STATUS: Record<ErrorKind, number> = {
+  malformed: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  rate_limited: 429,
+  unavailable: 503,
+};
+
+export const ErrorBody = Type.Object({ error: Type.String() }, { title: "Error" });
+export const InvalidBody = Type.Object(
+  {
+    error: Type.String(),
+    details: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String({ description: "JSON pointer" }), message: Type.String() })),
+    ),
+  },
+  { title: "ValidationError" },
+);
+
+/** The HTTP answer to an AppError: its status, `{error, details?}`, and the headers that go with its kind. */
+export function answerError(error: AppError, headers: Record<string, string | number> = {}): Response {
+  const body: { error: string; details?: ErrorDetail[] } = { error: error.message };
+  if (error.details) body.details = error.details;
+  const all = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
+  if (error.kind === "unauthorized") all.set("www-authenticate", "Bearer");
+  if (error.retry_after_s !== undefined) all.set("retry-after", String(error.retry_after_s));
+  return Response.json(body, { status: STATUS[error.kind], headers: all });
+}

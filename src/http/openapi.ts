@@ -1,0 +1,101 @@
+import { toOpenAPISchema } from "@elysiajs/openapi";
+import { type AnyElysia, Elysia } from "elysia";
+import packageJson from "../../package.json" with { type: "json" };
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+type JsonObject = { [key: string]: Json };
+
+const TAGS: Record<string, string> = {
+  Authentication: "Signing in, and the signed-in user.",
+  Company: "The company that the user works for.",
+  Users: "Who may sign in, and with which role.",
+  Clients: "The company's customers.",
+  Products: "What is sold.",
+  "Billing models": "How it is priced.",
+  Subscriptions: "Which client has which product at which price.",
+  Usage: "Usage events: recording them, searching them.",
+  Billing: "Billing runs and billing records.",
+  "Self-service": "What client users see of their own, under /my.",
+  Operations: "For whoever runs the service.",
+};
+
+const INTRODUCTION = `Billing, subscriptions and usage metering.
+
+Sign in at \`POST /api/v1/login\` and send the token as \`Authorization: Bearer …\`. Answers wrap records in \`data\`;
+errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\` with the path of its field.`;
+
+/** The OpenAPI document of every route of the app. */
+export function describe(app: AnyElysia): JsonObject {
+  const { paths } = toOpenAPISchema(app, { paths: [/^\/(docs|openapi|swagger)/] }, undefined, undefined, "3.1.2");
+  const schemas: JsonObject = {};
+  const shared = hoist(JSON.parse(JSON.stringify(paths)), schemas);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Meterhouse",
+      version: "1.0.0",
+      summary: packageJson.description,
+      description: INTRODUCTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: shared,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      schemas,
+    },
+  };
+}
+
+/** Moves every titled schema to `schemas`, once, and leaves a reference; shows texts as what they are read as. */
+function hoist(node: Json, schemas: JsonObject): Json {
+  if (Array.isArray(node)) return node.map((item) => hoist(item, schemas));
+  if (typeof node !== "object" || node === null) return node;
+  const shown = node["x-schema"];
+  if (shown !== undefined) return shown;
+  const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, hoist(value, schemas)]));
+  const { title } = copy;
+  if (typeof title !== "string" || copy.type !== "object") return copy;
+  schemas[title] ??= copy;
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Meterhouse API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</html>`;
+
+const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, persistAuthorization: false });`;
+
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
+
+/** `/docs` for people and `/openapi.json` for programs; every asset comes from this process. */
+export function documentation(appOf: () => AnyElysia) {
+  let document: JsonObject | undefined;
+  const asset = (name: string) => () => Bun.file(Bun.resolveSync(`swagger-ui-dist/${name}`, import.meta.dir));
+  const hidden = { detail: { hide: true } };
+  return new Elysia({ name: "documentation" })
+    .get("/openapi.json", () => (document ??= describe(appOf())), hidden)
+    .get("/docs", ({ set }) => {
+      set.headers["content-type"] = "text/html; charset=utf-8";
+      set.headers["content-security-policy"] = POLICY;
+      return PAGE;
+    }, hidden)
+    .get("/docs/start.js", ({ set }) => {
+      set.headers["content-type"] = "text/javascript; charset=utf-8";
+      return START;
+    }, hidden)
+    .get("/docs/swagger-ui.css", asset("swagger-ui.css"), hidden)
+    .get("/docs/swagger-ui-bundle.js", asset("swagger-ui-bundle.js"), hidden)
+    .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);
+}

@@ -1,0 +1,64 @@
+import { Cron } from "croner";
+import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
+import { BILLING_JOBS } from "./features/billing/jobs.ts";
+import { listCompanies } from "./features/companies/queries.ts";
+import { releaseLease, takeLease } from "./store/lease.ts";
+
+/**
+ * Work that time starts. It does everything due by `ctx.now`, so that a missed hour is made good by the next,
+ * and may run twice without harm. It runs once for each company.
+ */
+export interface Job {
+  name: string;
+  summary: string;
+  /** A cron expression with seconds, read in UTC. */
+  cron: string;
+  run(ctx: Context): Promise<void>;
+}
+
+export const JOBS: readonly Job[] = BILLING_JOBS;
+
+/** Longer than any job should take: a holder that died gives its lease up after this. */
+const LEASE = Temporal.Duration.from({ minutes: 15 });
+
+/** Runs a job now for every company, unless another instance is at it. Returns whether it ran. */
+export async function runJob(deps: Deps, job: Job): Promise<boolean> {
+  const holder = crypto.randomUUID();
+  if (!(await takeLease(deps.store, job.name, holder, deps.clock.now(), LEASE))) return false;
+  try {
+    for (const { id } of await listCompanies(deps.store.read)) await runFor(deps, job, id);
+  } finally {
+    await releaseLease(deps.store, job.name, holder);
+  }
+  return true;
+}
+
+async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
+  const request_id = Bun.randomUUIDv7();
+  const ctx = deps.openContext({ actor: { kind: "system", company_id }, origin: "job", request_id, address: null });
+  try {
+    await job.run(ctx);
+  } catch (error) {
+    // One company's trouble must not keep the others waiting; the next run tries again.
+    deps.log.error({ err: error, job: job.name, company_id, request_id }, "job failed");
+  }
+}
+
+/** Starts every job at its times. Returns the switch that stops them and waits for those that run. */
+export function startJobs(deps: Deps): () => Promise<void> {
+  const running = new Set<Promise<unknown>>();
+  const timers = JOBS.map(
+    (job) =>
+      new Cron(job.cron, { timezone: "UTC", protect: true, name: `${job.name} ${crypto.randomUUID()}` }, async () => {
+        const run = runJob(deps, job).catch((error) => deps.log.error({ err: error, job: job.name }, "job failed"));
+        running.add(run);
+        await run;
+        running.delete(run);
+      }),
+  );
+  return async () => {
+    for (const timer of timers) timer.stop();
+    await Promise.all(running);
+  };
+}

@@ -1,0 +1,33 @@
+import { buildApp } from "./app.ts";
+import { LIMITS } from "./core/config.ts";
+import type { Deps } from "./deps.ts";
+
+/** A listening server. */
+export interface Server {
+  /** Where it listens on this machine: `http://localhost:3000`. */
+  url: string;
+  /** Stops listening, answers what is in flight, then cuts off what is still open. */
+  stop(): Promise<void>;
+}
+
+/** Listens on the configured host and port; port 0 takes a free one. Errors: throws when the port is taken. */
+export async function listen(deps: Deps): Promise<Server> {
+  const app = buildApp(deps);
+  app.listen({
+    port: deps.config.port,
+    hostname: deps.config.host,
+    // With it a second process would silently share the port, and the databases.
+    reusePort: false,
+    // Body sizes are bound where they are read, with an answer that says so.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    idleTimeout: 120,
+  });
+  return {
+    url: `http://localhost:${app.server?.port}`,
+    async stop() {
+      const drained = app.stop().then(() => true);
+      if (await Promise.race([drained, Bun.sleep(LIMITS.shutdown_ms)])) return;
+      await app.stop(true);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  index,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
+import { type Decimal, decimal } from "../core/money.ts";
+import type { IsoInstant } from "../core/time.ts";
+
+/** `2026-11-21 13:00:00.5+00` as PostgreSQL writes it in UTC → `2026-11-21T13:00:00.500Z`. */
+function fromTimestamptz(written: string): IsoInstant {
+  const [, date, time, fraction = ""] = /^(\S+) (\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?\+00$/.exec(written) ?? [];
+  if (date === undefined) throw new Error(`Cannot read a timestamp that is not in UTC: ${written}`);
+  return `${date}T${time}.${fraction.padEnd(3, "0")}Z`;
+}
+
+const at = customType<{ data: IsoInstant; driverData: string }>({
+  dataType: () => "timestamp (3) with time zone",
+  fromDriver: fromTimestamptz,
+});
+
+// numeric without a precision keeps the digits it was given: "17.00" stays "17.00".
+const exact = customType<{ data: Decimal; driverData: string }>({ dataType: () => "numeric" });
+
+const wireNumber = customType<{ data: number; driverData: string }>({
+  dataType: () => "numeric",
+  toDriver: (value) => decimal(value).toFixed(),
+  fromDriver: Number,
+});
+
+/**
+ * The columns that tables are made of, in PostgreSQL's flavour. Table definitions are typed by this kit;
+ * SQLite's has the same shape.
+ */
+export const postgresColumns = {
+  dialect: "postgres",
+  table: pgTable,
+  index,
+  uniqueIndex,
+  primaryKey,
+  check,
+  /** An integer primary key that the database hands out and never hands out again. */
+  id: () => bigint("id", { mode: "number" }).primaryKey().generatedByDefaultAsIdentity(),
+  integer: (name: string) => bigint(name, { mode: "number" }),
+  text: (name: string) => text(name),
+  enumeration: <const V extends readonly [string, ...string[]]>(name: string, values: V) => text(name, { enum: values }),
+  boolean: (name: string) => boolean(name),
+  /** An instant, as ISO text in code. */
+  at,
+  json: <T>(name: string) => jsonb(name).$type<T>(),
+  /** An exact decimal, as text in code. */
+  decimal: exact,
+  /** An exact decimal that the interface fixes as a JSON number; at most 15 significant digits. */
+  wireNumber,
+} as const;
+
+export type ColumnKit = Omit<typeof postgresColumns, "dialect"> & { readonly dialect: "postgres" | "sqlite" };

@@ -1,0 +1,29 @@
+import type { Database } from "bun:sqlite";
+import { drizzle as drizzleSqlite } from "drizzle-orm/bun-sqlite";
+import { migrate as runSqlite } from "drizzle-orm/bun-sqlite/migrator";
+import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
+import { migrate as runPostgres } from "drizzle-orm/postgres-js/migrator";
+import postgres from "postgres";
+
+const FOLDER = `${import.meta.dir}/../../data/migrations`;
+/** Any number that no other program locks in this database. */
+const ADVISORY_LOCK = 6_283_185_307;
+
+/** Brings a SQLite file up to date, in one transaction; does nothing when it is. */
+export async function migrateSqlite(database: Database): Promise<void> {
+  // Tables that a migration rebuilds would take their referring rows with them.
+  database.run("PRAGMA foreign_keys = OFF");
+  await runSqlite(drizzleSqlite(database), { migrationsFolder: `${FOLDER}/sqlite` });
+  database.run("PRAGMA foreign_keys = ON");
+}
+
+/** Brings a PostgreSQL database up to date. Instances that start together wait for one another. */
+export async function migratePostgres(url: string): Promise<void> {
+  const connection = postgres(url, { max: 1, onnotice: () => undefined, connect_timeout: 10 });
+  try {
+    await connection`SELECT pg_advisory_lock(${ADVISORY_LOCK}::bigint)`;
+    await runPostgres(drizzlePostgres(connection), { migrationsFolder: `${FOLDER}/postgres` });
+  } finally {
+    await connection.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,70 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { drizzle } from "drizzle-orm/postgres-js";
+import postgres from "postgres";
+import { AppError } from "../core/errors.ts";
+import { postgresColumns } from "./columns.postgres.ts";
+import { refusal, sqlState } from "./constraints.ts";
+import { openHandle } from "./handle.ts";
+import { migratePostgres } from "./migrate.ts";
+import type { Queries, Reads, Store } from "./store.ts";
+import { defineTables } from "./tables.ts";
+
+const POOL = 10;
+/** Serialization failures are retried this often before the caller is told to come back. */
+const ATTEMPTS = 12;
+const SERIALIZATION_FAILURE = "40001";
+const DEADLOCK_DETECTED = "40P01";
+
+/** Opens (and migrates) a PostgreSQL database. */
+export async function openPostgres(url: string): Promise<Store> {
+  await migratePostgres(url);
+  const connect = () =>
+    postgres(url, { max: POOL, onnotice: () => undefined, connection: { TimeZone: "UTC" }, connect_timeout: 10 });
+  // Two pools: a read inside a transaction must never wait for a transaction's slot.
+  const writer = connect();
+  const reader = connect();
+  const tables = defineTables(postgresColumns);
+  const database = drizzle(writer);
+  const read = Object.assign(drizzle(reader), { tables }) as unknown as Reads;
+  const current = new AsyncLocalStorage<Queries>();
+
+  const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
+    database.transaction(
+      async (connection) => {
+        const handle = openHandle(connection as unknown as Parameters<typeof openHandle>[0], tables);
+        try {
+          return await current.run(handle.q, () => work(handle.q));
+        } finally {
+          handle.end();
+        }
+      },
+      { isolationLevel: "serializable" },
+    );
+
+  return {
+    dialect: "postgres",
+    read,
+    async tx(work) {
+      const outer = current.getStore();
+      if (outer) return work(outer);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await transaction(work);
+        } catch (error) {
+          const state = sqlState(error);
+          if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED) throw refusal(error) ?? error;
+          if (attempt === ATTEMPTS) {
+            throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1, cause: error });
+          }
+          await Bun.sleep(Math.random() * 4 * 2 ** Math.min(attempt, 6));
+        }
+      }
+    },
+    async ping() {
+      await reader`SELECT 1`;
+    },
+    async close() {
+      await Promise.all([writer.end({ timeout: 5 }), reader.end({ timeout: 5 })]);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import { postgresColumns } from "./columns.postgres.ts";
+import { defineTables } from "./tables.ts";
+
+// drizzle-kit writes data/migrations/postgres from these exports; a test holds the list against defineTables.
+export const {
+  leases,
+  companies,
+  company_timezones,
+  clients,
+  users,
+  products,
+  billing_models,
+  subscriptions,
+} = defineTables(postgresColumns);

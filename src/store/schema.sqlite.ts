@@ -1,0 +1,14 @@
+import { sqliteColumns } from "./columns.sqlite.ts";
+import { defineTables } from "./tables.ts";
+
+// drizzle-kit writes data/migrations/sqlite from these exports; a test holds the list against defineTables.
+export const {
+  leases,
+  companies,
+  company_timezones,
+  clients,
+  users,
+  products,
+  billing_models,
+  subscriptions,
+} = defineTables(sqliteColumns);

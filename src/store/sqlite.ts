@@ -1,0 +1,89 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Database } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { drizzle } from "drizzle-orm/bun-sqlite";
+import { sqliteColumns } from "./columns.sqlite.ts";
+import { refusal } from "./constraints.ts";
+import { openHandle } from "./handle.ts";
+import { migrateSqlite } from "./migrate.ts";
+import type { Queries, Reads, Store } from "./store.ts";
+import { defineTables } from "./tables.ts";
+
+/** Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. */
+export async function openSqlite(file: string): Promise<Store> {
+  mkdirSync(dirname(file), { recursive: true });
+  const writer = connect(file, { create: true, readwrite: true });
+  writer.run("PRAGMA journal_mode = WAL");
+  // FULL: an answered write survives a power cut, not only a crash of the process.
+  writer.run("PRAGMA synchronous = FULL");
+  await migrateSqlite(writer);
+  const reader = connect(file, { readonly: true });
+
+  const tables = defineTables(sqliteColumns);
+  const writes = drizzle(writer) as unknown as Parameters<typeof openHandle>[0];
+  const read = Object.assign(drizzle(reader), { tables }) as unknown as Reads;
+  const uniqueIndexes = readUniqueIndexes(writer);
+  const current = new AsyncLocalStorage<Queries>();
+  let tail: Promise<unknown> = Promise.resolve();
+
+  async function transaction<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    const handle = openHandle(writes, tables);
+    writer.run("BEGIN IMMEDIATE");
+    try {
+      const result = await current.run(handle.q, () => work(handle.q));
+      writer.run("COMMIT");
+      return result;
+    } catch (error) {
+      if (writer.inTransaction) writer.run("ROLLBACK");
+      throw refusal(error, (columns) => uniqueIndexes.get(columns)) ?? error;
+    } finally {
+      handle.end();
+    }
+  }
+
+  return {
+    dialect: "sqlite",
+    read,
+    tx(work) {
+      const outer = current.getStore();
+      if (outer) return work(outer);
+      const turn = tail.then(() => transaction(work));
+      tail = turn.catch(() => undefined);
+      return turn;
+    },
+    async ping() {
+      reader.query("SELECT 1").get();
+    },
+    async close() {
+      await tail;
+      reader.close();
+      writer.run("PRAGMA wal_checkpoint(TRUNCATE)");
+      writer.close();
+    },
+  };
+}
+
+function connect(file: string, options: { create?: boolean; readwrite?: boolean; readonly?: boolean }): Database {
+  const database = new Database(file, options);
+  database.run("PRAGMA busy_timeout = 5000");
+  database.run("PRAGMA foreign_keys = ON");
+  return database;
+}
+
+/** `subscriptions.company_id, subscriptions.external_subscription_id` → the name of that unique index. */
+function readUniqueIndexes(database: Database): Map<string, string> {
+  const rows = database
+    .query<{ table_name: string; index_name: string; column_name: string }, []>(
+      `SELECT t.name AS table_name, i.name AS index_name, c.name AS column_name
+       FROM sqlite_master t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
+       WHERE t.type = 'table' AND i."unique" = 1 ORDER BY t.name, i.name, c.seqno`,
+    )
+    .all();
+  const columns = new Map<string, string[]>();
+  for (const row of rows) {
+    const key = row.index_name;
+    columns.set(key, [...(columns.get(key) ?? []), `${row.table_name}.${row.column_name}`]);
+  }
+  return new Map([...columns].map(([name, list]) => [list.join(", "), name]));
+}

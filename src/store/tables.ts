@@ -1,0 +1,25 @@
+import type { AppError } from "../core/errors.ts";
+import { billingModelTables } from "../features/billing_models/tables.ts";
+import { clientTables } from "../features/clients/tables.ts";
+import { companyTables } from "../features/companies/tables.ts";
+import { productTables } from "../features/products/tables.ts";
+import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
+import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
+import type { ColumnKit } from "./columns.ts";
+import { leaseTables } from "./lease.ts";
+
+/** Every table of the house in one dialect. Later ones refer to earlier ones. */
+export function defineTables(k: ColumnKit) {
+  const companies = companyTables(k);
+  const clients = clientTables(k, companies);
+  const users = userTables(k, { ...companies, ...clients });
+  const products = productTables(k, companies);
+  const billing_models = billingModelTables(k, companies);
+  const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
+  return { ...leaseTables(k), ...companies, ...clients, ...users, ...products, ...billing_models, ...subscriptions };
+}
+
+export type Tables = ReturnType<typeof defineTables>;
+
+/** What breaking a named constraint means to the caller. */
+export const CONSTRAINTS: Record<string, () => AppError> = { ...USER_CONSTRAINTS, ...SUBSCRIPTION_CONSTRAINTS };

