@@ -8,10 +8,17 @@ const DIALECTS = { sqlite: "sqlite", postgres: "postgresql" };
 
 function generate(folder: string, dialect: string, out: string, name: string | undefined): void {
   const words = ["generate", "--dialect", dialect, "--schema", `src/store/schema.${folder}.ts`, "--out", out];
-  const run = Bun.spawnSync(["bun", "x", "drizzle-kit", ...words, ...(name === undefined ? [] : ["--name", name])]);
-  const printed = `${run.stdout}${run.stderr}`;
+  const run = Bun.spawnSync([
+    "bun",
+    "x",
+    "drizzle-kit",
+    ...words,
+    ...(name === undefined ? [] : ["--name", name]),
+  ]);
+  const printed = run.stdout.toString() + run.stderr.toString();
   if (run.exitCode !== 0) throw new Error(`drizzle-kit failed: ${printed}`);
-  if (!/\d+ tables/.test(printed) || printed.includes("\n0 tables")) throw new Error(`No tables found: ${printed}`);
+  if (!/\d+ tables/.test(printed) || printed.includes("\n0 tables"))
+    throw new Error(`No tables found: ${printed}`);
 }
 
 /** Whether the committed migrations of one dialect lead to the tables as they are defined now. */
@@ -32,7 +39,9 @@ const words = process.argv.slice(2);
 if (words[0] === "--check") {
   const stale = Object.entries(DIALECTS).filter(([folder, dialect]) => !isCurrent(folder, dialect));
   if (stale.length > 0) {
-    console.error(`Tables and migrations differ (${stale.map(([folder]) => folder)}): run \`bun run migrations NAME\``);
+    console.error(
+      `Tables and migrations differ (${stale.map(([folder]) => folder).join(", ")}): run \`bun run migrations NAME\``,
+    );
     process.exit(1);
   }
 } else {

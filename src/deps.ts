@@ -67,7 +67,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     tokens,
     passwords: openPasswords(),
     login_guard: openLoginGuard(config),
-    observe: metrics.observeOperation,
+    observe: metrics.observeOperation.bind(metrics),
   };
   return {
     config,
@@ -90,10 +90,18 @@ function openUsage(config: Config): Promise<UsageStore> {
   return openDuckDb({ path: join(config.data_dir, "usage.duckdb"), memory_limit: config.usage_memory_limit });
 }
 
+const refuse = () => Promise.reject(new Error("The usage store was not opened"));
+
 /** Stands where no usage store was opened: whoever asks it all the same has a bug. */
 async function unopenedUsage(): Promise<UsageStore> {
-  const refuse = () => Promise.reject(new Error("The usage store was not opened"));
-  return { append: refuse, search: refuse, aggregate: refuse, totals: refuse, ping: refuse, close: async () => undefined };
+  return {
+    append: refuse,
+    search: refuse,
+    aggregate: refuse,
+    totals: refuse,
+    ping: refuse,
+    close: async () => undefined,
+  };
 }
 
 /** The signing secret of this data directory, made on the first start. */

@@ -36,7 +36,12 @@ export async function runJob(deps: Deps, job: Job): Promise<boolean> {
 
 async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
   const request_id = Bun.randomUUIDv7();
-  const ctx = deps.openContext({ actor: { kind: "system", company_id }, origin: "job", request_id, address: null });
+  const ctx = deps.openContext({
+    actor: { kind: "system", company_id },
+    origin: "job",
+    request_id,
+    address: null,
+  });
   try {
     await job.run(ctx);
   } catch (error) {
@@ -50,12 +55,18 @@ export function startJobs(deps: Deps): () => Promise<void> {
   const running = new Set<Promise<unknown>>();
   const timers = JOBS.map(
     (job) =>
-      new Cron(job.cron, { timezone: "UTC", protect: true, name: `${job.name} ${crypto.randomUUID()}` }, async () => {
-        const run = runJob(deps, job).catch((error) => deps.log.error({ err: error, job: job.name }, "job failed"));
-        running.add(run);
-        await run;
-        running.delete(run);
-      }),
+      new Cron(
+        job.cron,
+        { timezone: "UTC", protect: true, name: `${job.name} ${crypto.randomUUID()}` },
+        async () => {
+          const run = runJob(deps, job).catch((error) =>
+            deps.log.error({ err: error, job: job.name }, "job failed"),
+          );
+          running.add(run);
+          await run;
+          running.delete(run);
+        },
+      ),
   );
   return async () => {
     for (const timer of timers) timer.stop();

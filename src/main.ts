@@ -27,9 +27,14 @@ async function main([first, ...rest]: string[]): Promise<void> {
   const name = first === undefined || first.startsWith("-") ? serve.name : first;
   const words = name === first ? rest : process.argv.slice(2);
   const command = COMMANDS.find((candidate) => candidate.name === name);
-  if (!command) throw new Error(`No such command: ${name}; known are ${COMMANDS.map((known) => known.name).join(", ")}`);
+  if (!command)
+    throw new Error(`No such command: ${name}; known are ${COMMANDS.map((known) => known.name).join(", ")}`);
   if (words.includes("--help") || words.includes("-h")) return console.log(command.help);
-  const { values, positionals } = parseArgs({ args: words, options: command.options, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    args: words,
+    options: command.options,
+    allowPositionals: true,
+  });
   await command.run({ values, positionals });
 }
 

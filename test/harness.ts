@@ -25,7 +25,12 @@ export interface Answer {
 }
 
 /** Sends one request; `body` is JSON unless it is text. */
-export type Api = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+export type Api = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
 
 /** A company with its admin signed in. */
 export interface Tenant {
@@ -84,7 +89,12 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
   };
   const addTenant: House["addTenant"] = async (place = {}) => {
     const admin_email = `admin${++emails}@example.com`;
-    const ctx = deps.openContext({ actor: { kind: "operator" }, origin: "cli", request_id: "test", address: null });
+    const ctx = deps.openContext({
+      actor: { kind: "operator" },
+      origin: "cli",
+      request_id: "test",
+      address: null,
+    });
     const input = { name: `Company ${emails}`, admin_email, admin_password: PASSWORD, ...place };
     const { id } = await call(ctx, addCompany, input);
     return { company_id: id, admin_email, api: await signIn(admin_email) };
@@ -114,7 +124,8 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
 }
 
 async function testConfig(data_dir: string, env: Record<string, string> = {}): Promise<Config> {
-  const database = TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createDatabase() } : {};
+  const database =
+    TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createDatabase() } : {};
   return readConfig({
     DATA_DIR: data_dir,
     PORT: "0",
@@ -132,8 +143,15 @@ export function apiOf(origin: string, common: Record<string, string>): Api {
   return async (method, path, body, headers = {}) => {
     const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
-    const base = path.startsWith("/") ? `${origin}/api/v1${path}` : `${origin}/${path.replace(/^origin:\/?/, "")}`;
-    const response = await fetch(base, { method, ...sent, headers: { ...type, ...common, ...headers }, redirect: "manual" });
+    const base = path.startsWith("/")
+      ? `${origin}/api/v1${path}`
+      : `${origin}/${path.replace(/^origin:\/?/, "")}`;
+    const response = await fetch(base, {
+      method,
+      ...sent,
+      headers: { ...type, ...common, ...headers },
+      redirect: "manual",
+    });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json");
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };

@@ -34,7 +34,12 @@ export async function withDeps<T>(work: (deps: Deps) => Promise<T>, options: Ope
 /** The context in which the command line calls operations, for one company. */
 export function commandContext(deps: Deps, company_id: number): Context {
   const request_id = Bun.randomUUIDv7();
-  return deps.openContext({ actor: { kind: "system", company_id }, origin: "cli", request_id, address: null });
+  return deps.openContext({
+    actor: { kind: "system", company_id },
+    origin: "cli",
+    request_id,
+    address: null,
+  });
 }
 
 /** The context of whoever runs the deployment. */
@@ -74,5 +79,11 @@ export function requiredId(words: Words, name: string): number {
 export function printTable(rows: Record<string, string | number | null>[], columns: string[]): void {
   const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))];
   const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
-  for (const line of cells) console.log(line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ").trimEnd());
+  for (const line of cells)
+    console.log(
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
 }

@@ -2,7 +2,15 @@ import { call } from "../core/operation.ts";
 import { decode } from "../core/validate.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { addCompany, listCompanies } from "../features/companies/service.ts";
-import { type Command, operatorContext, optional, passwordOf, printTable, required, withDeps } from "./command.ts";
+import {
+  type Command,
+  operatorContext,
+  optional,
+  passwordOf,
+  printTable,
+  required,
+  withDeps,
+} from "./command.ts";
 
 export const company: Command = {
   name: "company",
@@ -28,7 +36,8 @@ Works beside a running server.`,
     await withDeps(
       async (deps) => {
         const ctx = operatorContext(deps);
-        if (verb === "list") return printTable(await call(ctx, listCompanies, {}), ["id", "name", "timezone", "currency"]);
+        if (verb === "list")
+          return printTable(await call(ctx, listCompanies, {}), ["id", "name", "timezone", "currency"]);
         const { password: admin_password, told } = passwordOf(words, "admin-password");
         const timezone = optional(words, "timezone");
         const currency = optional(words, "currency");

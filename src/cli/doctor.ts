@@ -31,7 +31,10 @@ async function examine(): Promise<Finding[]> {
   const findings: Finding[] = [{ ok: true, text: "configuration: every setting can be used" }];
   const deps = await openDeps(config);
   try {
-    findings.push({ ok: true, text: `transactional store: ${deps.store.dialect}, opened, migrations up to date` });
+    findings.push({
+      ok: true,
+      text: `transactional store: ${deps.store.dialect}, opened, migrations up to date`,
+    });
     await deps.store.ping();
     await deps.usage.ping(PING_MS);
     findings.push({ ok: true, text: "usage store: opened, answers" });
@@ -45,7 +48,10 @@ async function examine(): Promise<Finding[]> {
 function examineDisk(data_dir: string): Finding {
   const { bavail, bsize } = statfsSync(data_dir);
   const free = bavail * bsize;
-  return { ok: free > LOW_DISK_BYTES, text: `disk: ${(free / 1024 ** 3).toFixed(1)} GiB free in ${data_dir}` };
+  return {
+    ok: free > LOW_DISK_BYTES,
+    text: `disk: ${(free / 1024 ** 3).toFixed(1)} GiB free in ${data_dir}`,
+  };
 }
 
 function examineClock(): Finding {
@@ -56,5 +62,8 @@ function examineClock(): Finding {
 
 function examineThreads(): Finding {
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
-  return { ok: true, text: `threads: UV_THREADPOOL_SIZE is ${threads}${threads < 16 ? "; 16 keeps long usage queries from delaying others" : ""}` };
+  return {
+    ok: true,
+    text: `threads: UV_THREADPOOL_SIZE is ${threads}${threads < 16 ? "; 16 keeps long usage queries from delaying others" : ""}`,
+  };
 }

@@ -12,9 +12,11 @@ A running server does this by itself; it must be stopped for a run by hand on th
   options: {},
   async run({ positionals: [name] }) {
     const found = JOBS.find((candidate) => candidate.name === name);
-    if (!found) throw new Error(`No such job: ${name ?? ""}; known are ${JOBS.map((known) => known.name).join(", ")}`);
+    if (!found)
+      throw new Error(`No such job: ${name ?? ""}; known are ${JOBS.map((known) => known.name).join(", ")}`);
     await withDeps(async (deps) => {
-      if (!(await runJob(deps, found))) throw new Error(`Cannot run ${found.name}: another instance is at it`);
+      if (!(await runJob(deps, found)))
+        throw new Error(`Cannot run ${found.name}: another instance is at it`);
       console.log(`Ran ${found.name}`);
     });
   },

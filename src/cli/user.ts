@@ -3,7 +3,15 @@ import { call } from "../core/operation.ts";
 import { decode } from "../core/validate.ts";
 import { CreateUser } from "../features/users/model.ts";
 import { createUser, listUsers } from "../features/users/service.ts";
-import { type Command, commandContext, passwordOf, printTable, required, requiredId, withDeps } from "./command.ts";
+import {
+  type Command,
+  commandContext,
+  passwordOf,
+  printTable,
+  required,
+  requiredId,
+  withDeps,
+} from "./command.ts";
 
 export const user: Command = {
   name: "user",

@@ -82,7 +82,12 @@ interface Setting<T> {
 /** A value that can't be used; the message says what is allowed. */
 class BadSetting extends Error {}
 
-function setting<T>(name: string, fallback: string | null, help: string, read: (text: string) => T): Setting<T> {
+function defineSetting<T>(
+  name: string,
+  fallback: string | null,
+  help: string,
+  read: (text: string) => T,
+): Setting<T> {
   return { name, fallback, help, read };
 }
 
@@ -118,7 +123,8 @@ function postgresUrl(value: string): string {
 function duration(value: string): Temporal.Duration {
   try {
     const read = Temporal.Duration.from(value);
-    if (read.sign >= 0 && read.years === 0 && read.months === 0 && read.weeks === 0 && read.days === 0) return read;
+    if (read.sign >= 0 && read.years === 0 && read.months === 0 && read.weeks === 0 && read.days === 0)
+      return read;
   } catch {
     // answered below
   }
@@ -145,23 +151,73 @@ const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
 
 /** Every setting, in the order of the README's table. */
 export const SETTINGS = {
-  port: setting("PORT", "3000", "TCP port", integer(0, 65_535)),
-  host: setting("HOST", "0.0.0.0", "Address to listen on", text),
-  public_url: setting("PUBLIC_URL", "http://localhost:3000", "Origin under which users reach the service", origin),
-  data_dir: setting("DATA_DIR", "./data/var", "Folder of the databases and the signing secret", (value) => resolve(value)),
-  database_url: setting("DATABASE_URL", null, "`postgres://…`; unset: SQLite in DATA_DIR", postgresUrl),
-  jwt_secret: setting("JWT_SECRET", null, "Signs tokens, at least 32 bytes; unset: made once in DATA_DIR", secret),
-  admin_email: setting("ADMIN_EMAIL", "admin@example.com", "First start: the first admin's email", text),
-  admin_password: setting("ADMIN_PASSWORD", null, "First start: its password; unset: made up and printed once", text),
-  company_name: setting("COMPANY_NAME", "My company", "First start: the first company's name", text),
-  billing_grace: setting("BILLING_GRACE", "PT1H", "How long after its end a period is billed", duration),
-  log_level: setting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),
-  rate_limit_enabled: setting("RATE_LIMIT_ENABLED", "true", "Turns the rate limits on", flag),
-  rate_limit_login: setting("RATE_LIMIT_LOGIN", "10", "Failed sign-ins a minute for one address and email", integer(1, 1e6)),
-  rate_limit_requests: setting("RATE_LIMIT_REQUESTS", "60000", "Requests a minute for one user, ingest aside", integer(1, 1e9)),
-  usage_query_timeout_ms: setting("USAGE_QUERY_TIMEOUT", "30", "Seconds a usage query may take", seconds),
-  usage_memory_limit: setting("USAGE_MEMORY_LIMIT", "2GB", "Memory that usage queries may take together", size),
-  trust_proxy: setting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
+  port: defineSetting("PORT", "3000", "TCP port", integer(0, 65_535)),
+  host: defineSetting("HOST", "0.0.0.0", "Address to listen on", text),
+  public_url: defineSetting(
+    "PUBLIC_URL",
+    "http://localhost:3000",
+    "Origin under which users reach the service",
+    origin,
+  ),
+  data_dir: defineSetting(
+    "DATA_DIR",
+    "./data/var",
+    "Folder of the databases and the signing secret",
+    (value) => resolve(value),
+  ),
+  database_url: defineSetting("DATABASE_URL", null, "`postgres://…`; unset: SQLite in DATA_DIR", postgresUrl),
+  jwt_secret: defineSetting(
+    "JWT_SECRET",
+    null,
+    "Signs tokens, at least 32 bytes; unset: made once in DATA_DIR",
+    secret,
+  ),
+  admin_email: defineSetting(
+    "ADMIN_EMAIL",
+    "admin@example.com",
+    "First start: the first admin's email",
+    text,
+  ),
+  admin_password: defineSetting(
+    "ADMIN_PASSWORD",
+    null,
+    "First start: its password; unset: made up and printed once",
+    text,
+  ),
+  company_name: defineSetting("COMPANY_NAME", "My company", "First start: the first company's name", text),
+  billing_grace: defineSetting(
+    "BILLING_GRACE",
+    "PT1H",
+    "How long after its end a period is billed",
+    duration,
+  ),
+  log_level: defineSetting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),
+  rate_limit_enabled: defineSetting("RATE_LIMIT_ENABLED", "true", "Turns the rate limits on", flag),
+  rate_limit_login: defineSetting(
+    "RATE_LIMIT_LOGIN",
+    "10",
+    "Failed sign-ins a minute for one address and email",
+    integer(1, 1e6),
+  ),
+  rate_limit_requests: defineSetting(
+    "RATE_LIMIT_REQUESTS",
+    "60000",
+    "Requests a minute for one user, ingest aside",
+    integer(1, 1e9),
+  ),
+  usage_query_timeout_ms: defineSetting(
+    "USAGE_QUERY_TIMEOUT",
+    "30",
+    "Seconds a usage query may take",
+    seconds,
+  ),
+  usage_memory_limit: defineSetting(
+    "USAGE_MEMORY_LIMIT",
+    "2GB",
+    "Memory that usage queries may take together",
+    size,
+  ),
+  trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
 } satisfies { [K in keyof Config]: Setting<Config[K] & {}> };
 
 /**
@@ -172,20 +228,23 @@ export const SETTINGS = {
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [key, { name, fallback, read }] of Object.entries(SETTINGS)) {
+  for (const [key, setting] of Object.entries(SETTINGS)) {
+    const { name, fallback } = setting;
     const given = environment[name] === "" ? undefined : environment[name];
     const value = given ?? fallback;
     try {
-      values[key] = value === null ? null : read(value);
+      values[key] = value === null ? null : setting.read(value);
     } catch (error) {
       if (!(error instanceof BadSetting)) throw error;
       problems.push(`${name} ${error.message}`);
     }
   }
-  if (environment.PUBLIC_URL === undefined) values.public_url = `http://localhost:${values.port}`;
+  if (environment.PUBLIC_URL === undefined)
+    values.public_url = `http://localhost:${environment.PORT || SETTINGS.port.fallback}`;
   for (const name of Object.keys(environment)) {
     if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);
   }
   if (problems.length > 0) throw new Error(`Cannot start: ${problems.join("; ")}`);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SETTINGS has every key of Config, with its type
   return Object.freeze(values) as unknown as Config;
 }

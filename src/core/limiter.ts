@@ -28,7 +28,9 @@ export class MinuteLimiter {
   check(key: string, now: Temporal.Instant): void {
     if (this.#bucket(key, now).count < this.#limit) return;
     const retry_after_s = 60 - Math.floor((now.epochMilliseconds % 60_000) / 1_000);
-    throw new AppError("rate_limited", `Too many requests: try again in ${retry_after_s} s`, { retry_after_s });
+    throw new AppError("rate_limited", `Too many requests: try again in ${retry_after_s} s`, {
+      retry_after_s,
+    });
   }
 
   #bucket(key: string, now: Temporal.Instant): { minute: number; count: number } {
@@ -39,7 +41,8 @@ export class MinuteLimiter {
       this.#buckets.delete(key);
       this.#buckets.set(key, bucket);
       const oldest = this.#buckets.keys().next().value;
-      if (this.#buckets.size > LIMITS.rate_limit_buckets && oldest !== undefined) this.#buckets.delete(oldest);
+      if (this.#buckets.size > LIMITS.rate_limit_buckets && oldest !== undefined)
+        this.#buckets.delete(oldest);
     }
     return bucket;
   }

@@ -57,7 +57,13 @@ export async function call<C extends CallContext, I extends TSchema, O extends T
   } finally {
     const duration_ms = performance.now() - started;
     ctx.observe(operation.name, outcome, duration_ms);
-    ctx.log.debug({ operation: operation.name, outcome, duration_ms, origin: ctx.origin, request_id: ctx.request_id });
+    ctx.log.debug({
+      operation: operation.name,
+      outcome,
+      duration_ms,
+      origin: ctx.origin,
+      request_id: ctx.request_id,
+    });
   }
 }
 

@@ -1,18 +1,20 @@
 import { FormatRegistry, type Static, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "./config.ts";
+import { isCurrency } from "./money.ts";
 
 // The pieces that wire shapes are made of. Where a text breaks a pattern or a format, its `description` is
-// the error: write it so that it reads after "must be".
+// the error: write it so that it reads after "must be". `x-schema` is what the documentation shows instead.
 
-FormatRegistry.Set("email", (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text));
-FormatRegistry.Set("date-time", (text) => {
+// Our own names: the HTTP library registers looser checks under the standard ones.
+FormatRegistry.Set("email-address", (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text));
+FormatRegistry.Set("instant", (text) => {
   try {
-    Temporal.Instant.from(text);
-    return true;
+    return /^\d{4}-[^[]*$/.test(text) && Temporal.Instant.from(text).epochMilliseconds >= 0;
   } catch {
     return false;
   }
 });
+FormatRegistry.Set("currency", isCurrency);
 FormatRegistry.Set("time-zone", (text) => {
   try {
     // Offsets such as +08:00 have no history of their own: only IANA names.
@@ -25,16 +27,33 @@ FormatRegistry.Set("time-zone", (text) => {
 /** A record's id. */
 export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-/** An instant: answered in UTC with milliseconds. */
-export const At = Type.String({ format: "date-time", description: "an ISO 8601 date-time with an offset or Z" });
+/** An instant that we answer: UTC with milliseconds. `iso` makes it, so that answers are spared a check. */
+export const At = Type.String({ "x-schema": { type: "string", format: "date-time" } });
+
+/** An instant that we are told, from 1970 to 9999; read it with `instant`. */
+export const InstantText = Type.String({
+  format: "instant",
+  maxLength: 40,
+  description: "an ISO 8601 date-time with an offset or Z, from 1970 to 9999",
+  "x-schema": { type: "string", format: "date-time" },
+});
 
 /** A name that people read: trimmed, not blank. */
 export const Name = trimmed(LIMITS.name_length);
 
-export const Search = Type.String({ minLength: 1, maxLength: LIMITS.name_length, description: "a part of the name" });
+export const Search = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.name_length,
+  description: "a part of the name",
+});
 
 export const Email = Type.Transform(
-  Type.String({ format: "email", maxLength: LIMITS.email_length, description: "an email address" }),
+  Type.String({
+    format: "email-address",
+    maxLength: LIMITS.email_length,
+    description: "an email address",
+    "x-schema": { type: "string", format: "email", maxLength: LIMITS.email_length },
+  }),
 )
   .Decode((text) => text.toLowerCase())
   .Encode((text) => text);
@@ -42,7 +61,12 @@ export const Email = Type.Transform(
 /** A text that people read, trimmed, with something in it. */
 export function trimmed(max: number) {
   return Type.Transform(
-    Type.String({ minLength: 1, maxLength: max, pattern: "\\S", description: `1 to ${max} characters, not blank` }),
+    Type.String({
+      minLength: 1,
+      maxLength: max,
+      pattern: "\\S",
+      description: `1 to ${max} characters, not blank`,
+    }),
   )
     .Decode((text) => text.trim())
     .Encode((text) => text);
@@ -63,7 +87,10 @@ export function nullable<T extends TSchema>(schema: T) {
 }
 
 /** The body or input of an operation: fields that it does not know are refused. */
-export function strict<T extends Parameters<typeof Type.Object>[0]>(fields: T, options: { title?: string } = {}) {
+export function strict<T extends Parameters<typeof Type.Object>[0]>(
+  fields: T,
+  options: { title?: string } = {},
+) {
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 

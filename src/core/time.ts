@@ -12,8 +12,8 @@ export const systemClock: Clock = {
 };
 
 /** Writes an instant the one way that we store and answer it, so that text order is time order. */
-export function iso(instant: Temporal.Instant): IsoInstant {
-  return instant.toString({ smallestUnit: "millisecond" });
+export function iso(moment: Temporal.Instant): IsoInstant {
+  return moment.toString({ smallestUnit: "millisecond" });
 }
 
 /** Reads what `iso` wrote. */

@@ -26,12 +26,15 @@ export function invalidInput(errors: Iterable<ValueError>): AppError {
     details.push({ path: error.path, message: messageOf(error) });
     if (details.length === DETAILS) break;
   }
-  const summary = details.slice(0, 3).map(({ path, message }) => `${path.slice(1).replaceAll("/", ".") || "body"} ${message}`);
+  const summary = details
+    .slice(0, 3)
+    .map(({ path, message }) => `${path.slice(1).replaceAll("/", ".") || "body"} ${message}`);
   if (details.length > 3) summary.push(`and ${details.length - 3} more`);
   return new AppError("invalid", summary.join("; ") || "The request breaks a rule", { details });
 }
 
 function messageOf({ type, schema, message }: ValueError): string {
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the library's own words do for the rest
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty:
       return "is required";
@@ -56,7 +59,10 @@ function messageOf({ type, schema, message }: ValueError): string {
     case ValueErrorType.StringFormat:
       return `must be ${schema.description ?? `of the form ${schema.pattern ?? schema.format}`}`;
     default:
-      return message.replace(/^Expected /, "must be ").replace(/^must be (string|number|boolean)$/, "must be a $1").replace(/^must be (object|array)$/, "must be an $1");
+      return message
+        .replace(/^Expected /, "must be ")
+        .replace(/^must be (string|number|boolean)$/, "must be a $1")
+        .replace(/^must be (object|array)$/, "must be an $1");
   }
 }
 

@@ -9,7 +9,10 @@ export async function readJson(request: Request, contentType: string): Promise<u
   if (contentType === "application/json") return parseJson(await readText(request, LIMITS.body_bytes));
   // Without a body there is nothing to read, and the route's schema says whether one is needed.
   if (contentType === "" && request.body === null) return undefined;
-  throw new AppError("unsupported_media_type", `Cannot read ${contentType || "a body without a type"}: send application/json`);
+  throw new AppError(
+    "unsupported_media_type",
+    `Cannot read ${contentType || "a body without a type"}: send application/json`,
+  );
 }
 
 /** Parses JSON text. Errors: malformed; invalid for a text or key that holds NUL. */

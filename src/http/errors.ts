@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { AppError, type ErrorDetail, type ErrorKind } from "../core/errors.ts";
+import type { AppError, ErrorDetail, ErrorKind } from "../core/errors.ts";
 
 const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
@@ -30,7 +30,9 @@ export const InvalidBody = Type.Object(
 export function answerError(error: AppError, headers: Record<string, string | number> = {}): Response {
   const body: { error: string; details?: ErrorDetail[] } = { error: error.message };
   if (error.details) body.details = error.details;
-  const all = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
+  const all = new Headers(
+    Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+  );
   if (error.kind === "unauthorized") all.set("www-authenticate", "Bearer");
   if (error.retry_after_s !== undefined) all.set("retry-after", String(error.retry_after_s));
   return Response.json(body, { status: STATUS[error.kind], headers: all });

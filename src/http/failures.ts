@@ -14,10 +14,14 @@ export function failures(log: Log, routesOf: () => AnyElysia["routes"]) {
       set.headers["x-content-type-options"] = "nosniff";
     })
     .onError({ as: "global" }, ({ error, request, path, set }) => {
-      const headers = { ...set.headers } as Record<string, string>;
+      const headers: Record<string, string> = {};
+      for (const [name, value] of Object.entries(set.headers)) headers[name] = String(value);
       const known = asAppError(error, request.method, path, routesOf);
       if (!known) {
-        log.error({ err: error, request_id: headers["x-request-id"], method: request.method, path }, "internal error");
+        log.error(
+          { err: error, request_id: headers["x-request-id"], method: request.method, path },
+          "internal error",
+        );
         return Response.json({ error: "Internal error" }, { status: 500, headers });
       }
       if (known.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
@@ -25,14 +29,23 @@ export function failures(log: Log, routesOf: () => AnyElysia["routes"]) {
     });
 }
 
-function asAppError(error: unknown, method: string, path: string, routesOf: () => AnyElysia["routes"]): AppError | null {
+function asAppError(
+  error: unknown,
+  method: string,
+  path: string,
+  routesOf: () => AnyElysia["routes"],
+): AppError | null {
   if (error instanceof AppError) return error;
   if (error instanceof NotFoundError) {
-    if (allowed(path, routesOf()).length === 0) return new AppError("not_found", `No such path: ${method} ${path}`);
+    if (allowed(path, routesOf()).length === 0)
+      return new AppError("not_found", `No such path: ${method} ${path}`);
     return new AppError("method_not_allowed", `${method} is not allowed here`);
   }
   // A body that another parser refused before ours; the cause holds an AppError of our own parser.
-  if (error instanceof ParseError) return error.cause instanceof AppError ? error.cause : new AppError("malformed", "The body can't be read");
+  if (error instanceof ParseError)
+    return error.cause instanceof AppError
+      ? error.cause
+      : new AppError("malformed", "The body can't be read");
   // Our own answer not fitting its schema is our bug, not the caller's.
   if (error instanceof ValidationError && error.type !== "response") return invalidInput(violations(error));
   return null;
@@ -48,8 +61,12 @@ function allowed(path: string, routes: AnyElysia["routes"]): string[] {
   const matches = (pattern: string) => {
     const parts = pattern.split("/");
     const given = path.replace(/\/$/, "").split("/");
-    return parts.length === given.length && parts.every((part, i) => part.startsWith(":") || part === given[i]);
+    return (
+      parts.length === given.length && parts.every((part, i) => part.startsWith(":") || part === given[i])
+    );
   };
-  const found = new Set(routes.filter((route) => matches(route.path.replace(/\/$/, ""))).map((route) => route.method));
+  const found = new Set(
+    routes.filter((route) => matches(route.path.replace(/\/$/, ""))).map((route) => route.method),
+  );
   return METHODS.filter((method) => found.has(method));
 }

@@ -26,7 +26,13 @@ errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\`
 
 /** The OpenAPI document of every route of the app. */
 export function describe(app: AnyElysia): JsonObject {
-  const { paths } = toOpenAPISchema(app, { paths: [/^\/(docs|openapi|swagger)/] }, undefined, undefined, "3.1.2");
+  const { paths } = toOpenAPISchema(
+    app,
+    { paths: [/^\/(docs|openapi|swagger)/] },
+    undefined,
+    undefined,
+    "3.1.2",
+  );
   const schemas: JsonObject = {};
   const shared = hoist(JSON.parse(JSON.stringify(paths)), schemas);
   return {
@@ -79,22 +85,31 @@ const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", de
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
 
+const asset = (name: string) => () => Bun.file(Bun.resolveSync(`swagger-ui-dist/${name}`, import.meta.dir));
+
 /** `/docs` for people and `/openapi.json` for programs; every asset comes from this process. */
 export function documentation(appOf: () => AnyElysia) {
   let document: JsonObject | undefined;
-  const asset = (name: string) => () => Bun.file(Bun.resolveSync(`swagger-ui-dist/${name}`, import.meta.dir));
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: "documentation" })
     .get("/openapi.json", () => (document ??= describe(appOf())), hidden)
-    .get("/docs", ({ set }) => {
-      set.headers["content-type"] = "text/html; charset=utf-8";
-      set.headers["content-security-policy"] = POLICY;
-      return PAGE;
-    }, hidden)
-    .get("/docs/start.js", ({ set }) => {
-      set.headers["content-type"] = "text/javascript; charset=utf-8";
-      return START;
-    }, hidden)
+    .get(
+      "/docs",
+      ({ set }) => {
+        set.headers["content-type"] = "text/html; charset=utf-8";
+        set.headers["content-security-policy"] = POLICY;
+        return PAGE;
+      },
+      hidden,
+    )
+    .get(
+      "/docs/start.js",
+      ({ set }) => {
+        set.headers["content-type"] = "text/javascript; charset=utf-8";
+        return START;
+      },
+      hidden,
+    )
     .get("/docs/swagger-ui.css", asset("swagger-ui.css"), hidden)
     .get("/docs/swagger-ui-bundle.js", asset("swagger-ui-bundle.js"), hidden)
     .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);

@@ -1,4 +1,12 @@
-import { FormatRegistry, Kind, OptionalKind, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import {
+  FormatRegistry,
+  Kind,
+  OptionalKind,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "@sinclair/typebox";
 import { ById } from "../core/schema.ts";
 
 /**
@@ -12,19 +20,27 @@ export function fromText<T extends TProperties>(input: TObject<T>): TObject<T> {
     fields[name] = field[OptionalKind] === "Optional" ? Type.Optional(read) : read;
   }
   // Decoded, the text has the input's own type; TypeScript can't follow that through a loop.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Type.Object(fields, { additionalProperties: false }) as unknown as TObject<T>;
 }
 
 /** The `:id` of a path. */
 export const IdPath = fromText(ById);
 
-function integerText({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER, description }: TSchema) {
+function integerText({
+  minimum = Number.MIN_SAFE_INTEGER,
+  maximum = Number.MAX_SAFE_INTEGER,
+  description,
+}: TSchema) {
   const format = `integer ${minimum} to ${maximum}`;
   FormatRegistry.Set(format, (text) => {
     const value = Number(text);
     return /^(0|-?[1-9]\d{0,15})$/.test(text) && value >= minimum && value <= maximum;
   });
-  const range = maximum === Number.MAX_SAFE_INTEGER ? `a whole number from ${minimum}` : format.replace("integer", "a whole number from");
+  const range =
+    maximum === Number.MAX_SAFE_INTEGER
+      ? `a whole number from ${minimum}`
+      : format.replace("integer", "a whole number from");
   const shown = { type: "integer", minimum, maximum, ...(description === undefined ? {} : { description }) };
   return Type.Transform(Type.String({ format, description: range, "x-schema": shown }))
     .Decode(Number)

@@ -18,23 +18,31 @@ export const probes = (deps: Deps) =>
       response: { 200: State },
       detail: { summary: "Whether the process lives", security: [] },
     })
-    .get("/ready", async ({ status }) => {
-      try {
-        await Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]);
-        return { status: "ok" as const };
-      } catch (error) {
-        deps.log.error({ err: error }, "not ready");
-        return status(503, { error: "A store does not answer" });
-      }
-    }, {
-      response: { 200: State, 503: ErrorBody },
-      detail: { summary: "Whether both stores answer", security: [] },
-    })
-    .get("/metrics", async ({ set }) => {
-      const { body, content_type } = await deps.metrics.print();
-      set.headers["content-type"] = content_type;
-      return body;
-    }, {
-      response: { 200: Type.String() },
-      detail: { summary: "The process's numbers, for Prometheus", security: [] },
-    });
+    .get(
+      "/ready",
+      async ({ status }) => {
+        try {
+          await Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]);
+          return { status: "ok" as const };
+        } catch (error) {
+          deps.log.error({ err: error }, "not ready");
+          return status(503, { error: "A store does not answer" });
+        }
+      },
+      {
+        response: { 200: State, 503: ErrorBody },
+        detail: { summary: "Whether both stores answer", security: [] },
+      },
+    )
+    .get(
+      "/metrics",
+      async ({ set }) => {
+        const { body, content_type } = await deps.metrics.print();
+        set.headers["content-type"] = content_type;
+        return body;
+      },
+      {
+        response: { 200: Type.String() },
+        detail: { summary: "The process's numbers, for Prometheus", security: [] },
+      },
+    );

@@ -38,7 +38,9 @@ export function session(deps: Deps, admits: Level | "any" | "open") {
     .derive({ as: "scoped" }, async (caller) => {
       const actor = await signIn(caller);
       const request_id = String(caller.set.headers["x-request-id"]);
-      return { ctx: deps.openContext({ actor, origin: "rest", request_id, address: addressOf(deps, caller) }) };
+      return {
+        ctx: deps.openContext({ actor, origin: "rest", request_id, address: addressOf(deps, caller) }),
+      };
     });
 }
 
@@ -53,7 +55,12 @@ async function authenticate(deps: Deps, request: Request): Promise<Actor> {
   const header = request.headers.get("authorization");
   const token = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
   if (token === undefined) {
-    throw new AppError("unauthorized", header === null ? "Sign in first: send a bearer token" : "The Authorization header is not a bearer token");
+    throw new AppError(
+      "unauthorized",
+      header === null
+        ? "Sign in first: send a bearer token"
+        : "The Authorization header is not a bearer token",
+    );
   }
   return deps.authenticate(token);
 }
@@ -62,11 +69,15 @@ function admit(actor: Actor, admits: Level | "any" | "open"): void {
   if (admits === "any" || admits === "open" || levelOf(actor) === admits) return;
   throw new AppError(
     "forbidden",
-    admits === "client" ? "Paths under /my are for client users" : "This path is for company users; yours are under /my",
+    admits === "client"
+      ? "Paths under /my are for client users"
+      : "This path is for company users; yours are under /my",
   );
 }
 
 function addressOf(deps: Deps, { request, server }: Caller): string | null {
-  const forwarded = deps.config.trust_proxy ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : null;
+  const forwarded = deps.config.trust_proxy
+    ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim()
+    : null;
   return forwarded || (server?.requestIP(request)?.address ?? null);
 }

@@ -49,7 +49,8 @@ export const postgresColumns = {
   id: () => bigint("id", { mode: "number" }).primaryKey().generatedByDefaultAsIdentity(),
   integer: (name: string) => bigint(name, { mode: "number" }),
   text: (name: string) => text(name),
-  enumeration: <const V extends readonly [string, ...string[]]>(name: string, values: V) => text(name, { enum: values }),
+  enumeration: <const V extends readonly [string, ...string[]]>(name: string, values: V) =>
+    text(name, { enum: values }),
   boolean: (name: string) => boolean(name),
   /** An instant, as ISO text in code. */
   at,

@@ -1,4 +1,13 @@
-import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import {
+  check,
+  customType,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
 import { decimal } from "../core/money.ts";
 import type { ColumnKit } from "./columns.postgres.ts";
 

@@ -30,12 +30,15 @@ export function refusal(
       const columns = /UNIQUE constraint failed: (.+)$/.exec(cause.message)?.[1];
       const name = cause.constraint_name ?? (columns === undefined ? undefined : uniqueIndexOf(columns));
       if (name === undefined) continue;
-      return CONSTRAINTS[name]?.() ?? new AppError("conflict", "Cannot do this: it is already there", { cause: error });
+      return (
+        CONSTRAINTS[name]?.() ??
+        new AppError("conflict", "Cannot do this: it is already there", { cause: error })
+      );
     }
   }
   return null;
 }
 
 function causes(error: unknown): DatabaseError[] {
-  return error instanceof Error ? [error as DatabaseError, ...causes(error.cause)] : [];
+  return error instanceof Error ? [error, ...causes(error.cause)] : [];
 }

@@ -10,10 +10,10 @@ const FOLDER = `${import.meta.dir}/../../data/migrations`;
 const ADVISORY_LOCK = 6_283_185_307;
 
 /** Brings a SQLite file up to date, in one transaction; does nothing when it is. */
-export async function migrateSqlite(database: Database): Promise<void> {
+export function migrateSqlite(database: Database): void {
   // Tables that a migration rebuilds would take their referring rows with them.
   database.run("PRAGMA foreign_keys = OFF");
-  await runSqlite(drizzleSqlite(database), { migrationsFolder: `${FOLDER}/sqlite` });
+  runSqlite(drizzleSqlite(database), { migrationsFolder: `${FOLDER}/sqlite` });
   database.run("PRAGMA foreign_keys = ON");
 }
 

@@ -19,7 +19,12 @@ const DEADLOCK_DETECTED = "40P01";
 export async function openPostgres(url: string): Promise<Store> {
   await migratePostgres(url);
   const connect = () =>
-    postgres(url, { max: POOL, onnotice: () => undefined, connection: { TimeZone: "UTC" }, connect_timeout: 10 });
+    postgres(url, {
+      max: POOL,
+      onnotice: () => undefined,
+      connection: { TimeZone: "UTC" },
+      connect_timeout: 10,
+    });
   // Two pools: a read inside a transaction must never wait for a transaction's slot.
   const writer = connect();
   const reader = connect();
@@ -31,7 +36,7 @@ export async function openPostgres(url: string): Promise<Store> {
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
     database.transaction(
       async (connection) => {
-        const handle = openHandle(connection as unknown as Parameters<typeof openHandle>[0], tables);
+        const handle = openHandle(connection, tables);
         try {
           return await current.run(handle.q, () => work(handle.q));
         } finally {
@@ -54,7 +59,10 @@ export async function openPostgres(url: string): Promise<Store> {
           const state = sqlState(error);
           if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED) throw refusal(error) ?? error;
           if (attempt === ATTEMPTS) {
-            throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1, cause: error });
+            throw new AppError("unavailable", "Too many changes at once: try again", {
+              retry_after_s: 1,
+              cause: error,
+            });
           }
           await Bun.sleep(Math.random() * 4 * 2 ** Math.min(attempt, 6));
         }

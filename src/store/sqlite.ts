@@ -17,7 +17,7 @@ export async function openSqlite(file: string): Promise<Store> {
   writer.run("PRAGMA journal_mode = WAL");
   // FULL: an answered write survives a power cut, not only a crash of the process.
   writer.run("PRAGMA synchronous = FULL");
-  await migrateSqlite(writer);
+  migrateSqlite(writer);
   const reader = connect(file, { readonly: true });
 
   const tables = defineTables(sqliteColumns);
@@ -64,7 +64,10 @@ export async function openSqlite(file: string): Promise<Store> {
   };
 }
 
-function connect(file: string, options: { create?: boolean; readwrite?: boolean; readonly?: boolean }): Database {
+function connect(
+  file: string,
+  options: { create?: boolean; readwrite?: boolean; readonly?: boolean },
+): Database {
   const database = new Database(file, options);
   database.run("PRAGMA busy_timeout = 5000");
   database.run("PRAGMA foreign_keys = ON");

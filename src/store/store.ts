@@ -6,7 +6,9 @@ import type { Tables } from "./tables.ts";
 type Database = PgDatabase<PgQueryResultHKT>;
 
 /** Reads rows. What only one dialect's driver has (row counts, raw execute) is left out on purpose. */
-export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "with"> & { readonly tables: Tables };
+export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "with"> & {
+  readonly tables: Tables;
+};
 
 /** Reads and writes rows: what a transaction hands out. */
 export type Queries = Reads & Pick<Database, "insert" | "update" | "delete">;

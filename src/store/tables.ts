@@ -16,10 +16,21 @@ export function defineTables(k: ColumnKit) {
   const products = productTables(k, companies);
   const billing_models = billingModelTables(k, companies);
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
-  return { ...leaseTables(k), ...companies, ...clients, ...users, ...products, ...billing_models, ...subscriptions };
+  return {
+    ...leaseTables(k),
+    ...companies,
+    ...clients,
+    ...users,
+    ...products,
+    ...billing_models,
+    ...subscriptions,
+  };
 }
 
 export type Tables = ReturnType<typeof defineTables>;
 
 /** What breaking a named constraint means to the caller. */
-export const CONSTRAINTS: Record<string, () => AppError> = { ...USER_CONSTRAINTS, ...SUBSCRIPTION_CONSTRAINTS };
+export const CONSTRAINTS: Record<string, () => AppError> = {
+  ...USER_CONSTRAINTS,
+  ...SUBSCRIPTION_CONSTRAINTS,
+};

@@ -22,7 +22,10 @@ export async function listClients(
   { limit, offset }: Slice,
 ): Promise<{ rows: Client[]; total: number }> {
   const { clients } = q.tables;
-  const where = and(inScope(q, scope), filter.search === undefined ? undefined : contains(clients.name, filter.search));
+  const where = and(
+    inScope(q, scope),
+    filter.search === undefined ? undefined : contains(clients.name, filter.search),
+  );
   const rows = await q
     .select(clientColumns(q))
     .from(clients)
@@ -42,7 +45,12 @@ export async function findClient(q: Reads, scope: Scope, id: number): Promise<Cl
   return client;
 }
 
-export async function insertClient(q: Queries, scope: Scope, now: Temporal.Instant, name: string): Promise<Client> {
+export async function insertClient(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  name: string,
+): Promise<Client> {
   const rows = await q
     .insert(q.tables.clients)
     .values({ name, company_id: scope.company_id, ...stamped(now) })

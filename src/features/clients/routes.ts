@@ -11,12 +11,12 @@ import { createClient, deleteClient, getClient, listClients, updateClient } from
 export const clientRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/clients", tags: ["Clients"] })
     .use(session(deps, "company"))
-    .get("/", ({ ctx, query }) => call(ctx, listClients, query), {
+    .get("", ({ ctx, query }) => call(ctx, listClients, query), {
       query: fromText(ListClients),
       response: answers({ 200: listed(Client) }),
       detail: { summary: "List clients", description: "Whole, or one page when page or limit is given." },
     })
-    .post("/", async ({ ctx, body, status }) => status(201, await data(call(ctx, createClient, body))), {
+    .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createClient, body))), {
       body: CreateClient,
       response: answers({ 201: dataOf(Client) }),
       detail: { summary: "Create a client" },

@@ -39,7 +39,8 @@ export const createClient = operation({
   permission: "clients:write",
   input: CreateClient,
   output: Client,
-  run: ({ store, actor, now }, { name }) => store.tx((q) => queries.insertClient(q, scopeOf(actor), now, name)),
+  run: ({ store, actor, now }, { name }) =>
+    store.tx((q) => queries.insertClient(q, scopeOf(actor), now, name)),
 });
 
 /** Renames a client. Errors: not_found. Source: interface, Company: clients. */

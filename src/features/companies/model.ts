@@ -2,11 +2,24 @@ import { type Static, Type } from "@sinclair/typebox";
 import { At, Email, Id, Name, strict } from "../../core/schema.ts";
 import { Password } from "../users/model.ts";
 
-export const TimeZone = Type.String({ format: "time-zone", description: "an IANA time zone such as Asia/Kuala_Lumpur" });
-export const Currency = Type.String({ format: "currency", description: "an ISO 4217 currency code such as EUR" });
+export const TimeZone = Type.String({
+  format: "time-zone",
+  description: "an IANA time zone such as Asia/Kuala_Lumpur",
+});
+export const Currency = Type.String({
+  format: "currency",
+  description: "an ISO 4217 currency code such as EUR",
+});
 
 export const Company = Type.Object(
-  { id: Id, name: Type.String(), timezone: Type.String(), currency: Type.String(), created_at: At, updated_at: At },
+  {
+    id: Id,
+    name: Type.String(),
+    timezone: Type.String(),
+    currency: Type.String(),
+    created_at: At,
+    updated_at: At,
+  },
   { title: "Company" },
 );
 export type Company = Static<typeof Company>;

@@ -9,7 +9,11 @@ import type { Company } from "./model.ts";
 /** Every company of the deployment: for the command line and the jobs, never for a user. */
 export function listCompanies(q: Reads): Promise<Company[]> {
   const { companies } = q.tables;
-  return q.select().from(companies).orderBy(asc(companies.id)).then((rows) => rows);
+  return q
+    .select()
+    .from(companies)
+    .orderBy(asc(companies.id))
+    .then((rows) => rows);
 }
 
 export async function findCompany(q: Reads, scope: Scope): Promise<Company | undefined> {
@@ -36,8 +40,15 @@ export async function insertCompany(
   now: Temporal.Instant,
   company: { name: string; timezone: string; currency: string },
 ): Promise<Company> {
-  const row = only(await q.insert(q.tables.companies).values({ ...company, ...stamped(now) }).returning());
-  await q.insert(q.tables.company_timezones).values({ company_id: row.id, timezone: row.timezone, set_at: null });
+  const row = only(
+    await q
+      .insert(q.tables.companies)
+      .values({ ...company, ...stamped(now) })
+      .returning(),
+  );
+  await q
+    .insert(q.tables.company_timezones)
+    .values({ company_id: row.id, timezone: row.timezone, set_at: null });
   return row;
 }
 
@@ -56,6 +67,13 @@ export async function updateCompany(
   return company;
 }
 
-export async function insertTimezone(q: Queries, scope: Scope, now: Temporal.Instant, timezone: string): Promise<void> {
-  await q.insert(q.tables.company_timezones).values({ company_id: scope.company_id, timezone, set_at: iso(now) });
+export async function insertTimezone(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  timezone: string,
+): Promise<void> {
+  await q
+    .insert(q.tables.company_timezones)
+    .values({ company_id: scope.company_id, timezone, set_at: iso(now) });
 }

@@ -9,12 +9,15 @@ import { getCompany, updateCompany } from "./service.ts";
 export const companyRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/company", tags: ["Company"] })
     .use(session(deps, "company"))
-    .get("/", ({ ctx }) => data(call(ctx, getCompany, {})), {
+    .get("", ({ ctx }) => data(call(ctx, getCompany, {})), {
       response: answers({ 200: dataOf(Company) }),
       detail: { summary: "Get the company" },
     })
-    .put("/", ({ ctx, body }) => data(call(ctx, updateCompany, body)), {
+    .put("", ({ ctx, body }) => data(call(ctx, updateCompany, body)), {
       body: UpdateCompany,
       response: answers({ 200: dataOf(Company) }),
-      detail: { summary: "Change the company", description: "A new time zone counts from the next billing period." },
+      detail: {
+        summary: "Change the company",
+        description: "A new time zone counts from the next billing period.",
+      },
     });

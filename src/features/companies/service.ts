@@ -56,7 +56,10 @@ export const addCompany = operation({
   permission: "companies:write",
   input: AddCompany,
   output: Company,
-  async run({ store, now, passwords }, { name, admin_email, admin_password, timezone = "UTC", currency = "USD" }) {
+  async run(
+    { store, now, passwords },
+    { name, admin_email, admin_password, timezone = "UTC", currency = "USD" },
+  ) {
     const password_hash = await passwords.hash(admin_password);
     return store.tx(async (q) => {
       const company = await queries.insertCompany(q, now, { name, timezone, currency });

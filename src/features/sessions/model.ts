@@ -14,7 +14,10 @@ export const LoginResponse = Type.Object(
   { title: "LoginResponse" },
 );
 
-export const Me = Type.Object({ ...User.properties, permissions: Type.Array(oneOf(PERMISSIONS)) }, { title: "Me" });
+export const Me = Type.Object(
+  { ...User.properties, permissions: Type.Array(oneOf(PERMISSIONS)) },
+  { title: "Me" },
+);
 
 export const ChangePassword = strict(
   { current_password: AnyPassword, new_password: Password },

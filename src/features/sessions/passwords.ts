@@ -56,7 +56,8 @@ export function makePassword(): string {
   while (password.length < 24) {
     for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
       // Only whole rounds of the alphabet, so that no letter is likelier than another.
-      if (byte < 256 - (256 % letters.length) && password.length < 24) password += letters[byte % letters.length];
+      if (byte < 256 - (256 % letters.length) && password.length < 24)
+        password += letters[byte % letters.length];
     }
   }
   return password;

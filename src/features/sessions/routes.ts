@@ -23,7 +23,7 @@ export const loginRoutes = (deps: Deps) =>
 export const profileRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/me", tags: ["Authentication"] })
     .use(session(deps, "any"))
-    .get("/", ({ ctx }) => data(call(ctx, getMe, {})), {
+    .get("", ({ ctx }) => data(call(ctx, getMe, {})), {
       response: answers({ 200: dataOf(Me) }),
       detail: { summary: "Who am I, and what may I do" },
     })

@@ -34,7 +34,11 @@ export function openTokens(secret: string, clock: Clock): Tokens {
         requiredClaims: ["sub", "exp", "iat", "ver"],
         currentDate: jwtDate(clock.now()),
       });
-      const claims = { user_id: Number(payload.sub), token_version: Number(payload.ver), expires_ms: Number(payload.exp) * 1_000 };
+      const claims = {
+        user_id: Number(payload.sub),
+        token_version: Number(payload.ver),
+        expires_ms: Number(payload.exp) * 1_000,
+      };
       if (Number.isSafeInteger(claims.user_id) && claims.user_id > 0) return claims;
     } catch {
       // one answer for every kind of bad token
@@ -71,7 +75,9 @@ export function openTokens(secret: string, clock: Clock): Tokens {
 }
 
 /** The instant as the JWT library takes it. */
-function jwtDate(now: Temporal.Instant): NonNullable<NonNullable<Parameters<typeof jwtVerify>[2]>["currentDate"]> {
+function jwtDate(
+  now: Temporal.Instant,
+): NonNullable<NonNullable<Parameters<typeof jwtVerify>[2]>["currentDate"]> {
   // oxlint-disable-next-line no-restricted-globals -- the library's only way to be told the time
   return new Date(now.epochMilliseconds);
 }

@@ -32,8 +32,17 @@ export async function listUsers(
   { limit, offset }: Slice,
 ): Promise<{ rows: User[]; total: number }> {
   const { users } = q.tables;
-  const where = and(inScope(q, scope), filter.search === undefined ? undefined : contains(users.email, filter.search));
-  const rows = await q.select(userColumns(q)).from(users).where(where).orderBy(asc(users.id)).limit(limit).offset(offset);
+  const where = and(
+    inScope(q, scope),
+    filter.search === undefined ? undefined : contains(users.email, filter.search),
+  );
+  const rows = await q
+    .select(userColumns(q))
+    .from(users)
+    .where(where)
+    .orderBy(asc(users.id))
+    .limit(limit)
+    .offset(offset);
   return { rows, total: await q.$count(users, where) };
 }
 
@@ -85,12 +94,19 @@ export async function updateUser(
   scope: Scope,
   now: Temporal.Instant,
   id: number,
-  { end_tokens, ...change }: { email?: string; role?: Role; client_id?: number | null; password_hash?: string; end_tokens: boolean },
+  {
+    end_tokens,
+    ...change
+  }: { email?: string; role?: Role; client_id?: number | null; password_hash?: string; end_tokens: boolean },
 ): Promise<User | undefined> {
   const { users } = q.tables;
   const [user] = await q
     .update(users)
-    .set({ ...change, ...(end_tokens ? { token_version: sql`${users.token_version} + 1` } : {}), updated_at: iso(now) })
+    .set({
+      ...change,
+      ...(end_tokens ? { token_version: sql`${users.token_version} + 1` } : {}),
+      updated_at: iso(now),
+    })
     .where(and(inScope(q, scope), eq(users.id, id)))
     .returning(userColumns(q));
   return user;

@@ -11,15 +11,18 @@ import { createUser, deleteUser, getUser, listUsers, updateUser } from "./servic
 export const userRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/users", tags: ["Users"] })
     .use(session(deps, "company"))
-    .get("/", ({ ctx, query }) => call(ctx, listUsers, query), {
+    .get("", ({ ctx, query }) => call(ctx, listUsers, query), {
       query: fromText(ListUsers),
       response: answers({ 200: listed(User) }),
       detail: { summary: "List users", description: "Admins only." },
     })
-    .post("/", async ({ ctx, body, status }) => status(201, await data(call(ctx, createUser, body))), {
+    .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createUser, body))), {
       body: CreateUser,
       response: answers({ 201: dataOf(User) }),
-      detail: { summary: "Create a user", description: "client_id goes with the role client, and only with it." },
+      detail: {
+        summary: "Create a user",
+        description: "client_id goes with the role client, and only with it.",
+      },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getUser, params)), {
       params: IdPath,
@@ -30,7 +33,10 @@ export const userRoutes = (deps: Deps) =>
       params: IdPath,
       body: UserChange,
       response: answers({ 200: dataOf(User), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Change a user", description: "A new role, client or password ends the user's tokens." },
+      detail: {
+        summary: "Change a user",
+        description: "A new role, client or password ends the user's tokens.",
+      },
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteUser, params)), {
       params: IdPath,

@@ -65,7 +65,8 @@ export const updateUser = operation({
       if (!before) throw notFound("User", id);
       await checkClient(q, scope, role, client_id);
       if (before.role === "admin" && role !== "admin") await checkAdminRemains(q, scope, id);
-      const end_tokens = password_hash !== undefined || role !== before.role || client_id !== before.client_id;
+      const end_tokens =
+        password_hash !== undefined || role !== before.role || client_id !== before.client_id;
       const change = { email, role, client_id, ...(password_hash === undefined ? {} : { password_hash }) };
       const user = await queries.updateUser(q, scope, now, id, { ...change, end_tokens });
       if (!user) throw notFound("User", id);
@@ -97,7 +98,8 @@ async function checkClient(q: Reads, scope: Scope, role: Role, client_id: number
     return;
   }
   if (client_id === null) throw invalid("/client_id", "is required for the role client");
-  if (!(await findClient(q, scope, client_id))) throw invalid("/client_id", "names no client of this company");
+  if (!(await findClient(q, scope, client_id)))
+    throw invalid("/client_id", "names no client of this company");
 }
 
 async function checkAdminRemains(q: Reads, scope: Scope, id: number): Promise<void> {

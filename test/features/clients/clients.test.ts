@@ -40,17 +40,24 @@ describe("clients", () => {
 
   test("the list is whole without a page, and a page with meta when one is asked for", async () => {
     const tenant = await house.addTenant();
-    for (const name of ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"]) await tenant.api("POST", "/clients", { name });
+    for (const name of ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"])
+      await tenant.api("POST", "/clients", { name });
     const names = async (query: string) => {
       const { body } = await tenant.api("GET", `/clients${query}`);
       return { names: body.data.map((client: { name: string }) => client.name), meta: body.meta };
     };
-    expect(await names("")).toEqual({ names: ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"], meta: undefined });
+    expect(await names("")).toEqual({
+      names: ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"],
+      meta: undefined,
+    });
     expect(await names("?page=2&limit=2")).toEqual({
       names: ["Gamma", "ALPHABET"],
       meta: { page: 2, limit: 2, total: 5, total_pages: 3 },
     });
-    expect(await names("?page=9")).toMatchObject({ names: [], meta: { page: 9, limit: 20, total: 5, total_pages: 1 } });
+    expect(await names("?page=9")).toMatchObject({
+      names: [],
+      meta: { page: 9, limit: 20, total: 5, total_pages: 1 },
+    });
     expect((await names("?search=alpha")).names).toEqual(["Alpha", "ALPHABET"]);
     expect((await names("?search=100%25")).names).toEqual(["beta 100%"]);
     expect((await names("?search=_")).names).toEqual(["a_b"]);
@@ -64,11 +71,17 @@ describe("clients", () => {
     [{ name: 7 }, [{ path: "/name", message: "must be a string" }]],
     [{ name: null }, [{ path: "/name", message: "must be a string" }]],
     [{ name: "a\0b" }, [{ path: "/name", message: "must not contain the NUL character" }]],
-    [{ name: "x", company_id: 2 }, [{ path: "/company_id", message: "is not a known field; known are name" }]],
+    [
+      { name: "x", company_id: 2 },
+      [{ path: "/company_id", message: "is not a known field; known are name" }],
+    ],
     [[], [{ path: "", message: "must be an object" }]],
   ])("POST and PUT answer 422 naming the field: %j", async (body, details) => {
     const id = await addClient();
-    for (const [method, path] of [["POST", "/clients"], ["PUT", `/clients/${id}`]] as const) {
+    for (const [method, path] of [
+      ["POST", "/clients"],
+      ["PUT", `/clients/${id}`],
+    ] as const) {
       const answer = await api(method, path, body);
       expect(answer).toMatchObject({ status: 422, body: { details } });
       expect(answer.body.error).toBeString();
@@ -126,7 +139,9 @@ describe("clients", () => {
 
   test("two hundred clients made in parallel get two hundred ids", async () => {
     const tenant = await house.addTenant();
-    const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => tenant.api("POST", "/clients", { name: `c${i}` })));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => tenant.api("POST", "/clients", { name: `c${i}` })),
+    );
     expect(new Set(answers.map((answer) => answer.body.data.id)).size).toBe(200);
   });
 });

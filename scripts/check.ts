@@ -1,0 +1,55 @@
+// Everything that CI checks, in order of speed. Prints what failed as it comes and ends with `N passed, N failed`:
+// each check counts as one, each test as one.
+
+interface Step {
+  name: string;
+  command: string[];
+  env?: Record<string, string>;
+}
+
+const TESTS = ["bun", "test", "--only-failures", "--timeout", "60000"];
+
+const STEPS: Step[] = [
+  { name: "format", command: ["bun", "x", "biome", "format", "."] },
+  { name: "lint", command: ["bun", "x", "oxlint"] },
+  { name: "types", command: ["bun", "x", "tsc", "--noEmit"] },
+  { name: "unused code", command: ["bun", "--bun", "x", "knip"] },
+  { name: "migrations", command: ["bun", "scripts/migrations.ts", "--check"] },
+  { name: "tests on SQLite", command: TESTS, env: { TEST_STORE: "sqlite" } },
+  { name: "tests on PostgreSQL", command: TESTS, env: { TEST_STORE: "postgres" } },
+];
+
+interface Counts {
+  passed: number;
+  failed: number;
+}
+
+async function run({ command, env }: Step): Promise<{ ok: boolean; printed: string }> {
+  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { ok: (await child.exited) === 0, printed: `${out}${err}`.trim() };
+}
+
+/** What a test run counted; a check without tests counts as one. */
+function count(ok: boolean, printed: string): Counts {
+  const tests = /^ *(\d+) pass\n(?: *\d+ skip\n)?(?: *\d+ todo\n)? *(\d+) fail/m.exec(printed);
+  if (!tests) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
+  const failed = Number(tests[2]);
+  return { passed: Number(tests[1]), failed: ok ? failed : Math.max(failed, 1) };
+}
+
+const total: Counts = { passed: 0, failed: 0 };
+for (const step of STEPS) {
+  const started = performance.now();
+  const { ok, printed } = await run(step);
+  const { passed, failed } = count(ok, printed);
+  total.passed += passed;
+  total.failed += failed;
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  console.log(`${ok ? "ok  " : "FAIL"}  ${step.name} (${seconds} s${passed + failed > 1 ? `, ${passed} tests` : ""})`);
+  const skipped = printed.split("\n").filter((line) => line.startsWith("(skip)") || line.startsWith("skipped:"));
+  if (!ok) console.log(printed);
+  else if (skipped.length > 0) console.log(skipped.join("\n"));
+}
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exit(total.failed === 0 ? 0 : 1);

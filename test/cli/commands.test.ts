@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { makePlace, type Place, run, startServer } from "./process.ts";
+
+let place: Place;
+
+beforeAll(async () => {
+  place = await makePlace();
+});
+afterAll(() => place.remove());
+
+describe("the command line", () => {
+  test("--help lists the commands, and each has a help of its own", async () => {
+    const { code, out } = await run(["--help"], place.env);
+    expect(code).toBe(0);
+    const names = [...out.matchAll(/^ {2}(\w+) {2}/gm)].map(([, name]) => name ?? "");
+    expect(names).toEqual(expect.arrayContaining(["serve", "migrate", "company", "user", "job", "openapi", "doctor"]));
+    for (const name of names) {
+      const help = await run([name, "--help"], place.env);
+      expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining(`src/main.ts ${name}`) });
+    }
+  });
+
+  test.each([
+    [["sevre"], "No such command: sevre"],
+    [["company"], "Say `company add` or `company list`"],
+    [["company", "add"], "--name is required"],
+    [["user", "add"], "--company is required"],
+    [["user", "list", "--company", "x"], "--company must be a positive whole number"],
+    [["job", "nothing"], "No such job: nothing"],
+    [["serve", "--port", "1"], "Unknown option '--port'"],
+  ])("fails with exit 1 and one clear line: %j", async (words, message) => {
+    const { code, err } = await run(words, place.env);
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+    expect(err.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("companies and users are added beside a running server, and may sign in", async () => {
+    const server = await startServer(place.env);
+    const added = await run(["company", "add", "--name", "Second", "--admin-email", "second@example.com", "--timezone", "Asia/Kathmandu"], place.env);
+    expect(added.code).toBe(0);
+    const password = /password (\S+)/.exec(added.out)?.[1] ?? "";
+    const api = await server.signIn("second@example.com", password);
+    const company = (await api("GET", "/company")).body.data;
+    expect(company).toMatchObject({ name: "Second", timezone: "Asia/Kathmandu", currency: "USD" });
+
+    const client = (await api("POST", "/clients", { name: "c" })).body.data;
+    const words = ["user", "add", "--company", String(company.id), "--email", "c@example.com", "--role", "client"];
+    const password2 = "a password for the client";
+    expect((await run([...words, "--password", password2], place.env)).code).toBe(1);
+    const user = await run([...words, "--password", password2, "--client-id", String(client.id)], place.env);
+    expect(user).toMatchObject({ code: 0, out: expect.stringContaining("c@example.com, client") });
+    await server.signIn("c@example.com", password2);
+    expect((await run([...words, "--password", password2, "--client-id", String(client.id)], place.env)).err).toContain("already used");
+
+    expect((await run(["company", "list"], place.env)).out).toContain("Second");
+    expect((await run(["user", "list", "--company", String(company.id)], place.env)).out).toContain("second@example.com");
+    expect((await run(["doctor"], place.env)).code).toBe(1);
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
+  test("migrate, doctor and openapi do what they say", async () => {
+    expect((await run(["migrate"], place.env)).out).toContain("up to date");
+    const doctor = await run(["doctor"], place.env);
+    expect(doctor).toMatchObject({ code: 0, err: "" });
+    expect(doctor.out).not.toContain("FAIL");
+    const { out } = await run(["openapi"], place.env);
+    expect(JSON.parse(out).paths["/api/v1/login"].post.summary).toBe("Sign in");
+  });
+});

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { connect } from "node:net";
+import { makePlace, type Place, run, startServer } from "./process.ts";
+
+let place: Place;
+
+beforeEach(async () => {
+  place = await makePlace();
+});
+afterEach(() => place.remove());
+
+describe("serve", () => {
+  test("the first start creates a company and its admin, and prints a made-up password once", async () => {
+    const { ADMIN_PASSWORD: _, ...env } = place.env;
+    const first = await startServer({ ...env, COMPANY_NAME: "Wattworks" });
+    expect(first.greeting).toContain("Created the company Wattworks with the admin admin@example.com");
+    const password = /shown only now: (\S+)/.exec(first.greeting)?.[1] ?? "";
+    expect(password).toHaveLength(24);
+    const api = await first.signIn("admin@example.com", password);
+    expect((await api("GET", "/company")).body.data).toMatchObject({ name: "Wattworks" });
+    first.kill("SIGTERM");
+    expect(await first.exited).toBe(0);
+
+    const second = await startServer(env);
+    expect(second.greeting).not.toContain("password");
+    // The signing secret was kept: the token of the first run still holds.
+    await second.signIn("admin@example.com", password);
+    second.kill("SIGINT");
+    expect(await second.exited).toBe(0);
+    expect(statSync(`${place.data_dir}/jwt_secret`).mode & 0o777).toBe(0o600);
+  });
+
+  test("SIGTERM answers what is in flight, then exits with 0 within 10 s", async () => {
+    const server = await startServer(place.env);
+    const api = await server.signIn();
+    const started = performance.now();
+    const answers = Array.from({ length: 50 }, (_, i) => api("POST", "/clients", { name: `c${i}` }));
+    await answers[0];
+    server.kill("SIGTERM");
+    const settled = await Promise.allSettled(answers);
+    expect(await server.exited).toBe(0);
+    expect(performance.now() - started).toBeLessThan(10_000);
+    const created = settled.filter((result) => result.status === "fulfilled" && result.value.status === 201);
+    // Connections that were never accepted may be refused; an accepted request is answered and its write kept.
+    const again = await startServer(place.env);
+    const list = await (await again.signIn())("GET", "/clients");
+    expect(list.body.data.length).toBe(created.length);
+    again.kill("SIGKILL");
+    await again.exited;
+  });
+
+  test("an open connection that sends nothing does not hold up the shutdown", async () => {
+    const server = await startServer(place.env);
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write("POST /api/v1/clients HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
+    await Bun.sleep(100);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+    socket.destroy();
+  }, 15_000);
+
+  test("a second server on the same port or the same data is refused with one clear line", async () => {
+    const server = await startServer(place.env);
+    const samePort = await makePlace();
+    const port = await run(["serve"], { ...samePort.env, PORT: new URL(server.url).port });
+    expect(port).toMatchObject({ code: 1, out: expect.not.stringContaining("listens") });
+    expect(port.err.trim()).toMatch(/port \d+/i);
+    samePort.remove();
+    const data = await run(["serve"], place.env);
+    expect(data.code).toBe(1);
+    expect(data.err.trim().split("\n")).toHaveLength(1);
+    expect(data.err).toContain("usage.duckdb");
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
+  test.each([
+    [{ PORT: "http" }, "PORT must be a whole number"],
+    [{ BILLING_GRACE: "an hour" }, "BILLING_GRACE must be an ISO 8601 duration"],
+    [{ JWT_SECRET: "short" }, "JWT_SECRET must be at least 32 bytes"],
+    [{ DATABASE_URL: "mysql://x" }, "DATABASE_URL must start with postgres://"],
+    [{ METERHOUSE_PORT: "1" }, "METERHOUSE_PORT is not a setting"],
+    [{ PORT: "x", LOG_LEVEL: "loud" }, "LOG_LEVEL must be one of"],
+    [{ ADMIN_PASSWORD: "short" }, "admin_password must be 12 to 256 characters"],
+  ])("a setting that can't be used stops the start: %j", async (env, message) => {
+    const { code, err } = await run(["serve"], { ...place.env, ...env });
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+    expect(err.trim().split("\n")).toHaveLength(1);
+  });
+});

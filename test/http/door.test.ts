@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { LIMITS } from "../../src/core/config.ts";
+import { type House, startHouse } from "../harness.ts";
+
+let house: House;
+
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(() => house.stop());
+
+describe("bodies", () => {
+  test.each(["{", "nope", '{"name": "x"', "{'name': 1}"])("malformed JSON is a 400: %s", async (body) => {
+    const { status, body: answer } = await house.api("POST", "/clients", body);
+    expect(status).toBe(400);
+    expect(answer.error).toStartWith("The body is not JSON");
+  });
+
+  test("invalid UTF-8 is a 400", async () => {
+    const token = (await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })).body.token;
+    const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    expect((await fetch(`${house.url}/api/v1/clients`, { method: "POST", body, headers })).status).toBe(400);
+  });
+
+  test("a body of the limit is read, one byte more is a 413 in JSON", async () => {
+    const exactly = (bytes: number) => `{"name":"${"x".repeat(bytes - 11)}"}`;
+    expect((await house.api("POST", "/clients", exactly(LIMITS.body_bytes))).status).toBe(422);
+    const over = await house.api("POST", "/clients", exactly(LIMITS.body_bytes + 1));
+    expect(over).toMatchObject({ status: 413, body: { error: "The body is over 5242880 bytes" } });
+  });
+
+  test("a body without a length is bounded as well", async () => {
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += 65_536;
+        if (sent > 2 * LIMITS.body_bytes) controller.close();
+        else controller.enqueue(new Uint8Array(65_536).fill(0x20));
+      },
+    });
+    const token = (await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })).body.token;
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const answer = await fetch(`${house.url}/api/v1/clients`, { method: "POST", body, headers });
+    expect(answer.status).toBe(413);
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "application/xml"])("%s is a 415", async (type) => {
+    expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
+  });
+
+  test("a missing body is a 422 that says an object is needed", async () => {
+    expect(await house.api("POST", "/clients")).toMatchObject({ status: 422, body: { details: [{ path: "" }] } });
+  });
+
+  test("a field named __proto__ is only an unknown field", async () => {
+    const { status, body } = await house.api("POST", "/clients", '{"name":"x","__proto__":{"polluted":1}}');
+    expect(status).toBe(422);
+    expect(body.details[0].path).toBe("/__proto__");
+  });
+});
+
+describe("paths and methods", () => {
+  test.each(["/nowhere", "/clients/1/nothing", "/../etc/passwd"])("an unknown path is a JSON 404: %s", async (path) => {
+    const { status, body } = await house.api("GET", path);
+    expect(status).toBe(404);
+    expect(body.error).toStartWith("No such path");
+  });
+
+  test.each([
+    ["PATCH", "/clients/1", "GET, PUT, DELETE"],
+    ["DELETE", "/clients", "GET, POST"],
+    ["GET", "/login", "POST"],
+  ])("a wrong method is a 405 that names the right ones: %s %s", async (method, path, allow) => {
+    const { status, headers, body } = await house.api(method, path);
+    expect(status).toBe(405);
+    expect(headers.get("allow")).toBe(allow);
+    expect(body.error).toBeString();
+  });
+});
+
+describe("every answer", () => {
+  test.each(["/clients", "/nowhere", "/clients/abc"])("carries a request id of its own: %s", async (path) => {
+    const ids = [await house.api("GET", path), await house.api("GET", path)].map(({ headers }) => headers.get("x-request-id"));
+    expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test("to a failure inside says only Internal error", async () => {
+    const broken = await startHouse();
+    await broken.deps.store.close();
+    const { status, body, headers } = await broken.anonymous("POST", "/login", { email: "a@b.c", password: "x" });
+    expect(status).toBe(500);
+    expect(body).toEqual({ error: "Internal error" });
+    expect(headers.get("x-request-id")).toBeString();
+    expect((await broken.anonymous("GET", "origin:/ready")).status).toBe(503);
+    expect((await broken.anonymous("GET", "origin:/health")).status).toBe(200);
+    await broken.stop().catch(() => undefined);
+  });
+});
+
+describe("probes", () => {
+  test("health, readiness and metrics answer without a token", async () => {
+    expect(await house.anonymous("GET", "origin:/health")).toMatchObject({ status: 200, body: { status: "ok" } });
+    expect(await house.anonymous("GET", "origin:/ready")).toMatchObject({ status: 200, body: { status: "ok" } });
+    await house.api("GET", "/clients");
+    const { body, headers } = await house.anonymous("GET", "origin:/metrics");
+    expect(headers.get("content-type")).toStartWith("text/plain");
+    expect(body).toMatch(/meterhouse_http_requests_total\{method="GET",route="\/api\/v1\/clients\/?",status="200"\} [1-9]/);
+    expect(body).toMatch(/meterhouse_operation_duration_seconds_count\{operation="list_clients",outcome="ok"\} [1-9]/);
+  });
+});

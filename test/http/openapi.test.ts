@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { type House, type Json, startHouse } from "../harness.ts";
+
+let house: House;
+let document: Json;
+
+beforeAll(async () => {
+  house = await startHouse();
+  document = (await house.anonymous("GET", "origin:/openapi.json")).body;
+});
+afterAll(() => house.stop());
+
+interface Place {
+  name: string;
+  method: string;
+  path: string;
+  operation: Json;
+}
+
+function operations(): Place[] {
+  return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, operation]) => ({ name: `${method} ${path}`, method, path, operation })),
+  );
+}
+
+test("the document passes a public linter with its recommended rules", async () => {
+  // The probes have nothing to refuse; the test below holds every other route to its errors.
+  const config = await createConfig({ extends: ["recommended"], rules: { "operation-4xx-response": "off" } });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer})`)).toEqual([]);
+});
+
+test("every route has a summary, a tag, an answer with a schema, and the bearer scheme or none", () => {
+  expect(operations().length).toBeGreaterThan(15);
+  const open = ["post /api/v1/login", "get /health", "get /ready", "get /metrics"];
+  for (const { name, operation } of operations()) {
+    expect(operation.summary, name).toBeString();
+    expect(operation.tags, name).toHaveLength(1);
+    expect(document.tags.map((tag: Json) => tag.name), name).toContain(operation.tags[0]);
+    const success = Object.entries<Json>(operation.responses).find(([status]) => status.startsWith("2"));
+    expect(success?.[1].content, name).toBeObject();
+    expect(operation.security ?? document.security, name).toEqual(open.includes(name) ? [] : [{ bearer: [] }]);
+  }
+});
+
+test("every route under /api/v1 tells its errors, and those with a body describe it", () => {
+  for (const { name, method, path, operation } of operations()) {
+    if (!path.startsWith("/api/v1")) continue;
+    for (const status of ["401", "422", "429", "500"]) {
+      const schema = operation.responses[status]?.content["application/json"].schema.$ref;
+      expect(schema, `${name} ${status}`).toMatch(/\/(Error|ValidationError)$/);
+    }
+    if (path.includes("{id}")) expect(operation.responses["404"], name).toBeObject();
+    const bodyless = ["get", "delete"].includes(method);
+    expect(operation.requestBody === undefined, name).toBe(bodyless);
+  }
+});
+
+test("path ids and page numbers are shown as integers, dates as date-times", () => {
+  const get = document.paths["/api/v1/clients/{id}"].get;
+  expect(get.parameters[0]).toMatchObject({ name: "id", in: "path", schema: { type: "integer", minimum: 1 } });
+  const list = document.paths["/api/v1/clients"].get;
+  expect(list.parameters.find((parameter: Json) => parameter.name === "limit").schema).toMatchObject({ type: "integer", maximum: 200 });
+  expect(document.components.schemas.Client.properties.created_at).toEqual({ type: "string", format: "date-time" });
+});
+
+test("/docs and all that it loads come from this process", async () => {
+  const page = await house.anonymous("GET", "origin:/docs");
+  expect(page.status).toBe(200);
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'self'");
+  const assets = [...String(page.body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? "");
+  expect(assets.filter((url) => /^(https?:)?\/\//.test(url))).toEqual([]);
+  for (const url of assets.filter((asset) => asset.startsWith("/"))) {
+    const asset = await house.anonymous("GET", `origin:${url}`);
+    expect(asset.status, url).toBe(200);
+    expect(asset.headers.get("content-type"), url).toMatch(url.endsWith(".css") ? /text\/css/ : /javascript/);
+  }
+  const moved = await house.anonymous("GET", "origin:/swagger");
+  expect([moved.status, moved.headers.get("location")]).toEqual([302, "/docs"]);
+});

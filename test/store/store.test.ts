@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eq } from "drizzle-orm";
+import { AppError } from "../../src/core/errors.ts";
+import { insertClient, listClients } from "../../src/features/clients/queries.ts";
+import { insertCompany } from "../../src/features/companies/queries.ts";
+import { insertUser } from "../../src/features/users/queries.ts";
+import { stamped } from "../../src/store/columns.ts";
+import { releaseLease, takeLease } from "../../src/store/lease.ts";
+import { openStore, type Queries, type Store } from "../../src/store/store.ts";
+import { TEST_STORE } from "../harness.ts";
+import { testPostgres } from "../postgres.ts";
+
+const NOW = Temporal.Instant.from("2026-03-10T12:00:00.120Z");
+const ALL = { limit: 1_000, offset: 0 };
+
+let data_dir: string;
+let store: Store;
+let scope: { company_id: number };
+
+beforeAll(async () => {
+  data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
+  const database_url = TEST_STORE === "postgres" ? await (await testPostgres()).createDatabase() : null;
+  store = await openStore({ database_url, data_dir });
+  const company = await store.tx((q) => insertCompany(q, NOW, { name: "A", timezone: "UTC", currency: "USD" }));
+  scope = { company_id: company.id };
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(data_dir, { recursive: true });
+});
+
+async function names(): Promise<string[]> {
+  return (await listClients(store.read, scope, {}, ALL)).rows.map(({ name }) => name);
+}
+
+describe("columns", () => {
+  test("keep instants, decimals, numbers, booleans and JSON as they were given", async () => {
+    const model = {
+      name: "m",
+      billing_type_id: 3,
+      price: 0.000001,
+      currency: "USD",
+      description: "",
+      company_id: scope.company_id,
+      recurring_fee: "123456789012345.100000000001",
+      free_units: "17.00",
+      usage_tiers: [{ up_to: "1", unit_price: "0.10", flat_fee: "0" }],
+      package_size: null,
+      minimum_charge: "-0.5",
+      maximum_charge: null,
+      charge_flat_on_zero: true,
+      credit_plan: null,
+      status: "active" as const,
+      ...stamped(NOW),
+    };
+    const [written] = await store.tx((q) => q.insert(q.tables.billing_models).values(model).returning());
+    expect(written).toEqual({ id: written?.id ?? 0, ...model });
+    const [read] = await store.read.select().from(store.read.tables.billing_models);
+    expect(read).toEqual(written);
+    expect(read?.created_at).toBe("2026-03-10T12:00:00.120Z");
+  });
+
+  test.each(["1970-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "2026-06-01T10:00:00.100Z"])(
+    "an instant comes back as it went: %s",
+    async (created_at) => {
+      const { companies } = store.read.tables;
+      const company = { name: "t", timezone: "UTC", currency: "USD", created_at, updated_at: created_at };
+      const [written] = await store.tx((q) => q.insert(q.tables.companies).values(company).returning());
+      const [read] = await store.read.select().from(companies).where(eq(companies.id, written?.id ?? 0));
+      expect(read?.created_at).toBe(created_at);
+    },
+  );
+});
+
+describe("tx", () => {
+  test("rolls everything back when the work throws, and the next one starts clean", async () => {
+    const before = await names();
+    const work = store.tx(async (q) => {
+      await insertClient(q, scope, NOW, "gone");
+      throw new Error("no");
+    });
+    expect(work).rejects.toThrow("no");
+    await work.catch(() => undefined);
+    expect(await names()).toEqual(before);
+    await store.tx((q) => insertClient(q, scope, NOW, "kept"));
+    expect(await names()).toEqual([...before, "kept"]);
+  });
+
+  test("is not seen by readers before it commits; a nested one joins it", async () => {
+    await store.tx(async (q) => {
+      await insertClient(q, scope, NOW, "outer");
+      await store.tx((inner) => insertClient(inner, scope, NOW, "inner"));
+      expect((await listClients(q, scope, { search: "inner" }, ALL)).total).toBe(1);
+      expect(await names()).not.toContain("outer");
+    });
+    expect(await names()).toContain("inner");
+    await store
+      .tx(async () => {
+        await store.tx((inner) => insertClient(inner, scope, NOW, "with its outer"));
+        throw new Error("no");
+      })
+      .catch(() => undefined);
+    expect(await names()).not.toContain("with its outer");
+  });
+
+  test("a handle that outlives it throws", async () => {
+    let leaked: Queries | undefined;
+    await store.tx(async (q) => {
+      leaked = q;
+    });
+    expect(() => leaked?.select()).toThrow("this transaction is over");
+  });
+
+  test("many at once neither lose an update nor deadlock with reads", async () => {
+    const { companies } = store.read.tables;
+    const mine = eq(companies.id, scope.company_id);
+    await store.tx((q) => q.update(companies).set({ name: "0" }).where(mine).returning());
+    const results = await Promise.allSettled(
+      Array.from({ length: 24 }, (_, i) =>
+        store.tx(async (q) => {
+          const [row] = await q.select().from(companies).where(mine);
+          await store.read.$count(companies);
+          await q.update(companies).set({ name: String(Number(row?.name) + 1) }).where(mine).returning();
+          if (i % 6 === 0) throw new Error("no");
+        }),
+      ),
+    );
+    const committed = results.filter(({ status }) => status === "fulfilled").length;
+    const [row] = await store.read.select().from(companies).where(mine);
+    expect(Number(row?.name)).toBe(committed);
+    // Serialization failures may run out of tries on PostgreSQL, but only as a clear "try again".
+    for (const result of results) {
+      if (result.status === "fulfilled" || result.reason.message === "no") continue;
+      expect(result.reason).toMatchObject({ kind: "unavailable", retry_after_s: 1 });
+    }
+    if (store.dialect === "sqlite") expect(committed).toBe(20);
+    else expect(committed).toBeGreaterThan(5);
+  });
+});
+
+describe("broken constraints", () => {
+  const user = { email: "a@example.com", role: "admin" as const, client_id: null, password_hash: "x" };
+
+  test("a unique index is the error that its table names", async () => {
+    await store.tx((q) => insertUser(q, scope, NOW, user));
+    const error = await store.tx((q) => insertUser(q, scope, NOW, user)).catch((caught) => caught);
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({ kind: "invalid", details: [{ path: "/email" }] });
+  });
+
+  test("a reference to nothing is a conflict", async () => {
+    const error = await store.tx((q) => insertClient(q, { company_id: 999_999 }, NOW, "x")).catch((caught) => caught);
+    expect(error).toMatchObject({ kind: "conflict" });
+  });
+});
+
+describe("leases", () => {
+  const HOUR = Temporal.Duration.from({ hours: 1 });
+
+  test("one holder at a time; free again when given back or expired", async () => {
+    expect(await takeLease(store, "j", "a", NOW, HOUR)).toBe(true);
+    expect(await takeLease(store, "j", "b", NOW, HOUR)).toBe(false);
+    expect(await takeLease(store, "j", "a", NOW, HOUR)).toBe(true);
+    await releaseLease(store, "j", "b");
+    expect(await takeLease(store, "j", "b", NOW, HOUR)).toBe(false);
+    expect(await takeLease(store, "j", "b", NOW.add(HOUR), HOUR)).toBe(true);
+    await releaseLease(store, "j", "b");
+    expect(await takeLease(store, "j", "c", NOW, HOUR)).toBe(true);
+  });
+
+  test("of many who ask at once one gets it", async () => {
+    const holders = Array.from({ length: 10 }, (_, i) => takeLease(store, "race", `h${i}`, NOW, HOUR).catch(() => false));
+    expect((await Promise.all(holders)).filter(Boolean)).toHaveLength(1);
+  });
+});
