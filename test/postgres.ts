@@ -20,19 +20,6 @@ export function testPostgres(): Promise<TestPostgres> {
   return started;
 }
 
-/**
- * Why PostgreSQL can't be started here, or null. It refuses to run as root; in CI an unprivileged user is
- * made for it, elsewhere the machine is left as it is.
- */
-export function whyNoPostgres(): string | null {
-  if (process.getuid?.() !== 0 || process.env.CI !== undefined || hasPostgresUser()) return null;
-  return "PostgreSQL does not run as root: run the tests as another user, add a user named postgres, or set CI=true";
-}
-
-function hasPostgresUser(): boolean {
-  return Bun.spawnSync(["id", "-u", "postgres"]).exitCode === 0;
-}
-
 async function start(): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "meterhouse-postgres-"));
   chmodSync(folder, 0o755);

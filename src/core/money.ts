@@ -20,8 +20,8 @@ function settings(rounding: BigJs.RoundingMode, decimal_places: number): BigJs.B
 }
 
 /**
- * Reads a decimal that is known to be one. A number is read from its shortest decimal form, so that 0.1 is one
- * tenth. Never divide with it: `roundQuotient` and `ceilQuotient` round once.
+ * Reads a decimal that is known to be one. A number is read from its shortest decimal form, so that 0.1 is
+ * one tenth. Never divide with it: `roundQuotient` and `ceilQuotient` round once.
  * Errors: throws on anything that is not a finite decimal.
  */
 export function decimal(value: Decimal | number): BigJs {

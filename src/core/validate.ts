@@ -1,4 +1,4 @@
-import type { Static, StaticDecode, TSchema } from "@sinclair/typebox";
+import type { StaticDecode, TSchema } from "@sinclair/typebox";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
 import { AppError, type ErrorDetail } from "./errors.ts";
@@ -10,11 +10,6 @@ const DETAILS = 100;
 export function decode<T extends TSchema>(schema: T, value: unknown): StaticDecode<T> {
   if (!Value.Check(schema, value)) throw invalidInput(Value.Errors(schema, value));
   return Value.Decode(schema, value);
-}
-
-/** Whether a value has the shape that an operation promises. */
-export function fits<T extends TSchema>(schema: T, value: unknown): value is Static<T> {
-  return Value.Check(schema, value);
 }
 
 /** The AppError of an input that does not fit its schema: every broken rule with its place. */

@@ -17,7 +17,9 @@ describe("bodies", () => {
   });
 
   test("invalid UTF-8 is a 400", async () => {
-    const token = (await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })).body.token;
+    const token = (
+      await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })
+    ).body.token;
     const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     expect((await fetch(`${house.url}/api/v1/clients`, { method: "POST", body, headers })).status).toBe(400);
@@ -39,18 +41,26 @@ describe("bodies", () => {
         else controller.enqueue(new Uint8Array(65_536).fill(0x20));
       },
     });
-    const token = (await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })).body.token;
+    const token = (
+      await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })
+    ).body.token;
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const answer = await fetch(`${house.url}/api/v1/clients`, { method: "POST", body, headers });
     expect(answer.status).toBe(413);
   });
 
-  test.each(["text/plain", "application/x-www-form-urlencoded", "application/xml"])("%s is a 415", async (type) => {
-    expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
-  });
+  test.each(["text/plain", "application/x-www-form-urlencoded", "application/xml"])(
+    "%s is a 415",
+    async (type) => {
+      expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
+    },
+  );
 
   test("a missing body is a 422 that says an object is needed", async () => {
-    expect(await house.api("POST", "/clients")).toMatchObject({ status: 422, body: { details: [{ path: "" }] } });
+    expect(await house.api("POST", "/clients")).toMatchObject({
+      status: 422,
+      body: { details: [{ path: "" }] },
+    });
   });
 
   test("a field named __proto__ is only an unknown field", async () => {
@@ -61,11 +71,14 @@ describe("bodies", () => {
 });
 
 describe("paths and methods", () => {
-  test.each(["/nowhere", "/clients/1/nothing", "/../etc/passwd"])("an unknown path is a JSON 404: %s", async (path) => {
-    const { status, body } = await house.api("GET", path);
-    expect(status).toBe(404);
-    expect(body.error).toStartWith("No such path");
-  });
+  test.each(["/nowhere", "/clients/1/nothing", "/../etc/passwd"])(
+    "an unknown path is a JSON 404: %s",
+    async (path) => {
+      const { status, body } = await house.api("GET", path);
+      expect(status).toBe(404);
+      expect(body.error).toStartWith("No such path");
+    },
+  );
 
   test.each([
     ["PATCH", "/clients/1", "GET, PUT, DELETE"],
@@ -81,7 +94,9 @@ describe("paths and methods", () => {
 
 describe("every answer", () => {
   test.each(["/clients", "/nowhere", "/clients/abc"])("carries a request id of its own: %s", async (path) => {
-    const ids = [await house.api("GET", path), await house.api("GET", path)].map(({ headers }) => headers.get("x-request-id"));
+    const ids = [await house.api("GET", path), await house.api("GET", path)].map(({ headers }) =>
+      headers.get("x-request-id"),
+    );
     expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
     expect(ids[0]).not.toBe(ids[1]);
   });
@@ -89,7 +104,10 @@ describe("every answer", () => {
   test("to a failure inside says only Internal error", async () => {
     const broken = await startHouse();
     await broken.deps.store.close();
-    const { status, body, headers } = await broken.anonymous("POST", "/login", { email: "a@b.c", password: "x" });
+    const { status, body, headers } = await broken.anonymous("POST", "/login", {
+      email: "a@b.c",
+      password: "x",
+    });
     expect(status).toBe(500);
     expect(body).toEqual({ error: "Internal error" });
     expect(headers.get("x-request-id")).toBeString();
@@ -101,12 +119,22 @@ describe("every answer", () => {
 
 describe("probes", () => {
   test("health, readiness and metrics answer without a token", async () => {
-    expect(await house.anonymous("GET", "origin:/health")).toMatchObject({ status: 200, body: { status: "ok" } });
-    expect(await house.anonymous("GET", "origin:/ready")).toMatchObject({ status: 200, body: { status: "ok" } });
+    expect(await house.anonymous("GET", "origin:/health")).toMatchObject({
+      status: 200,
+      body: { status: "ok" },
+    });
+    expect(await house.anonymous("GET", "origin:/ready")).toMatchObject({
+      status: 200,
+      body: { status: "ok" },
+    });
     await house.api("GET", "/clients");
     const { body, headers } = await house.anonymous("GET", "origin:/metrics");
     expect(headers.get("content-type")).toStartWith("text/plain");
-    expect(body).toMatch(/meterhouse_http_requests_total\{method="GET",route="\/api\/v1\/clients\/?",status="200"\} [1-9]/);
-    expect(body).toMatch(/meterhouse_operation_duration_seconds_count\{operation="list_clients",outcome="ok"\} [1-9]/);
+    expect(body).toMatch(
+      /meterhouse_http_requests_total\{method="GET",route="\/api\/v1\/clients\/?",status="200"\} [1-9]/,
+    );
+    expect(body).toMatch(
+      /meterhouse_operation_duration_seconds_count\{operation="list_clients",outcome="ok"\} [1-9]/,
+    );
   });
 });

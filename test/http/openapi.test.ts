@@ -20,7 +20,12 @@ interface Place {
 
 function operations(): Place[] {
   return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).map(([method, operation]) => ({ name: `${method} ${path}`, method, path, operation })),
+    Object.entries<Json>(methods).map(([method, operation]) => ({
+      name: `${method} ${path}`,
+      method,
+      path,
+      operation,
+    })),
   );
 }
 
@@ -28,7 +33,9 @@ test("the document passes a public linter with its recommended rules", async () 
   // The probes have nothing to refuse; the test below holds every other route to its errors.
   const config = await createConfig({ extends: ["recommended"], rules: { "operation-4xx-response": "off" } });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
-  expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer})`)).toEqual([]);
+  expect(
+    problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer})`),
+  ).toEqual([]);
 });
 
 test("every route has a summary, a tag, an answer with a schema, and the bearer scheme or none", () => {
@@ -37,10 +44,15 @@ test("every route has a summary, a tag, an answer with a schema, and the bearer 
   for (const { name, operation } of operations()) {
     expect(operation.summary, name).toBeString();
     expect(operation.tags, name).toHaveLength(1);
-    expect(document.tags.map((tag: Json) => tag.name), name).toContain(operation.tags[0]);
+    expect(
+      document.tags.map((tag: Json) => tag.name),
+      name,
+    ).toContain(operation.tags[0]);
     const success = Object.entries<Json>(operation.responses).find(([status]) => status.startsWith("2"));
     expect(success?.[1].content, name).toBeObject();
-    expect(operation.security ?? document.security, name).toEqual(open.includes(name) ? [] : [{ bearer: [] }]);
+    expect(operation.security ?? document.security, name).toEqual(
+      open.includes(name) ? [] : [{ bearer: [] }],
+    );
   }
 });
 
@@ -59,10 +71,20 @@ test("every route under /api/v1 tells its errors, and those with a body describe
 
 test("path ids and page numbers are shown as integers, dates as date-times", () => {
   const get = document.paths["/api/v1/clients/{id}"].get;
-  expect(get.parameters[0]).toMatchObject({ name: "id", in: "path", schema: { type: "integer", minimum: 1 } });
+  expect(get.parameters[0]).toMatchObject({
+    name: "id",
+    in: "path",
+    schema: { type: "integer", minimum: 1 },
+  });
   const list = document.paths["/api/v1/clients"].get;
-  expect(list.parameters.find((parameter: Json) => parameter.name === "limit").schema).toMatchObject({ type: "integer", maximum: 200 });
-  expect(document.components.schemas.Client.properties.created_at).toEqual({ type: "string", format: "date-time" });
+  expect(list.parameters.find((parameter: Json) => parameter.name === "limit").schema).toMatchObject({
+    type: "integer",
+    maximum: 200,
+  });
+  expect(document.components.schemas.Client.properties.created_at).toEqual({
+    type: "string",
+    format: "date-time",
+  });
 });
 
 test("/docs and all that it loads come from this process", async () => {

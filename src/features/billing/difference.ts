@@ -75,9 +75,9 @@ function saysNothing({ kind, amount, quantity, event_count }: BillLine): boolean
  * of its next record.
  *
  * - Nothing on record: the expected lines, zero ones too, since a closed period is always visible.
- * - Otherwise the differences, an adjustment. A line on record that is expected no more (the bounds or days of
- *   its segment changed) is reversed; a new one is added whole; one that grew or shrank adds the difference;
- *   one that moves no money, units or events is left out.
+ * - Otherwise the differences, an adjustment. A line on record that is expected no more (the bounds or days
+ *   of its segment changed) is reversed; a new one is added whole; one that grew or shrank adds the
+ *   difference; one that moves no money, units or events is left out.
  *
  * So the lines of all records add up to the expected ones, and once the difference is recorded, taking it
  * again finds nothing. The order of either list does not matter.

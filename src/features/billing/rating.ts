@@ -152,7 +152,7 @@ function line(
   };
 }
 
-/** The fee by its days. A flat or credit plan shows its fee even when it is zero; a segment without a day none. */
+/** The fee by its days, none without a day. A flat or credit plan shows its fee even when it is zero. */
 function feeLine(segment: Segment): BillLine | null {
   const { model, proration } = segment;
   const fee = model[CHARGES[model.billing_type].fee];
@@ -299,9 +299,15 @@ function present(lines: readonly (BillLine | null)[]): BillLine[] {
 
 const KINDS: readonly LineKind[] = ["fee", "usage", "maximum_cap", "minimum_true_up", "overage"];
 
-/** As a bill reads: by time, and at one time the fee first. */
+/** As a bill reads: by time, and at one time the fee first, whatever order they come in. */
 export function inOrder(lines: readonly BillLine[]): BillLine[] {
-  const place = ({ from, to, kind, billing_model_id }: BillLine) =>
-    [from, to, KINDS.indexOf(kind), String(billing_model_id).padStart(16, "0")].join(" ");
+  const place = (of: BillLine) =>
+    [
+      of.from,
+      of.to,
+      KINDS.indexOf(of.kind),
+      String(of.billing_model_id).padStart(16, "0"),
+      String(of.proration?.numerator ?? 0).padStart(2, "0"),
+    ].join(" ");
   return lines.toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
 }

@@ -6,7 +6,7 @@ import type { CreditPlan, UsageTier } from "../billing_models/model.ts";
 
 export type BillingType = "flat" | "per_unit" | "graduated" | "volume" | "package" | "credit";
 
-/** What a price is made of, as far as rating and proration ask. Fields that a type does not take are unset. */
+/** What a price is made of, as far as rating asks. Fields that a type does not take are unset. */
 export interface BillingModelFacts {
   readonly id: number;
   readonly name: string;
@@ -125,47 +125,33 @@ export function validateModel(model: BillingModelFacts): ErrorDetail[] {
   ];
 }
 
-/** Whether a field has more than the value that stands for "not used". */
-function isSet(model: BillingModelFacts, field: TypedField): boolean {
-  switch (field) {
-    case "recurring_fee":
-    case "free_units":
-      return !isZero(model[field]);
-    case "usage_tiers":
-      return model.usage_tiers.length > 0;
-    case "charge_flat_on_zero":
-      return model.charge_flat_on_zero;
-    default:
-      return model[field] !== null;
-  }
-}
-
-const TYPED_FIELDS: readonly TypedField[] = [
-  "recurring_fee",
-  "free_units",
-  "usage_tiers",
-  "package_size",
-  "minimum_charge",
-  "maximum_charge",
-  "charge_flat_on_zero",
-  "credit_plan",
-];
+/** For each field, whether a model uses it. */
+const IS_SET: Readonly<Record<TypedField, (model: BillingModelFacts) => boolean>> = {
+  recurring_fee: (model) => !isZero(model.recurring_fee),
+  free_units: (model) => !isZero(model.free_units),
+  usage_tiers: (model) => model.usage_tiers.length > 0,
+  package_size: (model) => model.package_size !== null,
+  minimum_charge: (model) => model.minimum_charge !== null,
+  maximum_charge: (model) => model.maximum_charge !== null,
+  charge_flat_on_zero: (model) => model.charge_flat_on_zero,
+  credit_plan: (model) => model.credit_plan !== null,
+};
 
 function fieldsOfType(model: BillingModelFacts): ErrorDetail[] {
   const { billing_type } = model;
   const rule = BILLING_TYPES.find((candidate) => candidate.billing_type === billing_type);
   const { needs, optional } = rule ?? { needs: [], optional: [] };
   const missing = needs
-    .filter((field) => !isSet(model, field))
+    .filter((field) => !IS_SET[field](model))
     .map((field) => ({ path: `/${field}`, message: `is required by billing type ${billing_type}` }));
-  const allowed = [...needs, ...optional];
+  const allowed: readonly string[] = [...needs, ...optional];
   const takes = allowed.length === 0 ? "none of the optional price fields" : allowed.join(", ");
-  const refused = TYPED_FIELDS.filter((field) => !allowed.includes(field) && isSet(model, field)).map(
-    (field) => ({
+  const refused = Object.entries(IS_SET)
+    .filter(([field, isSet]) => !allowed.includes(field) && isSet(model))
+    .map(([field]) => ({
       path: `/${field}`,
       message: `must be left out: billing type ${billing_type} takes ${takes}`,
-    }),
-  );
+    }));
   return [...missing, ...refused];
 }
 
@@ -240,7 +226,7 @@ export interface Proration {
   readonly denominator: number;
 }
 
-/** A stretch of a period under one model. Usage counts in `[from, to)`, the fee by the days of `proration`. */
+/** A stretch of a period under one model: usage counts in `[from, to)`, the fee by `proration`. */
 export interface Segment {
   readonly model: BillingModelFacts;
   readonly from: Temporal.Instant;

@@ -37,7 +37,7 @@ export function prepareAppend(
     check(event, i);
     readId(event.id, words, i * 4);
     millionths[i] = toMillionths(event.usage);
-    fingerprint(hash, company_id, words.subarray(i * 4, i * 4 + 4));
+    fingerprint(hash, company_id, words, i * 4);
     fingerprints[i * 2] = hash.high;
     fingerprints[i * 2 + 1] = hash.low;
   });
@@ -45,17 +45,22 @@ export function prepareAppend(
   return { company_id, events, created_at: now_ms, ids, fingerprints, millionths };
 }
 
-/** Hashes a company and an id: the id's halves, lower 32 bits first, upper half first. */
-export function fingerprint(hash: SipHash, company_id: number, words: Uint32Array): void {
-  const [upper_low = 0, upper_high = 0, lower_low = 0, lower_high = 0] = words;
-  hash.hash(company_id, 0, upper_low, upper_high, lower_low, lower_high);
+/**
+ * Hashes a company and an id, which is the four words from `at`: its upper half, then its lower half, each
+ * with its lower 32 bits first.
+ */
+export function fingerprint(hash: SipHash, company_id: number, words: Uint32Array, at: number): void {
+  const upper_low = words[at] ?? 0;
+  const upper_high = words[at + 1] ?? 0;
+  hash.hash(company_id, 0, upper_low, upper_high, words[at + 2] ?? 0, words[at + 3] ?? 0);
 }
 
-/** Writes the halves of a stored id into `halves`, as `prepareAppend` has them. */
-export function readStoredId(id: DuckDBUUIDValue, halves: BigUint64Array): void {
-  // Its storage form is the 128-bit number with the first bit flipped; the arrays cut to 64 bits.
-  halves[0] = BigInt.asUintN(64, (id.hugeint >> 64n) ^ (1n << 63n));
-  halves[1] = BigInt.asUintN(64, id.hugeint);
+/** Writes a stored id into `words`, the four of an id as `fingerprint` takes them; `halves` is its memory. */
+export function readStoredId(id: DuckDBUUIDValue, halves: BigUint64Array, words: Uint32Array): void {
+  // Its storage form is the 128-bit number with the first bit flipped. The arrays cut what is too long.
+  halves[0] = id.hugeint >> 64n;
+  halves[1] = id.hugeint;
+  words[1] = (words[1] ?? 0) ^ 0x80000000;
 }
 
 /** A usage as a whole number of millionths: `"-0.5"` → -500000n. */

@@ -43,16 +43,16 @@ function subscriptionSql(ids: readonly number[], parameters: Parameters): string
 }
 
 function minUsageSql(min: Decimal, parameters: Parameters): string {
-  const scaled = decimal(min).times(1_000_000);
-  const millionths = BigInt(scaled.round(0, scaled.lt(0) ? DOWN : UP).toFixed());
+  const scaled = decimal(min).times("1000000");
+  const millionths = BigInt(scaled.round(0, scaled.lt("0") ? DOWN : UP).toFixed());
   if (millionths > MAX_MILLIONTHS) return "false";
   return millionths < -MAX_MILLIONTHS ? "true" : `usage >= ${parameters.usage(millionths)}`;
 }
 
 function maxUsageSql(max: Decimal, parameters: Parameters): string {
   // usage <= max is -usage >= -max, but negating a column would hide it from the engine's block statistics.
-  const scaled = decimal(max).times(1_000_000);
-  const millionths = BigInt(scaled.round(0, scaled.lt(0) ? UP : DOWN).toFixed());
+  const scaled = decimal(max).times("1000000");
+  const millionths = BigInt(scaled.round(0, scaled.lt("0") ? UP : DOWN).toFixed());
   if (millionths < -MAX_MILLIONTHS) return "false";
   return millionths > MAX_MILLIONTHS ? "true" : `usage <= ${parameters.usage(millionths)}`;
 }

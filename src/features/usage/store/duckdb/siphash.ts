@@ -29,7 +29,16 @@ export class SipHash {
 
   /** Hashes the words a, b and c, each given as (low, high), into `low` and `high`. */
   hash(a_low: number, a_high: number, b_low: number, b_high: number, c_low: number, c_high: number): void {
-    let [l0, h0, l1, h1, l2, h2, l3, h3] = this.#state;
+    // Not destructured: an iterator would cost as much as the hash.
+    const state = this.#state;
+    let l0 = state[0];
+    let h0 = state[1];
+    let l1 = state[2];
+    let h1 = state[3];
+    let l2 = state[4];
+    let h2 = state[5];
+    let l3 = state[6];
+    let h3 = state[7];
     // Steps 0 to 3 take in a word each, the last of them the length (24 bytes); steps 4 to 6 finish.
     for (let step = 0; step < 7; step++) {
       const m_low = step === 0 ? a_low : step === 1 ? b_low : step === 2 ? c_low : 0;

@@ -41,24 +41,26 @@ export async function takeInventory(
   index: FingerprintIndex,
   hash: SipHash,
 ): Promise<Inventory> {
-  const inventory = { last_seq: 0, min_timestamp: Number.POSITIVE_INFINITY, max_timestamp: -1 };
   const halves = new BigUint64Array(2);
   const words = new Uint32Array(halves.buffer);
-  const result = await connection.stream("SELECT seq, company_id, id, timestamp FROM usage_events");
+  // As a double, exact up to 2^53, seq needs no bigint a row.
+  const result = await connection.stream("SELECT seq::DOUBLE, company_id, id FROM usage_events");
   for await (const chunk of result) {
-    const [seqs, companies, ids, timestamps] = [0, 1, 2, 3].map((column) => chunk.getColumnVector(column));
-    for (let row = 0; row < chunk.rowCount; row++) {
-      const seq = asNumber(seqs?.getItem(row));
-      const timestamp = asNumber(timestamps?.getItem(row));
-      readStoredId(asUuid(ids?.getItem(row)), halves);
-      fingerprint(hash, asNumber(companies?.getItem(row)), words);
-      index.add(hash.high, hash.low, seq);
-      if (seq > inventory.last_seq) inventory.last_seq = seq;
-      if (timestamp < inventory.min_timestamp) inventory.min_timestamp = timestamp;
-      if (timestamp > inventory.max_timestamp) inventory.max_timestamp = timestamp;
+    const [seqs, companies, ids] = [0, 1, 2].map((column) => chunk.getColumnVector(column));
+    const { rowCount } = chunk;
+    for (let row = 0; row < rowCount; row++) {
+      readStoredId(asUuid(ids?.getItem(row)), halves, words);
+      fingerprint(hash, asNumber(companies?.getItem(row)), words, 0);
+      index.add(hash.high, hash.low, asNumber(seqs?.getItem(row)));
     }
   }
-  return inventory;
+  const sql = `SELECT coalesce(max(seq), 0), coalesce(min(timestamp), ${Number.MAX_SAFE_INTEGER}),
+    coalesce(max(timestamp), -1) FROM usage_events`;
+  const [last_seq, min_timestamp, max_timestamp] = ((await query(connection, sql))[0] ?? []).map(asNumber);
+  if (last_seq === undefined || min_timestamp === undefined || max_timestamp === undefined) {
+    throw new Error("Cannot read the extent of the usage store: the query gave no row");
+  }
+  return { last_seq, min_timestamp, max_timestamp };
 }
 
 function toStoredRow(row: DuckDBValue[]): StoredRow {

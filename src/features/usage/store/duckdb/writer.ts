@@ -28,7 +28,8 @@ export class Writer {
   #queued_events = 0;
   #pending_events = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #draining: Promise<void> | undefined;
+  #running = false;
+  #drained = Promise.resolve();
   #closed = false;
 
   constructor(connection: DuckDBConnection, index: FingerprintIndex, last_seq: number, limits: WriterLimits) {
@@ -67,28 +68,29 @@ export class Writer {
   /** Refuses new appends and answers when those queued are done. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#queue.length > 0) this.#drain();
-    await this.#draining;
+    this.#drain();
+    await this.#drained;
     this.#connection.closeSync();
   }
 
   #schedule(): void {
     if (this.#queued_events >= this.#limits.group_events) this.#drain();
-    else if (this.#draining === undefined)
-      this.#timer ??= setTimeout(() => this.#drain(), this.#limits.group_ms);
+    else if (!this.#running) this.#timer ??= setTimeout(() => this.#drain(), this.#limits.group_ms);
   }
 
   #drain(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#draining ??= this.#commitGroups().finally(() => {
-      this.#draining = undefined;
-    });
+    if (this.#running) return;
+    this.#running = true;
+    this.#drained = this.#commitGroups();
   }
 
   /** One group after the other; what is queued during a commit is the next group. */
   async #commitGroups(): Promise<void> {
     while (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
+    // In the same turn as the last look at the queue: an append in between would wait forever.
+    this.#running = false;
   }
 
   #takeGroup(): AppendRequest[] {

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { compare, multiply, roundMoney } from "../../../src/core/money.ts";
+import {
+  billedUnits,
+  type CreditMonth,
+  overageLine,
+  rate,
+  rateSegment,
+} from "../../../src/features/billing/rating.ts";
+import type { BillingModelFacts, Segment } from "../../../src/features/billing/rules.ts";
+import { amounts, charge, cut, MARCH, model, unused, used, wholeMarch } from "./facts.ts";
+
+function plan(id: number, overage_rate: string | null): BillingModelFacts {
+  const credit_plan = { monthly_credits: 100, credit_consumption: "per_unit", overage_rate } as const;
+  return model({ id, name: `Plan ${id}`, billing_type: "credit", price: "31", credit_plan });
+}
+
+/** A bill with 70.5 units in each part. */
+function bill(parts: readonly Segment[], credits: CreditMonth) {
+  return rate(
+    parts.map((segment) => ({ segment, usage: used("70.5") })),
+    "EUR",
+    credits,
+  );
+}
+
+describe("limits on the usage charge", () => {
+  const limited = {
+    billing_type: "per_unit",
+    price: "1",
+    recurring_fee: "100",
+    minimum_charge: "31",
+    maximum_charge: "50",
+  } as const;
+  const cases: [string, string[]][] = [
+    ["0", ["fee 100.00", "usage 0.00", "minimum_true_up 31.00"]],
+    ["30.5", ["fee 100.00", "usage 30.50", "minimum_true_up 0.50"]],
+    ["31", ["fee 100.00", "usage 31.00"]],
+    ["50", ["fee 100.00", "usage 50.00"]],
+    ["80.004", ["fee 100.00", "usage 80.00", "maximum_cap -30.00"]],
+  ];
+  test.each(cases)("look at usage, not at fees: %s units", (units, expected) => {
+    expect(amounts(rateSegment(wholeMarch(limited), used(units)))).toEqual(expected);
+  });
+
+  test("the minimum goes by the segment's days, the maximum does not", () => {
+    const [half] = cut(MARCH, [["2024-03-15T10:00:00Z", model({ ...limited, recurring_fee: "0" })]]);
+    if (!half) throw new Error("no segment");
+    expect(
+      rateSegment(half, used("2")).map(({ kind, amount, proration }) => [kind, amount, proration]),
+    ).toEqual([
+      ["usage", "2.00", null],
+      ["minimum_true_up", "15.00", { numerator: 17, denominator: 31 }],
+    ]);
+    expect(amounts(rateSegment(half, used("80")))).toEqual(["usage 80.00", "maximum_cap -30.00"]);
+  });
+
+  test("cap to the rounded maximum, and the minimum comes after the cap", () => {
+    const tie = { billing_type: "per_unit", price: "1", maximum_charge: "10.005" } as const;
+    expect(amounts(rateSegment(wholeMarch(tie), used("11")))).toEqual(["usage 11.00", "maximum_cap -0.99"]);
+    const crossed = { ...tie, minimum_charge: "10.50" };
+    expect(amounts(rateSegment(wholeMarch(crossed), used("11"))).at(-1)).toBe("minimum_true_up 0.49");
+  });
+
+  test("keep the usage charge between them to the cent, in any currency", () => {
+    const property = fc.property(
+      fc.nat(10 ** 6),
+      fc.nat(10 ** 6),
+      fc.nat(10 ** 6),
+      fc.constantFrom("JPY", "EUR", "BHD", "CLF"),
+      (a, b, units, currency) => {
+        const [minimum_charge, maximum_charge] = [Math.min(a, b), Math.max(a, b)].map((n) =>
+          multiply(`${n}`, "0.00001"),
+        );
+        if (minimum_charge === undefined || maximum_charge === undefined) return;
+        const limits = { billing_type: "per_unit", currency, minimum_charge, maximum_charge } as const;
+        const charged = charge({ ...limits, price: "0.00001" }, `${units}`);
+        expect(compare(charged, roundMoney(maximum_charge, currency))).not.toBe(1);
+        expect(compare(charged, roundMoney(minimum_charge, currency))).not.toBe(-1);
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+});
+
+describe("credits", () => {
+  test("beyond the allocation are billed at the overage rate, the raw units shown free of charge", () => {
+    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, "0.025")]]);
+    const { lines, total: sum_of_lines } = bill(parts, { allocated: 60, consumed: 71 });
+    expect(amounts(lines)).toEqual(["fee 31.00", "usage 0.00", "overage 0.28"]);
+    expect(lines[2]).toMatchObject({
+      quantity: "11",
+      unit_price: "0.025",
+      event_count: null,
+      usage_digest: null,
+    });
+    expect(billedUnits(lines)).toBe("70.5");
+    expect(sum_of_lines).toBe("31.28");
+  });
+
+  test.each([
+    ["within the allocation", { allocated: 71, consumed: 71 }, "0.025"],
+    ["with a rate of null", { allocated: 60, consumed: 71 }, null],
+  ] as const)("are not billed %s", (_, credits, overage_rate) => {
+    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, overage_rate)]]);
+    expect(amounts(bill(parts, credits).lines)).toEqual(["fee 31.00", "usage 0.00"]);
+  });
+
+  test("are the month's: an upgrade leaves one overage line, at the last plan's rate", () => {
+    const parts = cut(MARCH, [
+      ["2024-01-01T00:00:00Z", plan(1, "1")],
+      ["2024-03-15T12:00:00Z", plan(2, "0.5")],
+    ]);
+    const credits = { allocated: 100, consumed: 142 };
+    const overage = overageLine(parts, credits);
+    expect(overage).toMatchObject({
+      billing_model_id: 2,
+      quantity: "42",
+      unit_price: "0.5",
+      amount: "21.00",
+    });
+    expect([overage?.from, overage?.to]).toEqual(["2024-03-01T00:00:00.000Z", "2024-04-01T00:00:00.000Z"]);
+    expect(overageLine(parts.toReversed(), credits)).toEqual(overage);
+    expect(amounts(bill(parts, credits).lines).filter((text) => text.startsWith("overage"))).toEqual([
+      "overage 21.00",
+    ]);
+  });
+
+  test("belong to credit plans only, and a credit plan can't do without them", () => {
+    expect(overageLine([wholeMarch()], { allocated: 0, consumed: 10 })).toBeNull();
+    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, "1")]]);
+    expect(() => rate(unused(parts), "EUR", null)).toThrow("without the month's credits");
+  });
+});

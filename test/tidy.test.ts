@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SETTINGS } from "../src/core/config.ts";
+import { sqliteColumns } from "../src/store/columns.sqlite.ts";
+import * as postgresSchema from "../src/store/schema.postgres.ts";
+import * as sqliteSchema from "../src/store/schema.sqlite.ts";
+import { defineTables } from "../src/store/tables.ts";
+
+// The house rules that no linter knows. See docs/style.md.
+
+const ROOT = join(import.meta.dir, "..");
+const FILE_LINES = 400;
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1));
+}
+
+const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+const sources = filesBelow("src");
+const code = [...sources, ...filesBelow("test"), ...filesBelow("scripts"), ...filesBelow("bench")];
+const features = readdirSync(join(ROOT, "src/features"));
+
+/** The local files that a file imports, as paths from the root. */
+function importsOf(file: string): string[] {
+  return [...read(file).matchAll(/from "(\.[^"]+)"/g)].map(([, path]) => join(file, "..", path ?? ""));
+}
+
+describe("files", () => {
+  test("are named in snake_case", () => {
+    const odd = code.filter((file) => !file.split("/").every((part) => /^[a-z0-9_]+(\.[a-z0-9_]+)*$/.test(part)));
+    expect(odd).toEqual([]);
+  });
+
+  test(`have at most ${FILE_LINES} lines`, () => {
+    const long = code.filter((file) => read(file).split("\n").length > FILE_LINES);
+    expect(long).toEqual([]);
+  });
+
+  test("leave nothing for later and name no machine", () => {
+    const words = ["TO" + "DO", "FIX" + "ME", "/work" + "/", "/ro" + "ot/"];
+    const found = [...code, "README.md", "CHANGELOG.md"].flatMap((file) =>
+      words.filter((word) => read(file).includes(word)).map((word) => `${file}: ${word}`),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe("layers", () => {
+  /** What a feature is made of, from the bottom up. */
+  const PARTS = ["model", "tables", "rules", "queries", "service", "routes", "tools", "jobs"];
+
+  test("every feature has its wire shapes in model.ts", () => {
+    expect(features.filter((feature) => !sources.includes(`src/features/${feature}/model.ts`))).toEqual([]);
+  });
+
+  test("core/ imports nothing above it, store/ only tables, http/ no feature", () => {
+    const wrong = sources.flatMap((file) =>
+      importsOf(file)
+        .filter((path) => {
+          if (file.startsWith("src/core/")) return !/^(src\/core|data\/seed)\//.test(path);
+          if (file.startsWith("src/store/")) return path.startsWith("src/features/") && !path.endsWith("/tables.ts");
+          if (file.startsWith("src/http/")) return path.startsWith("src/features/");
+          return false;
+        })
+        .map((path) => `${file} imports ${path}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("a feature imports another's model, rules and queries, never its service, routes or jobs", () => {
+    const wrong = sources.flatMap((file) => {
+      const own = /^src\/features\/(\w+)\//.exec(file)?.[1];
+      if (own === undefined) return [];
+      return importsOf(file)
+        .filter((path) => path.startsWith("src/features/") && !path.startsWith(`src/features/${own}/`))
+        .filter((path) => /\/(service|routes|tools|jobs)\.ts$/.test(path))
+        .map((path) => `${file} imports ${path}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("inside a feature lower files never import upper ones; rules are pure", () => {
+    const rank = (path: string) => PARTS.indexOf(/\/(\w+)\.ts$/.exec(path)?.[1] ?? "");
+    const wrong = sources
+      .filter((file) => file.startsWith("src/features/") && rank(file) >= 0)
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((path) => path.startsWith("src/features/") && rank(path) > rank(file))
+          .map((path) => `${file} imports ${path}`),
+      );
+    expect(wrong).toEqual([]);
+    const impure = sources.filter((file) => file.endsWith("/rules.ts") && /\b(async|await|Temporal\.Now|store)\b/.test(read(file)));
+    expect(impure).toEqual([]);
+  });
+
+  test("only features open transactions; routes neither branch nor query", () => {
+    const writers = sources.filter((file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"));
+    expect(writers.filter((file) => !/^src\/features\/\w+\/\w+\.ts$/.test(file))).toEqual([]);
+    const routes = sources.filter((file) => file.endsWith("/routes.ts"));
+    expect(routes.length).toBeGreaterThan(4);
+    expect(routes.filter((file) => /\b(if|switch) \(|queries\.ts/.test(read(file)))).toEqual([]);
+  });
+});
+
+describe("what is written twice stays the same", () => {
+  test("drizzle-kit sees every table of both dialects", () => {
+    const defined = Object.keys(defineTables(sqliteColumns)).toSorted();
+    expect(Object.keys(sqliteSchema).toSorted()).toEqual(defined);
+    expect(Object.keys(postgresSchema).toSorted()).toEqual(defined);
+  });
+
+  test("the README's table lists every setting with its default", () => {
+    const readme = read("README.md");
+    for (const { name, fallback } of Object.values(SETTINGS)) {
+      const row = readme.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
+      expect(row, name).toBeString();
+      if (fallback !== null) expect(row, name).toContain(`\`${fallback}\``);
+    }
+  });
+
+  test("every exported operation says what it does, and is named as it is called", () => {
+    const services = sources.filter((file) => file.endsWith("/service.ts"));
+    const wrong = services.flatMap((file) =>
+      [...read(file).matchAll(/(.*)\nexport const (\w+) = operation\(\{\n {2}name: "(\w+)"/g)]
+        .filter(([, before, constant, name]) => {
+          const snake = (constant ?? "").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+          return !before?.endsWith("*/") || name !== snake;
+        })
+        .map(([, , constant]) => `${file}: ${constant}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});

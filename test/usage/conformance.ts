@@ -1,0 +1,451 @@
+/** What every usage store does, as cases over a factory. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { AppError } from "../../src/core/errors.ts";
+import { canonicalJson } from "../../src/features/usage/store/metadata.ts";
+import type {
+  AggregateQuery,
+  AppendResult,
+  EventFilter,
+  GroupKind,
+  NewEvent,
+  SearchQuery,
+  UsageStore,
+} from "../../src/features/usage/store/usage_store.ts";
+import { anyEvent, KEYS, modelEvent, scalar, ZONES } from "./events.ts";
+import { decimalText, groups, type ModelEvent, matching, page, windowTotal } from "./model.ts";
+
+/** Makes an empty store. The factory's owner closes it and removes what it leaves. */
+export type OpenStore = () => Promise<UsageStore>;
+
+/** The time a question of these tests may take. */
+export const TIMEOUT_MS = 10_000;
+const NOW_MS = 1_800_000_000_000;
+
+const FIRST_PAGE = { sort_by: "timestamp", sort_order: "asc", limit: 100, offset: 0 } as const;
+const TOTAL = { group_by: [], time_zone: "UTC", max_groups: 10_000 } as const;
+
+let store: UsageStore;
+// Cases share one store, and each takes companies of its own: that also shows that companies never mix.
+let last_company_id = 0;
+const newCompany = (): number => ++last_company_id;
+
+/** Declares the cases for one implementation. */
+export function usageStoreConformance(name: string, open: OpenStore): void {
+  describe(name, () => {
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+    emptyCases();
+    appendCases();
+    concurrencyCases();
+    searchCases();
+    metadataCases();
+    aggregateCases();
+    totalsCases();
+    test("close() refuses what comes after, and may be called twice", async () => {
+      const own = await open();
+      await own.close();
+      await own.close();
+      expect((await failure(own.append(1, [modelEvent()], NOW_MS))).kind).toBe("unavailable");
+      expect((await failure(own.ping(TIMEOUT_MS))).kind).toBe("unavailable");
+    });
+  });
+}
+
+/** The AppError that a call fails with. */
+export async function failure(call: Promise<unknown>): Promise<AppError> {
+  const error = await call.then(
+    () => new Error("Expected a failure, got an answer"),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+function append(company_id: number, events: readonly NewEvent[], now_ms = NOW_MS): Promise<AppendResult> {
+  return store.append(company_id, events, now_ms);
+}
+
+function search(filter: EventFilter, how: Partial<SearchQuery> = {}) {
+  return store.search({ ...FIRST_PAGE, ...how, ...filter }, TIMEOUT_MS);
+}
+
+function aggregate(company_id: number, group_by: readonly GroupKind[], how: Partial<AggregateQuery> = {}) {
+  return store.aggregate({ ...TOTAL, company_id, group_by, ...how }, TIMEOUT_MS);
+}
+
+async function count(company_id: number): Promise<number> {
+  return (await search({ company_id })).total;
+}
+
+async function company(events: readonly NewEvent[]): Promise<number> {
+  const company_id = newCompany();
+  await append(company_id, events);
+  return company_id;
+}
+
+function emptyCases(): void {
+  test("an empty store answers every question", async () => {
+    const company_id = newCompany();
+    await store.ping(TIMEOUT_MS);
+    expect(await search({ company_id })).toEqual({ rows: [], total: 0 });
+    expect(await aggregate(company_id, ["hour"], { time_zone: "America/New_York" })).toEqual([]);
+    expect(await aggregate(company_id, [])).toEqual([
+      { keys: [], total_usage: "0", event_count: 0, min_usage: null, max_usage: null },
+    ]);
+    const window = { subscription_id: 1, start_ms: 0, end_ms: NOW_MS };
+    expect(await store.totals(company_id, [window], { timeout_ms: TIMEOUT_MS })).toEqual([
+      { units: "0", event_count: 0, digest: "0".repeat(32) },
+    ]);
+    expect(await store.totals(company_id, [], { timeout_ms: TIMEOUT_MS })).toEqual([]);
+    expect(await append(company_id, [])).toEqual({ accepted: 0, duplicates: 0 });
+  });
+}
+
+function appendCases(): void {
+  const event = modelEvent({ usage: "1.5", millionths: 1_500_000n, object: { a: 1 } });
+
+  test("append() gives back what was stored", async () => {
+    const company_id = newCompany();
+    await append(company_id, [{ ...event, usage: "-0.000001" }], 123);
+    const { id, subscription_id, timestamp } = event;
+    expect((await search({ company_id })).rows).toEqual([
+      { id, subscription_id, timestamp, usage: "-0.000001", metadata: { a: 1 }, created_at: 123 },
+    ]);
+  });
+
+  test.each<[string, Partial<NewEvent>, AppendResult | string]>([
+    ["the same", {}, { accepted: 0, duplicates: 1 }],
+    ["the same usage in other words", { usage: "1.500000" }, { accepted: 0, duplicates: 1 }],
+    ["a default timestamp", { timestamp: 5, timestamp_given: false }, { accepted: 0, duplicates: 1 }],
+    ["another timestamp", { timestamp: 5 }, "timestamp"],
+    ["another usage", { usage: "1.500001" }, "usage"],
+    ["another subscription", { subscription_id: 2 }, "subscription"],
+    ["other metadata", { metadata: canonicalJson({ a: 2 }) }, "metadata"],
+    ["no metadata", { metadata: null }, "metadata"],
+    ["another id", { id: crypto.randomUUID() }, { accepted: 1, duplicates: 0 }],
+  ])("append() of a stored id with %s", async (_, change, expected) => {
+    const repeat = { ...event, ...change };
+    const company_id = await company([event]);
+    expect(await judged(append(company_id, [repeat]))).toEqual(expected);
+    // The same rule within one call.
+    const together = await judged(append(newCompany(), [event, repeat]));
+    if (typeof expected === "string") expect(together).toBe(expected);
+    else expect(together).toEqual({ ...expected, accepted: expected.accepted + 1 });
+  });
+
+  test("append() stores nothing of a call with a conflict, and names the first 100 positions", async () => {
+    const events = Array.from({ length: 130 }, () => modelEvent());
+    const company_id = await company(events);
+    const call = [modelEvent(), ...events.map((old) => ({ ...old, usage: "7" })), modelEvent()];
+    const { kind, details } = await failure(append(company_id, call));
+    expect(kind).toBe("conflict");
+    expect(details?.map(({ path }) => path)).toEqual(Array.from({ length: 100 }, (_, i) => `/${i + 1}/id`));
+    expect(await count(company_id)).toBe(130);
+  });
+
+  test("append() keeps the ids of companies apart", async () => {
+    await company([event]);
+    expect(await append(newCompany(), [{ ...event, usage: "2" }])).toEqual({ accepted: 1, duplicates: 0 });
+  });
+
+  test("append() refuses what no engine can hold", async () => {
+    for (const wrong of [
+      { usage: "1000000000000" },
+      { usage: "0.0000001" },
+      { usage: "1e3" },
+      { id: event.id.toUpperCase() },
+      { timestamp: -1 },
+      { timestamp: 253_402_300_800_000 },
+    ]) {
+      const call = append(newCompany(), [{ ...event, ...wrong }]);
+      expect(await call.catch((error) => error)).toBeInstanceOf(TypeError);
+    }
+    expect(() => canonicalJson({ a: "\ud800" })).toThrow("surrogate");
+    expect(canonicalJson({ b: "\\ud800", a: "😀" })).toBe(canonicalJson({ a: "😀", b: "\\ud800" }));
+  });
+}
+
+/** The answer of an append, or the fields in which its only conflict lies. */
+function judged(call: Promise<AppendResult>): Promise<AppendResult | string | undefined> {
+  return call.catch((error: AppError) => {
+    expect(error).toMatchObject({ kind: "conflict", details: [{}] });
+    return error.details?.[0]?.message.split("other ").at(-1);
+  });
+}
+
+function concurrencyCases(): void {
+  test("append() accepts one of many parallel calls with the same new id", async () => {
+    const company_id = newCompany();
+    const event = modelEvent();
+    const results = await Promise.all(Array.from({ length: 20 }, () => append(company_id, [event])));
+    expect(results.filter(({ accepted }) => accepted === 1)).toHaveLength(1);
+    expect(results.filter(({ duplicates }) => duplicates === 1)).toHaveLength(19);
+    expect(await count(company_id)).toBe(1);
+  });
+
+  test("append() with a conflict fails alone, whatever shares its commit", async () => {
+    const company_id = newCompany();
+    const event = modelEvent();
+    const [first, other, mixed, apart] = await Promise.allSettled([
+      append(company_id, [event]),
+      append(company_id, [{ ...event, usage: "2" }]),
+      append(company_id, [modelEvent(), { ...event, usage: "3" }]),
+      append(company_id, [modelEvent()]),
+    ]);
+    expect([first, apart].map((result) => result?.status)).toEqual(["fulfilled", "fulfilled"]);
+    expect([other, mixed]).toMatchObject([
+      { reason: { kind: "conflict" } },
+      { reason: { kind: "conflict" } },
+    ]);
+    expect(await count(company_id)).toBe(2);
+  });
+
+  test("append() after a refused call of the same commit takes the refused ids", async () => {
+    const [early, late] = [modelEvent(), modelEvent()];
+    const company_id = await company([early]);
+    const refused = failure(append(company_id, [late, { ...early, usage: "9" }]));
+    const accepted = append(company_id, [{ ...late, usage: "4" }]);
+    expect((await refused).kind).toBe("conflict");
+    expect(await accepted).toEqual({ accepted: 1, duplicates: 0 });
+    expect(await count(company_id)).toBe(2);
+  });
+
+  test("questions see every append answered before them", async () => {
+    const company_id = newCompany();
+    const window = { subscription_id: 1, start_ms: 0, end_ms: NOW_MS };
+    await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const event = modelEvent();
+        await append(company_id, [event]);
+        const [found, [sum], [total]] = await Promise.all([
+          search({ company_id }),
+          aggregate(company_id, []),
+          store.totals(company_id, [window], { timeout_ms: TIMEOUT_MS }),
+        ]);
+        expect(found.rows.map(({ id }) => id)).toContain(event.id);
+        expect(Math.min(sum?.event_count ?? 0, total?.event_count ?? 0)).toBeGreaterThan(0);
+      }),
+    );
+    expect(await aggregate(company_id, [])).toMatchObject([{ event_count: 12 }]);
+  });
+}
+
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
+
+const millionths = fc.bigInt({ min: -12_000_000n, max: 12_000_000n });
+
+const anyFilter = fc.record({
+  subscription_ids: optional(fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 4 })),
+  start_ms: optional(fc.integer({ min: 0, max: 1_760_000_000_030 })),
+  end_ms: optional(fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 })),
+  metadata: optional(
+    fc.dictionary(
+      fc.oneof(fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"), fc.constantFrom(...KEYS)),
+      scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
+      { maxKeys: 2 },
+    ),
+  ),
+  metadata_search: optional(fc.constantFrom("e", "EU", "é", "%", "_", '"', "\\", "n", "\n", "a", "true", "")),
+  min_usage: optional(millionths.map(decimalText)),
+  max_usage: optional(millionths.map(decimalText)),
+});
+
+const anyPage = fc.record({
+  sort_by: fc.constantFrom("timestamp", "usage"),
+  sort_order: fc.constantFrom("asc", "desc"),
+  limit: fc.integer({ min: 1, max: 30 }),
+  offset: fc.integer({ min: 0, max: 30 }),
+});
+
+const anyGroups = fc.record({
+  group_by: fc.uniqueArray(fc.constantFrom<GroupKind>("subscription", "day", "hour", "month"), {
+    maxLength: 2,
+  }),
+  time_zone: fc.constantFrom(...ZONES),
+});
+
+const someEvents = fc.uniqueArray(anyEvent, { minLength: 1, maxLength: 60, selector: ({ id }) => id });
+
+function searchCases(): void {
+  test("search() and aggregate() answer as the plain model does", async () => {
+    const questions = fc.array(fc.tuple(anyFilter, anyPage, anyGroups), { minLength: 12, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(someEvents, questions, async (events, asked) => {
+        const company_id = await company(events);
+        for (const [conditions, how, grouping] of asked) {
+          const filter = { ...conditions, company_id };
+          const expected = matching(events, filter);
+          const wanted = { ...filter, ...how };
+          expect(await store.search(wanted, TIMEOUT_MS)).toEqual({
+            rows: page(expected, wanted).map(stored),
+            total: expected.length,
+          });
+          const query = { ...TOTAL, ...filter, ...grouping };
+          expect(await store.aggregate(query, TIMEOUT_MS)).toEqual(groups(expected, query));
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test.each<[Partial<EventFilter>, number]>([
+    [{ min_usage: "0.9999999" }, 2],
+    [{ min_usage: "1.0000001" }, 1],
+    [{ max_usage: "-0.4999999" }, 1],
+    [{ max_usage: "-0.5000001" }, 0],
+    [{ min_usage: "1e30" }, 0],
+    [{ max_usage: "1e30" }, 3],
+    [{ min_usage: "-1e30" }, 3],
+    [{ max_usage: "-1e30" }, 0],
+    [{ start_ms: 8, end_ms: 8 }, 0],
+    [{ start_ms: 9, end_ms: 8 }, 0],
+    [{ subscription_ids: [] }, 0],
+  ])("search() for %j", async (filter, total) => {
+    const company_id = await company(
+      [-500_000n, 1_000_000n, 2_000_000n].map((usage) => modelEvent({ timestamp: 8, millionths: usage })),
+    );
+    expect((await search({ company_id, ...filter })).total).toBe(total);
+  });
+}
+
+/** What search answers for an event of the model. */
+function stored(event: ModelEvent) {
+  const { id, subscription_id, timestamp, millionths: usage, object: metadata } = event;
+  return { id, subscription_id, timestamp, usage: decimalText(usage), metadata, created_at: NOW_MS };
+}
+
+function metadataCases(): void {
+  test.each<[object: Record<string, unknown>, filter: Record<string, string>, matches: boolean]>([
+    [{ plan: "gold" }, { "*": "gold" }, false],
+    [{ "*": "gold" }, { "*": "gold" }, true],
+    [{ $: "x" }, { $: "x" }, true],
+    [{ a: "x" }, { "$.a": "x" }, false],
+    [{ 'a"b': "x" }, { 'a"b': "x" }, true],
+    [{ "a/b": "x" }, { "a/b": "x" }, true],
+    [{ a: { b: "x" } }, { "a/b": "x" }, false],
+    [{ a: { b: "x" } }, { "a.b": "x" }, true],
+    [{ a: { b: "x" }, "a.b": "y" }, { "a.b": "x" }, false],
+    [{ a: { b: "x" }, "a.b": { c: 1 } }, { "a.b": "x" }, false],
+    [{ "a.b": null, a: { b: "x" } }, { "a.b": "null" }, true],
+    [{ a: ["x", "y"] }, { "a.1": "y" }, true],
+    [{ a: ["x", "y"] }, { "a.01": "y" }, false],
+    [{ a: ["x", "y"] }, { a: '["x","y"]' }, false],
+    [{ a: 5 }, { a: "5" }, true],
+    [{ a: "5" }, { a: "5" }, true],
+    [{ a: 5 }, { a: "5.0" }, false],
+    [{ a: "5.0" }, { a: "5" }, false],
+    [{ a: 50 }, { a: "5" }, false],
+    [{ a: 1e21 }, { a: "1e+21" }, true],
+    [{ a: true, b: false }, { a: "true", b: "true" }, false],
+    [{ a: "x", b: "y" }, { a: "y" }, false],
+    [{ a: "line\nbreak" }, { a: "line\nbreak" }, true],
+    [{}, { a: "" }, false],
+    [{ a: "" }, { a: "" }, true],
+  ])("search() of metadata %j for %j", async (object, metadata, matches) => {
+    const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
+    expect((await search({ company_id, metadata })).total).toBe(matches ? 1 : 0);
+  });
+
+  test.each<[object: Record<string, unknown>, text: string, matches: boolean]>([
+    [{ region: "EU-West" }, "eu-w", true],
+    [{ region: "west" }, "region", false],
+    [{ a: [{ b: "deep" }] }, "DEEP", true],
+    [{ a: 12345 }, "234", false],
+    [{ a: "100%" }, "0%", true],
+    [{ a: "1000" }, "1%0", false],
+    [{ a: "a_b" }, "a_b", true],
+    [{ a: "axb" }, "a_b", false],
+    [{ a: "l\nm" }, "nm", false],
+    [{ a: "l\nm" }, "L\nM", true],
+    [{ a: 'q"r' }, '"R', true],
+    [{ a: "x", b: "y" }, 'x","b', false],
+    [{ a: "leaf", ":k": 1 }, "k", false],
+    [{ a: 'x":y' }, '":Y', true],
+    [{ a: "back\\" }, "\\", true],
+    [{ a: "ÉTÉ" }, "été", true],
+  ])("search() of metadata %j for the text %p", async (object, metadata_search, matches) => {
+    const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
+    expect((await search({ company_id, metadata_search })).total).toBe(matches ? 1 : 0);
+  });
+}
+
+function aggregateCases(): void {
+  test.each<[time_zone: string, kind: GroupKind, instants: string[], keys: string[]]>([
+    ["UTC", "hour", ["2026-11-21T13:59:59.999Z"], ["2026-11-21T13:00+00:00"]],
+    ["Asia/Kuala_Lumpur", "hour", ["2026-11-21T05:00Z"], ["2026-11-21T13:00+08:00"]],
+    ["Asia/Kuala_Lumpur", "day", ["2026-11-20T15:59Z", "2026-11-20T16:00Z"], ["2026-11-20", "2026-11-21"]],
+    ["Asia/Kathmandu", "day", ["2026-01-01T18:14Z", "2026-01-01T18:15Z"], ["2026-01-01", "2026-01-02"]],
+    ["Asia/Kathmandu", "hour", ["1985-12-31T18:29Z"], ["1985-12-31T23:00+05:30"]],
+    [
+      "America/New_York",
+      "hour",
+      ["2026-11-01T05:30Z", "2026-11-01T06:30Z"],
+      ["2026-11-01T01:00-04:00", "2026-11-01T01:00-05:00"],
+    ],
+    ["America/Sao_Paulo", "day", ["2018-11-04T02:59Z", "2018-11-04T03:00Z"], ["2018-11-03", "2018-11-04"]],
+    ["America/Sao_Paulo", "hour", ["2018-11-04T03:00Z"], ["2018-11-04T01:00-02:00"]],
+    [
+      "America/St_Johns",
+      "hour",
+      ["2006-04-02T03:30Z", "2006-04-02T03:31Z"],
+      ["2006-04-02T00:00-03:30", "2006-04-02T01:00-02:30"],
+    ],
+    ["Africa/Monrovia", "hour", ["1970-01-01T00:00Z"], ["1969-12-31T23:00-00:44:30"]],
+    ["America/New_York", "month", ["1970-01-01T00:00Z", "2026-03-01T04:59Z"], ["1969-12", "2026-02"]],
+  ])("aggregate() in %s by %s", async (time_zone, kind, instants, keys) => {
+    const times = instants.map((text) => Temporal.Instant.from(text).epochMilliseconds);
+    const company_id = await company(times.map((timestamp) => modelEvent({ timestamp })));
+    const rows = await aggregate(company_id, [kind], { time_zone });
+    expect(rows.map((row) => row.keys)).toEqual(keys.map((key) => [key]));
+  });
+
+  test("aggregate() sums exactly where doubles do not", async () => {
+    const usages = ["999999999999.999999", "0.000001", "-999999999999.999999", "0.1", "0.2"];
+    const company_id = await company(usages.map((usage) => ({ ...modelEvent(), usage })));
+    expect(await aggregate(company_id, [])).toMatchObject([
+      { total_usage: "0.300001", max_usage: "999999999999.999999" },
+    ]);
+  });
+
+  test("aggregate() refuses more than max_groups", async () => {
+    const company_id = await company([1, 2, 3].map((subscription_id) => modelEvent({ subscription_id })));
+    expect(await aggregate(company_id, ["subscription"], { max_groups: 3 })).toHaveLength(3);
+    const error = await failure(aggregate(company_id, ["subscription"], { max_groups: 2 }));
+    expect(error.kind).toBe("invalid");
+    expect(error.message).toContain("over 2 groups");
+  });
+}
+
+function totalsCases(): void {
+  test("totals() answers as the plain model does, digests included", async () => {
+    const windows = fc.array(
+      fc.record({
+        subscription_id: fc.integer({ min: 1, max: 5 }),
+        start_ms: fc.integer({ min: 0, max: 1_760_000_000_030 }),
+        end_ms: fc.integer({ min: 1_000_000_000_000, max: 1_900_000_000_000 }),
+      }),
+      { maxLength: 20 },
+    );
+    await fc.assert(
+      fc.asyncProperty(someEvents, someEvents, windows, async (early, late, asked) => {
+        const company_id = await company([]);
+        await append(company_id, early, 1_000);
+        const fresh = late.filter(({ id }) => early.every((event) => event.id !== id));
+        await append(company_id, fresh, 2_000);
+        const all = [
+          ...early.map((event) => ({ ...event, created_at: 1_000 })),
+          ...fresh.map((event) => ({ ...event, created_at: 2_000 })),
+        ];
+        for (const created_until_ms of [undefined, 2_001, 2_000, 1_000]) {
+          const options = { created_until_ms, timeout_ms: TIMEOUT_MS };
+          const expected = asked.map((window) => windowTotal(all, window, created_until_ms));
+          expect(await store.totals(company_id, asked, options)).toEqual(expected);
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+}

@@ -1,0 +1,98 @@
+import * as fc from "fast-check";
+import { canonicalJson } from "../../src/features/usage/store/metadata.ts";
+import { decimalText, type ModelEvent } from "./model.ts";
+
+/** Every zone rule that is hard: odd offsets, changes at midnight, by half an hour, at one minute past. */
+export const ZONES = [
+  "UTC",
+  "Asia/Kuala_Lumpur",
+  "Asia/Kathmandu",
+  "America/New_York",
+  "America/Sao_Paulo",
+  "America/St_Johns",
+  "Australia/Lord_Howe",
+  "Africa/Monrovia",
+  "Pacific/Apia",
+];
+
+/** Keys that some JSON path language would read as more than a key. */
+export const KEYS = [
+  "region",
+  "a",
+  "b",
+  "a.b",
+  "*",
+  "$",
+  "$.a",
+  "**",
+  'a"b',
+  "a/b",
+  "m~n",
+  "",
+  "0",
+  "[0]",
+  "é",
+];
+
+const SCALARS = ["", "5", "eu", "EU-West", "É", "100%", "a_b", 'q"', "\\", "l\nm", "true", "null", "~/"];
+
+/** A value at which a metadata filter may aim. */
+export const scalar = fc.constantFrom<unknown>(...SCALARS, 5, -0.5, 1e21, 12345678901234567000, true, null);
+
+const { object } = fc.letrec((tie) => ({
+  object: fc.dictionary(fc.constantFrom(...KEYS), tie("value"), { maxKeys: 4 }),
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    scalar,
+    tie("object"),
+    fc.array(tie("value"), { maxLength: 3 }),
+  ),
+}));
+
+/** Timestamps that collide, lie around a clock change or anywhere from 1970 to 2030. */
+const timestamp = fc.oneof(
+  fc.integer({ min: 1_760_000_000_000, max: 1_760_000_000_020 }),
+  fc
+    .tuple(
+      fc.constantFrom("2026-11-01T06:00Z", "2018-02-18T02:00Z", "2018-11-04T03:00Z", "2006-10-29T02:31Z"),
+      fc.integer({ min: -7_200_000, max: 7_200_000 }),
+    )
+    .map(([change, by]) => Temporal.Instant.from(change).epochMilliseconds + by),
+  fc.integer({ min: 0, max: 1_900_000_000_000 }),
+);
+
+const usage = fc.oneof(
+  fc.bigInt({ min: -20n, max: 20n }).map((halves) => halves * 500_000n),
+  fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }),
+);
+
+/** An event with a random id. */
+export const anyEvent: fc.Arbitrary<ModelEvent> = fc
+  .record({
+    id: fc.uuid(),
+    subscription_id: fc.integer({ min: 1, max: 4 }),
+    timestamp,
+    millionths: usage,
+    object: fc.option(object, { nil: null, freq: 8 }),
+  })
+  .map(({ object: value, ...event }) => modelEvent({ ...event, object: isObject(value) ? value : null }));
+
+/** An event with whatever is not given filled in. */
+export function modelEvent(given: Partial<ModelEvent> = {}): ModelEvent {
+  const { object: value = null, millionths = 1_000_000n } = given;
+  return {
+    id: crypto.randomUUID(),
+    subscription_id: 1,
+    timestamp: 1_760_000_000_000,
+    timestamp_given: true,
+    usage: decimalText(millionths),
+    metadata: value === null ? null : canonicalJson(value),
+    ...given,
+    object: value,
+    millionths,
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,102 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDuckDb } from "../../src/features/usage/store/duckdb.ts";
+import { modelEvent } from "./events.ts";
+
+const ROUNDS = 5;
+
+const folder = await mkdtemp(join(tmpdir(), "usage-kill-"));
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Runs a writer, kills it in the middle of its work, and gives the batches it sent and was answered. */
+async function runAndKill(path: string, after_ms: number): Promise<{ sent: string[][]; done: string[][] }> {
+  const child = Bun.spawn(["bun", join(import.meta.dir, "kill_writer.ts"), path], { stdout: "pipe" });
+  let output = "";
+  const decoder = new TextDecoder();
+  let killer: ReturnType<typeof setTimeout> | undefined;
+  for await (const bytes of child.stdout) {
+    output += decoder.decode(bytes, { stream: true });
+    // The time counts from the first answer: opening takes longer each round.
+    if (output.includes("done")) killer ??= setTimeout(() => child.kill("SIGKILL"), after_ms);
+  }
+  await child.exited;
+  expect(child.signalCode).toBe("SIGKILL");
+  // A last line without its end is a batch whose append had not begun.
+  const lines = output.split("\n").slice(0, -1);
+  const batches = (word: string) =>
+    lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.split(" ").slice(1));
+  return { sent: batches("sent"), done: batches("done") };
+}
+
+test("every answered event survives kill -9, and sending again what was not answered doubles none", async () => {
+  const path = join(folder, "killed.duckdb");
+  const sent = new Map<string, string[]>();
+  let answered = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const run = await runAndKill(path, 100 + round * 60);
+    for (const ids of run.sent) sent.set(ids.join(), ids);
+    const done = new Set(run.done.map((ids) => ids.join()));
+    const open = run.sent.filter((ids) => !done.has(ids.join()));
+    expect(run.done.length).toBeGreaterThan(10);
+    answered += run.done.flat().length;
+
+    const store = await openDuckDb({ path, pending_events: 10_000_000 });
+    const repeat = (ids: string[]) =>
+      store.append(
+        1,
+        ids.map((id) => modelEvent({ id })),
+        2,
+      );
+    // An answered batch is a duplicate as a whole.
+    const again = await Promise.all(run.done.map(repeat));
+    expect(again).toEqual(run.done.map(({ length }) => ({ accepted: 0, duplicates: length })));
+    // One without an answer is stored whole or not at all; sent again it is stored.
+    for (const ids of open) {
+      const { accepted, duplicates } = await repeat(ids);
+      expect([accepted, duplicates].toSorted((x, y) => x - y)).toEqual([0, ids.length]);
+    }
+    await store.close();
+  }
+  const store = await openDuckDb({ path });
+  const page = { company_id: 1, sort_by: "timestamp", sort_order: "asc", offset: 0 } as const;
+  const { rows, total } = await store.search({ ...page, limit: 10_000_000 }, 30_000);
+  const expected = [...sent.values()].flat();
+  expect(answered).toBeGreaterThan(1_000);
+  expect(total).toBe(expected.length);
+  expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(expected));
+  await store.close();
+}, 60_000);
+
+test("a commit that the disk refuses is an error, and its events are stored when sent again", async () => {
+  const path = join(folder, "full.duckdb");
+  // A limit on the size of a file stands for a full disk: the write of the log fails, in the commit.
+  const shell = `trap "" XFSZ; ulimit -f 4000; exec bun "$0" "$1"`;
+  const command = ["bash", "-c", shell, join(import.meta.dir, "full_disk_writer.ts"), path];
+  const child = Bun.spawn(command, { stdout: "pipe" });
+  const lines = (await new Response(child.stdout).text()).split("\n").slice(0, -1);
+  const outcomes = lines.filter((_, i) => i % 2 === 1);
+  const batches = lines.filter((_, i) => i % 2 === 0).map((line) => line.split(" ").slice(1));
+  const done = outcomes.indexOf("unavailable");
+  expect(outcomes.slice(done)).toEqual(["unavailable", "unavailable"]);
+  expect(outcomes.slice(0, done)).toEqual(Array.from({ length: done }, () => "done"));
+  expect(done).toBeGreaterThan(0);
+
+  const store = await openDuckDb({ path });
+  const accepted: number[] = [];
+  for (const ids of batches.slice(0, done + 1)) {
+    const result = await store.append(
+      1,
+      ids.map((id) => modelEvent({ id })),
+      2,
+    );
+    accepted.push(result.accepted);
+  }
+  expect(accepted.slice(0, done)).toEqual(Array.from({ length: done }, () => 0));
+  // Whole or not at all: the engine may have written the refused commit or not.
+  expect([0, 1_000]).toContain(accepted.at(-1) ?? -1);
+  const page = { company_id: 1, sort_by: "timestamp", sort_order: "asc", limit: 1, offset: 0 } as const;
+  expect((await store.search(page, 30_000)).total).toBe((done + 1) * 1_000);
+  await store.close();
+}, 60_000);
