@@ -12,7 +12,8 @@ import type {
   SearchQuery,
   UsageStore,
 } from "../../src/features/usage/store/usage_store.ts";
-import { anyEvent, KEYS, modelEvent, scalar, ZONES } from "./events.ts";
+import { anyFilter, anyGroups, anyPage, modelEvent, someEvents } from "./events.ts";
+import { METADATA_PAIRS, METADATA_TEXTS } from "./metadata_tables.ts";
 import { decimalText, groups, type ModelEvent, matching, page, windowTotal } from "./model.ts";
 
 /** Makes an empty store. The factory's owner closes it and removes what it leaves. */
@@ -233,42 +234,6 @@ function concurrencyCases(): void {
   });
 }
 
-const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
-
-const millionths = fc.bigInt({ min: -12_000_000n, max: 12_000_000n });
-
-const anyFilter = fc.record({
-  subscription_ids: optional(fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 4 })),
-  start_ms: optional(fc.integer({ min: 0, max: 1_760_000_000_030 })),
-  end_ms: optional(fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 })),
-  metadata: optional(
-    fc.dictionary(
-      fc.oneof(fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"), fc.constantFrom(...KEYS)),
-      scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
-      { maxKeys: 2 },
-    ),
-  ),
-  metadata_search: optional(fc.constantFrom("e", "EU", "é", "%", "_", '"', "\\", "n", "\n", "a", "true", "")),
-  min_usage: optional(millionths.map(decimalText)),
-  max_usage: optional(millionths.map(decimalText)),
-});
-
-const anyPage = fc.record({
-  sort_by: fc.constantFrom("timestamp", "usage"),
-  sort_order: fc.constantFrom("asc", "desc"),
-  limit: fc.integer({ min: 1, max: 30 }),
-  offset: fc.integer({ min: 0, max: 30 }),
-});
-
-const anyGroups = fc.record({
-  group_by: fc.uniqueArray(fc.constantFrom<GroupKind>("subscription", "day", "hour", "month"), {
-    maxLength: 2,
-  }),
-  time_zone: fc.constantFrom(...ZONES),
-});
-
-const someEvents = fc.uniqueArray(anyEvent, { minLength: 1, maxLength: 60, selector: ({ id }) => id });
-
 function searchCases(): void {
   test("search() and aggregate() answer as the plain model does", async () => {
     const questions = fc.array(fc.tuple(anyFilter, anyPage, anyGroups), { minLength: 12, maxLength: 12 });
@@ -318,58 +283,18 @@ function stored(event: ModelEvent) {
 }
 
 function metadataCases(): void {
-  test.each<[object: Record<string, unknown>, filter: Record<string, string>, matches: boolean]>([
-    [{ plan: "gold" }, { "*": "gold" }, false],
-    [{ "*": "gold" }, { "*": "gold" }, true],
-    [{ $: "x" }, { $: "x" }, true],
-    [{ a: "x" }, { "$.a": "x" }, false],
-    [{ 'a"b': "x" }, { 'a"b': "x" }, true],
-    [{ "a/b": "x" }, { "a/b": "x" }, true],
-    [{ a: { b: "x" } }, { "a/b": "x" }, false],
-    [{ a: { b: "x" } }, { "a.b": "x" }, true],
-    [{ a: { b: "x" }, "a.b": "y" }, { "a.b": "x" }, false],
-    [{ a: { b: "x" }, "a.b": { c: 1 } }, { "a.b": "x" }, false],
-    [{ "a.b": null, a: { b: "x" } }, { "a.b": "null" }, true],
-    [{ a: ["x", "y"] }, { "a.1": "y" }, true],
-    [{ a: ["x", "y"] }, { "a.01": "y" }, false],
-    [{ a: ["x", "y"] }, { a: '["x","y"]' }, false],
-    [{ a: 5 }, { a: "5" }, true],
-    [{ a: "5" }, { a: "5" }, true],
-    [{ a: 5 }, { a: "5.0" }, false],
-    [{ a: "5.0" }, { a: "5" }, false],
-    [{ a: 50 }, { a: "5" }, false],
-    [{ a: 1e21 }, { a: "1e+21" }, true],
-    [{ a: true, b: false }, { a: "true", b: "true" }, false],
-    [{ a: "x", b: "y" }, { a: "y" }, false],
-    [{ a: "line\nbreak" }, { a: "line\nbreak" }, true],
-    [{}, { a: "" }, false],
-    [{ a: "" }, { a: "" }, true],
-  ])("search() of metadata %j for %j", async (object, metadata, matches) => {
+  test.each(METADATA_PAIRS)("search() of metadata %j for %j", async (object, metadata, matches) => {
     const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
     expect((await search({ company_id, metadata })).total).toBe(matches ? 1 : 0);
   });
 
-  test.each<[object: Record<string, unknown>, text: string, matches: boolean]>([
-    [{ region: "EU-West" }, "eu-w", true],
-    [{ region: "west" }, "region", false],
-    [{ a: [{ b: "deep" }] }, "DEEP", true],
-    [{ a: 12345 }, "234", false],
-    [{ a: "100%" }, "0%", true],
-    [{ a: "1000" }, "1%0", false],
-    [{ a: "a_b" }, "a_b", true],
-    [{ a: "axb" }, "a_b", false],
-    [{ a: "l\nm" }, "nm", false],
-    [{ a: "l\nm" }, "L\nM", true],
-    [{ a: 'q"r' }, '"R', true],
-    [{ a: "x", b: "y" }, 'x","b', false],
-    [{ a: "leaf", ":k": 1 }, "k", false],
-    [{ a: 'x":y' }, '":Y', true],
-    [{ a: "back\\" }, "\\", true],
-    [{ a: "ÉTÉ" }, "été", true],
-  ])("search() of metadata %j for the text %p", async (object, metadata_search, matches) => {
-    const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
-    expect((await search({ company_id, metadata_search })).total).toBe(matches ? 1 : 0);
-  });
+  test.each(METADATA_TEXTS)(
+    "search() of metadata %j for the text %p",
+    async (object, metadata_search, matches) => {
+      const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
+      expect((await search({ company_id, metadata_search })).total).toBe(matches ? 1 : 0);
+    },
+  );
 }
 
 function aggregateCases(): void {

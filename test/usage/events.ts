@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { canonicalJson } from "../../src/features/usage/store/metadata.ts";
+import type { GroupKind } from "../../src/features/usage/store/usage_store.ts";
 import { decimalText, type ModelEvent } from "./model.ts";
 
 /** Every zone rule that is hard: odd offsets, changes at midnight, by half an hour, at one minute past. */
-export const ZONES = [
+const ZONES = [
   "UTC",
   "Asia/Kuala_Lumpur",
   "Asia/Kathmandu",
@@ -16,28 +17,12 @@ export const ZONES = [
 ];
 
 /** Keys that some JSON path language would read as more than a key. */
-export const KEYS = [
-  "region",
-  "a",
-  "b",
-  "a.b",
-  "*",
-  "$",
-  "$.a",
-  "**",
-  'a"b',
-  "a/b",
-  "m~n",
-  "",
-  "0",
-  "[0]",
-  "é",
-];
+const KEYS = ["region", "a", "b", "a.b", "*", "$", "$.a", "**", 'a"b', "a/b", "m~n", "", "0", "[0]", "é"];
 
 const SCALARS = ["", "5", "eu", "EU-West", "É", "100%", "a_b", 'q"', "\\", "l\nm", "true", "null", "~/"];
 
 /** A value at which a metadata filter may aim. */
-export const scalar = fc.constantFrom<unknown>(...SCALARS, 5, -0.5, 1e21, 12345678901234567000, true, null);
+const scalar = fc.constantFrom<unknown>(...SCALARS, 5, -0.5, 1e21, 12345678901234567000, true, null);
 
 const { object } = fc.letrec((tie) => ({
   object: fc.dictionary(fc.constantFrom(...KEYS), tie("value"), { maxKeys: 4 }),
@@ -67,7 +52,7 @@ const usage = fc.oneof(
 );
 
 /** An event with a random id. */
-export const anyEvent: fc.Arbitrary<ModelEvent> = fc
+const anyEvent: fc.Arbitrary<ModelEvent> = fc
   .record({
     id: fc.uuid(),
     subscription_id: fc.integer({ min: 1, max: 4 }),
@@ -76,6 +61,47 @@ export const anyEvent: fc.Arbitrary<ModelEvent> = fc
     object: fc.option(object, { nil: null, freq: 8 }),
   })
   .map(({ object: value, ...event }) => modelEvent({ ...event, object: isObject(value) ? value : null }));
+
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(value, { nil: undefined, freq: 2 });
+
+const bound = fc.bigInt({ min: -12_000_000n, max: 12_000_000n });
+
+/** Conditions, each there or not, that match some of `someEvents`. */
+export const anyFilter = fc.record({
+  subscription_ids: optional(fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 4 })),
+  start_ms: optional(fc.integer({ min: 0, max: 1_760_000_000_030 })),
+  end_ms: optional(fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 })),
+  metadata: optional(
+    fc.dictionary(
+      fc.oneof(fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"), fc.constantFrom(...KEYS)),
+      scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
+      { maxKeys: 2 },
+    ),
+  ),
+  metadata_search: optional(fc.constantFrom("e", "EU", "é", "%", "_", '"', "\\", "n", "\n", "a", "true", "")),
+  min_usage: optional(bound.map(decimalText)),
+  max_usage: optional(bound.map(decimalText)),
+});
+
+/** Which page, in which order. */
+export const anyPage = fc.record({
+  sort_by: fc.constantFrom("timestamp", "usage"),
+  sort_order: fc.constantFrom("asc", "desc"),
+  limit: fc.integer({ min: 1, max: 30 }),
+  offset: fc.integer({ min: 0, max: 30 }),
+});
+
+/** What to sum by, in which zone. */
+export const anyGroups = fc.record({
+  group_by: fc.uniqueArray(fc.constantFrom<GroupKind>("subscription", "day", "hour", "month"), {
+    maxLength: 2,
+  }),
+  time_zone: fc.constantFrom(...ZONES),
+});
+
+/** Events with different ids. */
+export const someEvents = fc.uniqueArray(anyEvent, { minLength: 1, maxLength: 60, selector: ({ id }) => id });
 
 /** An event with whatever is not given filled in. */
 export function modelEvent(given: Partial<ModelEvent> = {}): ModelEvent {

@@ -30,7 +30,7 @@ async function runAndKill(path: string, after_ms: number): Promise<{ sent: strin
   return { sent: batches("sent"), done: batches("done") };
 }
 
-test("every answered event survives kill -9, and sending again what was not answered doubles none", async () => {
+test("every answered event survives kill -9, and sending the others again doubles none", async () => {
   const path = join(folder, "killed.duckdb");
   const sent = new Map<string, string[]>();
   let answered = 0;

@@ -55,7 +55,8 @@ export async function aggregate(
   const grouped = wanted.group_by.every((kind) => kind === "subscription")
     ? plainSql(wanted, columns, parameters)
     : localSql(wanted, columns, range, parameters);
-  const sql = `SELECT total::VARCHAR, events, low::VARCHAR, high::VARCHAR${columns.map((c) => `, ${c}`).join("")}
+  const sums = ["total::VARCHAR", "events", "low::VARCHAR", "high::VARCHAR"];
+  const sql = `SELECT ${[...sums, ...columns].join(", ")}
     FROM (${grouped})
     ${columns.length > 0 ? `ORDER BY ${groupings.map((grouping) => grouping.order).join(", ")}` : ""}
     LIMIT ${parameters.integer(wanted.max_groups + 1)}`;

@@ -32,6 +32,7 @@ function totalsSql(
   created_until_ms: number | undefined,
   parameters: Parameters,
 ): string {
+  const subscription_ids = windows.map((window) => window.subscription_id);
   const positions = windows.map((_, i) => i);
   const min_start_ms = windows.reduce(
     (min, { start_ms }) => Math.min(min, start_ms),
@@ -43,7 +44,7 @@ function totalsSql(
   // md5_number_upper reads the first eight bytes, md5_number_lower the last, both as little-endian.
   return `WITH windows AS (
       SELECT unnest(${parameters.integers(positions)}) AS position,
-        unnest(${parameters.integers(windows.map((window) => window.subscription_id))})::INTEGER AS subscription_id,
+        unnest(${parameters.integers(subscription_ids)})::INTEGER AS subscription_id,
         unnest(${parameters.integers(windows.map((window) => window.start_ms))}) AS start_ms,
         unnest(${parameters.integers(windows.map((window) => window.end_ms))}) AS end_ms),
     matched AS (

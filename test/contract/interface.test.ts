@@ -1,0 +1,331 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Api, type House, type Json, startHouse, TestClock } from "../harness.ts";
+
+// Every row of every endpoint table of the interface document, by its name there, driven over HTTP: the
+// status, the envelope, and each field with its type. What is not built yet is listed by name at the end.
+
+const clock = new TestClock("2026-03-10T12:00:00Z");
+let house: House;
+let client: Api;
+/** Ids of records made in the rows above, for the rows below. */
+const ids: Record<string, number> = {};
+
+beforeAll(async () => {
+  house = await startHouse({ clock });
+});
+afterAll(() => house.stop());
+
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const stamps = { created_at: DATE_TIME, updated_at: DATE_TIME };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+type Kind = "integer" | "number" | "string" | "object" | RegExp;
+type Shape = Record<string, Kind>;
+
+const Client: Shape = { id: "integer", name: "string", company_id: "integer", ...stamps };
+const Product = Client;
+const BillingModel: Shape = {
+  ...Client,
+  billing_type_id: "integer",
+  price: "number",
+  currency: "string",
+  description: "string",
+};
+const Subscription: Shape = {
+  ...Client,
+  external_subscription_id: "string",
+  client_id: "integer",
+  product_id: "integer",
+  billing_model_id: "integer",
+};
+const BillingRecord: Shape = {
+  id: "integer",
+  subscription_id: "integer",
+  billedUnits: "number",
+  totalCharges: "string",
+  billingStartAt: DATE_TIME,
+  billingEndAt: DATE_TIME,
+  ...stamps,
+};
+const UsageEvent: Shape = {
+  id: UUID,
+  subscription_id: "string",
+  timestamp: "integer",
+  usage: "number",
+  metadata: "object",
+  created_at: DATE_TIME,
+};
+const UsageAggregation: Shape = { group_key: "string", total_usage: "number", event_count: "integer" };
+
+function expectShape(record: Json, shape: Shape): void {
+  for (const [field, kind] of Object.entries(shape)) {
+    const value = record[field];
+    if (kind instanceof RegExp) expect(value, field).toMatch(kind);
+    else if (kind === "integer") expect(value, field).toBeInteger();
+    else expect(typeof value, field).toBe(kind);
+  }
+}
+
+/** One page of a list, or a whole list. */
+function expectList(body: Json, shape: Shape): void {
+  expect(body.data).toBeArray();
+  expect(body.data.length).toBeGreaterThan(0);
+  for (const record of body.data) expectShape(record, shape);
+}
+
+const META = { page: 1, limit: 20, total: expect.any(Number), total_pages: expect.any(Number) };
+
+describe("Authentication", () => {
+  test("POST /login", async () => {
+    const { status, body } = await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" });
+    expect(status).toBe(200);
+    expectShape(body, { type: /^bearer$/, token: /^[\w-]+\.[\w-]+\.[\w-]+$/, expiresAt: DATE_TIME });
+    expect((await house.anonymous("POST", "/login", { email: house.admin_email, password: "no" })).status).toBe(401);
+  });
+});
+
+describe("Company: clients", () => {
+  test("POST /clients", async () => {
+    const { status, body } = await house.api("POST", "/clients", { name: "Acme" });
+    expect(status).toBe(201);
+    expectShape(body.data, Client);
+    ids.client = body.data.id;
+    client = await house.addUser(house, "client", ids.client);
+  });
+  test("GET /clients", async () => {
+    expectList((await house.api("GET", "/clients")).body, Client);
+  });
+  test("GET /clients/{id}", async () => {
+    const { status, body } = await house.api("GET", `/clients/${ids.client}`);
+    expect(status).toBe(200);
+    expectShape(body.data, Client);
+    expect(body.data.subscriptions).toBeArray();
+    expect(await house.api("GET", "/clients/999999")).toMatchObject({ status: 404, body: { error: expect.any(String) } });
+  });
+  test("PUT /clients/{id}", async () => {
+    const { status, body } = await house.api("PUT", `/clients/${ids.client}`, { name: "Acme Ltd" });
+    expect([status, body.data.name]).toEqual([200, "Acme Ltd"]);
+    expectShape(body.data, Client);
+  });
+  test("DELETE /clients/{id}", async () => {
+    const { id } = (await house.api("POST", "/clients", { name: "gone" })).body.data;
+    expect((await house.api("DELETE", `/clients/${id}`)).status).toBe(200);
+  });
+});
+
+describe("Company: products", () => {
+  test("POST /products", async () => {
+    const { status, body } = await house.api("POST", "/products", { name: "Tokens" });
+    expect(status).toBe(201);
+    expectShape(body.data, Product);
+    ids.product = body.data.id;
+  });
+  test("GET /products", async () => {
+    expectList((await house.api("GET", "/products")).body, Product);
+  });
+  test("GET /products/{id}", async () => {
+    expectShape((await house.api("GET", `/products/${ids.product}`)).body.data, Product);
+  });
+  test("PUT /products/{id}", async () => {
+    const { status, body } = await house.api("PUT", `/products/${ids.product}`, { name: "LLM tokens" });
+    expect([status, body.data.name]).toEqual([200, "LLM tokens"]);
+  });
+  test("DELETE /products/{id}", async () => {
+    const { id } = (await house.api("POST", "/products", { name: "gone" })).body.data;
+    expect((await house.api("DELETE", `/products/${id}`)).status).toBe(200);
+  });
+});
+
+describe("Company: billing models", () => {
+  const model = { billing_type_id: 2, name: "Per token", price: 0.5, currency: "USD", description: "One price" };
+  test("POST /billing-models", async () => {
+    const { status, body } = await house.api("POST", "/billing-models", model);
+    expect(status).toBe(201);
+    expectShape(body.data, BillingModel);
+    expect(body.data).toMatchObject(model);
+    ids.billing_model = body.data.id;
+  });
+  test("GET /billing-models", async () => {
+    expectList((await house.api("GET", "/billing-models")).body, BillingModel);
+  });
+  test("GET /billing-models/{id}", async () => {
+    const { body } = await house.api("GET", `/billing-models/${ids.billing_model}`);
+    expectShape(body.data, BillingModel);
+    expect(body.data.usage_tiers).toBeArray();
+  });
+  test.each(Object.keys(model))("POST /billing-models requires %s", async (field) => {
+    const { status, body } = await house.api("POST", "/billing-models", { ...model, [field]: undefined });
+    expect([status, body.details[0].path]).toEqual([422, `/${field}`]);
+  });
+});
+
+describe("Company: subscriptions", () => {
+  const subscription = () => ({
+    name: "Acme tokens",
+    external_subscription_id: "acme-1",
+    product_id: ids.product,
+    client_id: ids.client,
+    billing_model_id: ids.billing_model,
+  });
+  const embedded = () => ({ client: { id: ids.client }, product: { id: ids.product }, billing_model: { id: ids.billing_model } });
+
+  test("POST /subscriptions", async () => {
+    clock.set("2026-01-20T00:00:00Z");
+    const api = await house.signIn(house.admin_email);
+    const { status, body } = await api("POST", "/subscriptions", subscription());
+    clock.set("2026-03-10T12:00:00Z");
+    expect(status).toBe(201);
+    expectShape(body.data, Subscription);
+    ids.subscription = body.data.id;
+  });
+  test("GET /subscriptions", async () => {
+    const { body } = await house.api("GET", "/subscriptions");
+    expectList(body, Subscription);
+    expect(body.data[0]).toMatchObject(embedded());
+  });
+  test("GET /subscriptions/{id}", async () => {
+    const { body } = await house.api("GET", `/subscriptions/${ids.subscription}`);
+    expectShape(body.data, Subscription);
+    expect(body.data).toMatchObject(embedded());
+  });
+  test.each(["name", "external_subscription_id", "product_id", "client_id", "billing_model_id"])(
+    "POST /subscriptions requires %s",
+    async (field) => {
+      const { status, body } = await house.api("POST", "/subscriptions", { ...subscription(), [field]: undefined });
+      expect([status, body.details[0].path]).toEqual([422, `/${field}`]);
+    },
+  );
+  test("DELETE /clients/{id} answers 409 when the client has active subscriptions", async () => {
+    const { status, body } = await house.api("DELETE", `/clients/${ids.client}`);
+    expect([status, body.error]).toEqual([409, `Cannot delete client ${ids.client}: it has 1 active subscription`]);
+  });
+});
+
+describe("Company: usage search", () => {
+  const all = { start_time: 0, end_time: 4_102_444_800_000 };
+
+  test("POST /usage/search", async () => {
+    const event = (day: number, usage: number, model: string) => ({
+      external_subscription_id: "acme-1",
+      timestamp: Temporal.Instant.from(`2026-02-0${day}T10:00:00Z`).epochMilliseconds,
+      usage,
+      metadata: { model },
+    });
+    const events = [event(1, 10, "large"), event(2, 20, "small"), event(2, 5, "large")];
+    expect((await house.api("POST", "/usage/events", events)).status).toBe(201);
+    const { status, body } = await house.api("POST", "/usage/search", all);
+    expect(status).toBe(200);
+    expectList(body, UsageEvent);
+    expect(body.meta).toMatchObject({ page: 1, limit: 50, total: 3, total_pages: 1 });
+    expect(body.data[0].subscription_id).toBe(`${house.company_id}:acme-1`);
+    // timestamp, descending, is the default order
+    const times = body.data.map((found: Json) => found.timestamp);
+    expect(times).toEqual(times.toSorted((a: number, b: number) => b - a));
+  });
+  test("POST /usage/search with aggregate", async () => {
+    for (const group_by of ["subscription", "client", "product", "day", "hour"]) {
+      const { status, body } = await house.api("POST", "/usage/search", { ...all, aggregate: true, group_by });
+      expect(status).toBe(200);
+      expectList(body, UsageAggregation);
+      const total = body.data.reduce((sum: number, group: Json) => sum + group.total_usage, 0);
+      expect(total).toBe(35);
+    }
+  });
+  test.each([
+    [{ client_ids: () => [ids.client] }, 3],
+    [{ subscription_ids: () => [ids.subscription] }, 3],
+    [{ external_subscription_ids: () => ["acme-1"] }, 3],
+    [{ product_ids: () => [ids.product] }, 3],
+    [{ metadata: () => ({ model: "large" }) }, 2],
+    [{ metadata_search: () => "SMAL" }, 1],
+    [{ start_time: () => Date.UTC(2026, 1, 2) }, 2],
+    [{ end_time: () => Date.UTC(2026, 1, 2) }, 1],
+    [{ relative: () => "last_month" }, 3],
+    [{ relative: () => "last_24h" }, 0],
+    [{ min_usage: () => 10 }, 2],
+    [{ max_usage: () => 10 }, 2],
+    [{ sort_by: () => "usage", sort_order: () => "asc", limit: () => 1, page: () => 2 }, 1],
+  ] as [Record<string, () => unknown>, number][])("POST /usage/search filters: %o", async (filter, count) => {
+    const body = Object.fromEntries(Object.entries(filter).map(([field, value]) => [field, value()]));
+    const answer = await house.api("POST", "/usage/search", body);
+    expect([answer.status, answer.body.data.length]).toEqual([200, count]);
+  });
+  test("POST /usage/search answers 403 for another company's client, 422 for a limit over 200", async () => {
+    expect((await house.api("POST", "/usage/search", { client_ids: [999_999] })).status).toBe(403);
+    expect((await house.api("POST", "/usage/search", { limit: 201 })).status).toBe(422);
+  });
+});
+
+describe("Company: billing records", () => {
+  test("GET /billing-records", async () => {
+    expect((await house.api("POST", "/billing-runs", {})).status).toBe(200);
+    const { status, body } = await house.api("GET", "/billing-records");
+    expect(status).toBe(200);
+    expectList(body, BillingRecord);
+    expect(body.meta).toEqual({ ...META, total: 2, total_pages: 1 });
+    const february = body.data.find((record: Json) => record.billingStartAt === "2026-02-01T00:00:00.000Z");
+    expect(february).toMatchObject({ billedUnits: 35, totalCharges: "17.50", billingEndAt: "2026-03-01T00:00:00.000Z" });
+    ids.billing_record = february.id;
+    expect((await house.api("GET", "/billing-records?page=2&limit=1")).body.meta).toEqual({ page: 2, limit: 1, total: 2, total_pages: 2 });
+  });
+  test("GET /billing-records/{id}", async () => {
+    const { body } = await house.api("GET", `/billing-records/${ids.billing_record}`);
+    expectShape(body.data, BillingRecord);
+    expect(body.data.subscription.id).toBe(ids.subscription);
+    expect(body.data.lines).toBeArray();
+  });
+});
+
+describe("Client self-service", () => {
+  test("GET /my/subscriptions", async () => {
+    expectList((await client("GET", "/my/subscriptions")).body, Subscription);
+  });
+  test("GET /my/subscriptions/{id}", async () => {
+    expectShape((await client("GET", `/my/subscriptions/${ids.subscription}`)).body.data, Subscription);
+  });
+  test("GET /my/billing-records", async () => {
+    const { body } = await client("GET", "/my/billing-records");
+    expectList(body, BillingRecord);
+    expect(body.meta).toEqual({ ...META, total: 2, total_pages: 1 });
+  });
+  test("GET /my/billing-records/{id}", async () => {
+    expectShape((await client("GET", `/my/billing-records/${ids.billing_record}`)).body.data, BillingRecord);
+  });
+});
+
+/** Rows of the interface that are not built yet: this list shrinks to nothing. */
+const NOT_YET: [string, string][] = [
+  ["GET", "/subscriptions/{id}/credits"],
+  ["POST", "/subscriptions/{id}/upgrade"],
+  ["POST", "/subscriptions/{id}/downgrade"],
+  ["POST", "/subscriptions/{id}/billing-model-changes"],
+  ["GET", "/subscriptions/{id}/billing-model-changes"],
+  ["DELETE", "/subscriptions/{id}/billing-model-changes/{changeId}"],
+  ["GET", "/my/forms"],
+  ["POST", "/my/forms"],
+  ["POST", "/my/forms/validate"],
+  ["GET", "/my/forms/{id}"],
+  ["PUT", "/my/forms/{id}"],
+  ["DELETE", "/my/forms/{id}"],
+  ["GET", "/emandate/products"],
+  ["POST", "/emandate/products"],
+  ["GET", "/emandate/products/{id}"],
+  ["PUT", "/emandate/products/{id}"],
+  ["DELETE", "/emandate/products/{id}"],
+  ["GET", "/emandate/mandates"],
+  ["POST", "/emandate/mandates"],
+  ["GET", "/emandate/mandates/{id}"],
+  ["GET", "/emandate/customers"],
+  ["GET", "/emandate/banks"],
+  ["GET", "/emandate/config"],
+  ["POST", "/mcp"],
+  ["POST", "origin:/oauth/register"],
+  ["GET", "origin:/.well-known/mcp.json"],
+];
+
+describe("not yet", () => {
+  test.each(NOT_YET)("%s %s", async (method, path) => {
+    const { status } = await house.api(method, path.replaceAll(/\{\w+\}/g, "1"), method === "GET" || method === "DELETE" ? undefined : {});
+    expect(status, "this row is built: drive it above and take it off the list").toBe(404);
+  });
+});
