@@ -4,6 +4,8 @@ import { openDeps } from "../deps.ts";
 import type { Command } from "./command.ts";
 
 const PING_MS = 5_000;
+/** As long as the hash it keys: a shorter one is easier to guess than to break. */
+const SECRET_BYTES = 32;
 const LOW_DISK_BYTES = 1024 ** 3;
 
 interface Finding {
@@ -41,8 +43,22 @@ async function examine(): Promise<Finding[]> {
   } finally {
     await deps.close();
   }
-  findings.push(examineDisk(config.data_dir), examineClock(), examineThreads());
+  findings.push(
+    examineSecret(config.jwt_secret),
+    examineDisk(config.data_dir),
+    examineClock(),
+    examineThreads(),
+  );
   return findings;
+}
+
+function examineSecret(jwt_secret: string | null): Finding {
+  if (jwt_secret === null) return { ok: true, text: "signing secret: made once, kept in the data directory" };
+  const bytes = new TextEncoder().encode(jwt_secret).length;
+  return {
+    ok: bytes >= SECRET_BYTES,
+    text: `signing secret: JWT_SECRET has ${bytes} bytes, ${SECRET_BYTES} or more are safe`,
+  };
 }
 
 function examineDisk(data_dir: string): Finding {

@@ -13,6 +13,8 @@ export const LIMITS = {
   name_length: 200,
   description_length: 1_000,
   external_id_length: 200,
+  /** How far ahead a subscription may start: further is a slip of the keyboard. */
+  start_years_ahead: 100,
   email_length: 254,
   password_length_min: 12,
   password_length_max: 256,
@@ -28,15 +30,33 @@ export const LIMITS = {
   usage_search_limit: 200,
   usage_search_limit_default: 50,
   usage_groups: 10_000,
+  /** Groups by subscription that are read to be folded into groups by client or product. */
+  usage_groups_folded: 100_000,
+  usage_search_text_length: 200,
+  /** Broken rules named in the answer to one ingest request. */
+  usage_problems: 100,
   usage_metadata_keys: 50,
   usage_metadata_bytes: 16_384,
   usage_future_ms: 3_600_000,
+  /** Memory of the engine that reads an imported file. */
+  usage_import_memory: "512MB",
   /** Events waiting for their commit before ingest answers "later". */
   usage_pending_events: 200_000,
   usage_readers: 6,
   usage_readers_waiting: 64,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
+  /** Records that a run answers. */
+  billing_run_records: 100,
+  /** How long POST /billing-runs waits for its run before it answers "running". */
+  billing_run_wait_ms: 10_000,
+  /** A run that has told of no progress for so long is dead. */
+  billing_run_silent_minutes: 15,
+  /** Subscriptions whose periods a run looks for at once, and periods that it writes in one transaction. */
+  billing_batch_subscriptions: 500,
+  billing_batch_periods: 500,
+  /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
+  billing_store_failures: 5,
   /** Buckets a rate limiter remembers. */
   rate_limit_buckets: 100_000,
 } as const;
@@ -137,11 +157,6 @@ function seconds(value: string): number {
   throw new BadSetting("must be a whole number of seconds from 1 to 3600");
 }
 
-function secret(value: string): string {
-  if (new TextEncoder().encode(value).length >= 32) return value;
-  throw new BadSetting("must be at least 32 bytes long");
-}
-
 function size(value: string): string {
   if (/^[1-9]\d{0,5}(MB|GB)$/.test(value)) return value;
   throw new BadSetting("must be a size such as 512MB or 4GB");
@@ -169,8 +184,8 @@ export const SETTINGS = {
   jwt_secret: defineSetting(
     "JWT_SECRET",
     null,
-    "Signs tokens, at least 32 bytes; unset: made once in DATA_DIR",
-    secret,
+    "Signs tokens, best 32 bytes or more; unset: made once in DATA_DIR",
+    text,
   ),
   admin_email: defineSetting(
     "ADMIN_EMAIL",
@@ -241,6 +256,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   if (environment.PUBLIC_URL === undefined)
     values.public_url = `http://localhost:${environment.PORT || SETTINGS.port.fallback}`;
+  if (environment.USAGE_URL) problems.push("USAGE_URL must be unset: usage events are kept in DATA_DIR");
   for (const name of Object.keys(environment)) {
     if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);
   }

@@ -5,11 +5,14 @@ import { isCurrency } from "./money.ts";
 // The pieces that wire shapes are made of. Where a text breaks a pattern or a format, its `description` is
 // the error: write it so that it reads after "must be". `x-schema` is what the documentation shows instead.
 
+const END_OF_9999_MS = 253_402_300_799_999;
+
 // Our own names: the HTTP library registers looser checks under the standard ones.
 FormatRegistry.Set("email-address", (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text));
 FormatRegistry.Set("instant", (text) => {
   try {
-    return /^\d{4}-[^[]*$/.test(text) && Temporal.Instant.from(text).epochMilliseconds >= 0;
+    const { epochMilliseconds } = Temporal.Instant.from(text);
+    return /^\d{4}-[^[]*$/.test(text) && epochMilliseconds >= 0 && epochMilliseconds <= END_OF_9999_MS;
   } catch {
     return false;
   }

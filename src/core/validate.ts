@@ -15,7 +15,7 @@ export function decode<T extends TSchema>(schema: T, value: unknown): StaticDeco
 /** The AppError of an input that does not fit its schema: every broken rule with its place. */
 export function invalidInput(errors: Iterable<ValueError>): AppError {
   const details: ErrorDetail[] = [];
-  for (const error of errors) {
+  for (const error of innermost(errors)) {
     // A missing field is also reported as being of the wrong type: the first word on a place is enough.
     if (details.some((detail) => detail.path === error.path)) continue;
     details.push({ path: error.path, message: messageOf(error) });
@@ -26,6 +26,18 @@ export function invalidInput(errors: Iterable<ValueError>): AppError {
     .map(({ path, message }) => `${path.slice(1).replaceAll("/", ".") || "body"} ${message}`);
   if (details.length > 3) summary.push(`and ${details.length - 3} more`);
   return new AppError("invalid", summary.join("; ") || "The request breaks a rule", { details });
+}
+
+/** The errors inside a value that may also be null are the value's own, not "neither fits". */
+function* innermost(errors: Iterable<ValueError>): Iterable<ValueError> {
+  for (const error of errors) {
+    const variants: TSchema[] = error.type === ValueErrorType.Union ? (error.schema.anyOf ?? []) : [];
+    const [only, ...others] = variants.flatMap((variant, index) => (variant.type === "null" ? [] : [index]));
+    const inside =
+      only === undefined || others.length > 0 || variants.length < 2 ? undefined : error.errors[only];
+    if (inside) yield* innermost(inside);
+    else yield error;
+  }
 }
 
 function messageOf({ type, schema, message }: ValueError): string {

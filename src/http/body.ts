@@ -46,6 +46,11 @@ export async function readText(request: Request, max_bytes: number): Promise<str
   }
 }
 
+/** Refuses NUL in a path or a query, as in a body. Errors: invalid. */
+export function refuseNulIn(url: string): void {
+  if (url.includes("%00")) refuseNul(Object.fromEntries(new URL(url).searchParams), "");
+}
+
 function refuseNul(value: unknown, path: string): void {
   if (typeof value === "string" && value.includes("\0")) {
     throw new AppError("invalid", `${path.slice(1) || "body"} must not contain the NUL character`, {

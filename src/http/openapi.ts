@@ -19,9 +19,7 @@ const TAGS: Record<string, string> = {
   Operations: "For whoever runs the service.",
 };
 
-const INTRODUCTION = `Billing, subscriptions and usage metering.
-
-Sign in at \`POST /api/v1/login\` and send the token as \`Authorization: Bearer …\`. Answers wrap records in \`data\`;
+const INTRODUCTION = `Sign in at \`POST /api/v1/login\` and send the token as \`Authorization: Bearer …\`. Answers wrap records in \`data\`;
 errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\` with the path of its field.`;
 
 /** The OpenAPI document of every route of the app. */

@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { type Actor, type Level, levelOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import type { Deps } from "../deps.ts";
-import { readJson } from "./body.ts";
+import { readJson, refuseNulIn } from "./body.ts";
 
 interface Caller {
   request: Request;
@@ -13,9 +13,9 @@ interface Caller {
 /**
  * Signs the caller in and gives the routes their `ctx`. Use one for each group of routes: it admits callers
  * of one level, of any level, or, for signing in itself, everyone ("open"). The caller is known before the
- * body is read.
+ * body is read. Requests count towards the user's limit unless `counted` is false.
  */
-export function session(deps: Deps, admits: Level | "any" | "open") {
+export function session(deps: Deps, admits: Level | "any" | "open", { counted = true } = {}) {
   const actors = new WeakMap<Request, Actor>();
 
   async function signIn(caller: Caller): Promise<Actor> {
@@ -24,19 +24,20 @@ export function session(deps: Deps, admits: Level | "any" | "open") {
     const actor = admits === "open" ? anonymous : await authenticate(deps, caller.request);
     if (actor.kind === "user") {
       admit(actor, admits);
-      countRequest(deps, actor.user_id);
+      if (counted) countRequest(deps, actor.user_id);
     }
     actors.set(caller.request, actor);
     return actor;
   }
 
-  return new Elysia({ name: `session for ${admits}` })
+  return new Elysia({ name: `session for ${admits}${counted ? "" : ", uncounted"}` })
     .onParse({ as: "scoped" }, async (caller) => {
       await signIn(caller);
       return readJson(caller.request, caller.contentType);
     })
     .derive({ as: "scoped" }, async (caller) => {
       const actor = await signIn(caller);
+      refuseNulIn(caller.request.url);
       const request_id = String(caller.set.headers["x-request-id"]);
       return {
         ctx: deps.openContext({ actor, origin: "rest", request_id, address: addressOf(deps, caller) }),

@@ -13,7 +13,9 @@ describe("the command line", () => {
     const { code, out } = await run(["--help"], place.env);
     expect(code).toBe(0);
     const names = [...out.matchAll(/^ {2}(\w+) {2}/gm)].map(([, name]) => name ?? "");
-    expect(names).toEqual(expect.arrayContaining(["serve", "migrate", "company", "user", "job", "openapi", "doctor"]));
+    expect(names).toEqual(
+      expect.arrayContaining(["serve", "migrate", "company", "user", "job", "openapi", "doctor"]),
+    );
     for (const name of names) {
       const help = await run([name, "--help"], place.env);
       expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining(`src/main.ts ${name}`) });
@@ -37,7 +39,19 @@ describe("the command line", () => {
 
   test("companies and users are added beside a running server, and may sign in", async () => {
     const server = await startServer(place.env);
-    const added = await run(["company", "add", "--name", "Second", "--admin-email", "second@example.com", "--timezone", "Asia/Kathmandu"], place.env);
+    const added = await run(
+      [
+        "company",
+        "add",
+        "--name",
+        "Second",
+        "--admin-email",
+        "second@example.com",
+        "--timezone",
+        "Asia/Kathmandu",
+      ],
+      place.env,
+    );
     expect(added.code).toBe(0);
     const password = /password (\S+)/.exec(added.out)?.[1] ?? "";
     const api = await server.signIn("second@example.com", password);
@@ -45,16 +59,29 @@ describe("the command line", () => {
     expect(company).toMatchObject({ name: "Second", timezone: "Asia/Kathmandu", currency: "USD" });
 
     const client = (await api("POST", "/clients", { name: "c" })).body.data;
-    const words = ["user", "add", "--company", String(company.id), "--email", "c@example.com", "--role", "client"];
+    const words = [
+      "user",
+      "add",
+      "--company",
+      String(company.id),
+      "--email",
+      "c@example.com",
+      "--role",
+      "client",
+    ];
     const password2 = "a password for the client";
     expect((await run([...words, "--password", password2], place.env)).code).toBe(1);
     const user = await run([...words, "--password", password2, "--client-id", String(client.id)], place.env);
     expect(user).toMatchObject({ code: 0, out: expect.stringContaining("c@example.com, client") });
     await server.signIn("c@example.com", password2);
-    expect((await run([...words, "--password", password2, "--client-id", String(client.id)], place.env)).err).toContain("already used");
+    expect(
+      (await run([...words, "--password", password2, "--client-id", String(client.id)], place.env)).err,
+    ).toContain("already used");
 
     expect((await run(["company", "list"], place.env)).out).toContain("Second");
-    expect((await run(["user", "list", "--company", String(company.id)], place.env)).out).toContain("second@example.com");
+    expect((await run(["user", "list", "--company", String(company.id)], place.env)).out).toContain(
+      "second@example.com",
+    );
     expect((await run(["doctor"], place.env)).code).toBe(1);
     server.kill("SIGTERM");
     await server.exited;

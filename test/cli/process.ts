@@ -13,7 +13,8 @@ export interface Place {
 
 export async function makePlace(): Promise<Place> {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
-  const database = TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createDatabase() } : {};
+  const database =
+    TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createDatabase() } : {};
   const env = {
     PATH: process.env.PATH ?? "",
     DATA_DIR: data_dir,

@@ -79,7 +79,7 @@ describe("serve", () => {
   test.each([
     [{ PORT: "http" }, "PORT must be a whole number"],
     [{ BILLING_GRACE: "an hour" }, "BILLING_GRACE must be an ISO 8601 duration"],
-    [{ JWT_SECRET: "short" }, "JWT_SECRET must be at least 32 bytes"],
+    [{ USAGE_URL: "http://localhost:8123" }, "USAGE_URL must be unset"],
     [{ DATABASE_URL: "mysql://x" }, "DATABASE_URL must start with postgres://"],
     [{ METERHOUSE_PORT: "1" }, "METERHOUSE_PORT is not a setting"],
     [{ PORT: "x", LOG_LEVEL: "loud" }, "LOG_LEVEL must be one of"],

@@ -77,10 +77,15 @@ const META = { page: 1, limit: 20, total: expect.any(Number), total_pages: expec
 
 describe("Authentication", () => {
   test("POST /login", async () => {
-    const { status, body } = await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" });
+    const { status, body } = await house.anonymous("POST", "/login", {
+      email: house.admin_email,
+      password: "correct horse battery",
+    });
     expect(status).toBe(200);
     expectShape(body, { type: /^bearer$/, token: /^[\w-]+\.[\w-]+\.[\w-]+$/, expiresAt: DATE_TIME });
-    expect((await house.anonymous("POST", "/login", { email: house.admin_email, password: "no" })).status).toBe(401);
+    expect(
+      (await house.anonymous("POST", "/login", { email: house.admin_email, password: "no" })).status,
+    ).toBe(401);
   });
 });
 
@@ -100,7 +105,10 @@ describe("Company: clients", () => {
     expect(status).toBe(200);
     expectShape(body.data, Client);
     expect(body.data.subscriptions).toBeArray();
-    expect(await house.api("GET", "/clients/999999")).toMatchObject({ status: 404, body: { error: expect.any(String) } });
+    expect(await house.api("GET", "/clients/999999")).toMatchObject({
+      status: 404,
+      body: { error: expect.any(String) },
+    });
   });
   test("PUT /clients/{id}", async () => {
     const { status, body } = await house.api("PUT", `/clients/${ids.client}`, { name: "Acme Ltd" });
@@ -137,7 +145,13 @@ describe("Company: products", () => {
 });
 
 describe("Company: billing models", () => {
-  const model = { billing_type_id: 2, name: "Per token", price: 0.5, currency: "USD", description: "One price" };
+  const model = {
+    billing_type_id: 2,
+    name: "Per token",
+    price: 0.5,
+    currency: "USD",
+    description: "One price",
+  };
   test("POST /billing-models", async () => {
     const { status, body } = await house.api("POST", "/billing-models", model);
     expect(status).toBe(201);
@@ -167,7 +181,11 @@ describe("Company: subscriptions", () => {
     client_id: ids.client,
     billing_model_id: ids.billing_model,
   });
-  const embedded = () => ({ client: { id: ids.client }, product: { id: ids.product }, billing_model: { id: ids.billing_model } });
+  const embedded = () => ({
+    client: { id: ids.client },
+    product: { id: ids.product },
+    billing_model: { id: ids.billing_model },
+  });
 
   test("POST /subscriptions", async () => {
     clock.set("2026-01-20T00:00:00Z");
@@ -191,13 +209,19 @@ describe("Company: subscriptions", () => {
   test.each(["name", "external_subscription_id", "product_id", "client_id", "billing_model_id"])(
     "POST /subscriptions requires %s",
     async (field) => {
-      const { status, body } = await house.api("POST", "/subscriptions", { ...subscription(), [field]: undefined });
+      const { status, body } = await house.api("POST", "/subscriptions", {
+        ...subscription(),
+        [field]: undefined,
+      });
       expect([status, body.details[0].path]).toEqual([422, `/${field}`]);
     },
   );
   test("DELETE /clients/{id} answers 409 when the client has active subscriptions", async () => {
     const { status, body } = await house.api("DELETE", `/clients/${ids.client}`);
-    expect([status, body.error]).toEqual([409, `Cannot delete client ${ids.client}: it has 1 active subscription`]);
+    expect([status, body.error]).toEqual([
+      409,
+      `Cannot delete client ${ids.client}: it has 1 active subscription`,
+    ]);
   });
 });
 
@@ -224,7 +248,11 @@ describe("Company: usage search", () => {
   });
   test("POST /usage/search with aggregate", async () => {
     for (const group_by of ["subscription", "client", "product", "day", "hour"]) {
-      const { status, body } = await house.api("POST", "/usage/search", { ...all, aggregate: true, group_by });
+      const { status, body } = await house.api("POST", "/usage/search", {
+        ...all,
+        aggregate: true,
+        group_by,
+      });
       expect(status).toBe(200);
       expectList(body, UsageAggregation);
       const total = body.data.reduce((sum: number, group: Json) => sum + group.total_usage, 0);
@@ -264,9 +292,18 @@ describe("Company: billing records", () => {
     expectList(body, BillingRecord);
     expect(body.meta).toEqual({ ...META, total: 2, total_pages: 1 });
     const february = body.data.find((record: Json) => record.billingStartAt === "2026-02-01T00:00:00.000Z");
-    expect(february).toMatchObject({ billedUnits: 35, totalCharges: "17.50", billingEndAt: "2026-03-01T00:00:00.000Z" });
+    expect(february).toMatchObject({
+      billedUnits: 35,
+      totalCharges: "17.50",
+      billingEndAt: "2026-03-01T00:00:00.000Z",
+    });
     ids.billing_record = february.id;
-    expect((await house.api("GET", "/billing-records?page=2&limit=1")).body.meta).toEqual({ page: 2, limit: 1, total: 2, total_pages: 2 });
+    expect((await house.api("GET", "/billing-records?page=2&limit=1")).body.meta).toEqual({
+      page: 2,
+      limit: 1,
+      total: 2,
+      total_pages: 2,
+    });
   });
   test("GET /billing-records/{id}", async () => {
     const { body } = await house.api("GET", `/billing-records/${ids.billing_record}`);
@@ -325,7 +362,11 @@ const NOT_YET: [string, string][] = [
 
 describe("not yet", () => {
   test.each(NOT_YET)("%s %s", async (method, path) => {
-    const { status } = await house.api(method, path.replaceAll(/\{\w+\}/g, "1"), method === "GET" || method === "DELETE" ? undefined : {});
+    const { status } = await house.api(
+      method,
+      path.replaceAll(/\{\w+\}/g, "1"),
+      method === "GET" || method === "DELETE" ? undefined : {},
+    );
     expect(status, "this row is built: drive it above and take it off the list").toBe(404);
   });
 });

@@ -70,6 +70,12 @@ describe("bodies", () => {
   });
 });
 
+test("NUL in a query is refused like NUL in a body", async () => {
+  const { status, body } = await house.api("GET", "/clients?search=a%00b");
+  expect(status).toBe(422);
+  expect(body.details).toEqual([{ path: "/search", message: "must not contain the NUL character" }]);
+});
+
 describe("paths and methods", () => {
   test.each(["/nowhere", "/clients/1/nothing", "/../etc/passwd"])(
     "an unknown path is a JSON 404: %s",

@@ -1,6 +1,6 @@
-import { type Static, Type } from "@sinclair/typebox";
-
-import { At, Id, nullable, oneOf } from "../../core/schema.ts";
+import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/config.ts";
+import { At, Id, InstantText, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
 export const SUBSCRIPTION_STATUSES = ["active", "cancelled"] as const;
 
@@ -23,3 +23,50 @@ export const Subscription = Type.Object(
   { title: "Subscription" },
 );
 export type Subscription = Static<typeof Subscription>;
+
+// Text that can't be told apart by eye, or that a database would change, must not name a subscription.
+FormatRegistry.Set("external-id", (text) => text.isWellFormed() && !/^\s|\s$|\p{Cc}/u.test(text));
+
+/** The id that the caller's own system has for a subscription, kept exactly as sent. Decision 0013. */
+export const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.external_id_length,
+  format: "external-id",
+  description: `1 to ${LIMITS.external_id_length} characters, without control characters and without white space at either end`,
+  "x-schema": { type: "string", minLength: 1, maxLength: LIMITS.external_id_length },
+});
+
+const listFields = {
+  product_id: Type.Optional(Id),
+  status: Type.Optional(oneOf(SUBSCRIPTION_STATUSES)),
+  search: Type.Optional(Search),
+  ...pageFields,
+};
+
+export const ListSubscriptions = strict({ client_id: Type.Optional(Id), ...listFields });
+
+/** A client user has one client, its own. */
+export const ListMySubscriptions = strict(listFields);
+
+export const CreateSubscription = strict(
+  {
+    name: Name,
+    external_subscription_id: ExternalId,
+    product_id: Id,
+    client_id: Id,
+    billing_model_id: Id,
+    started_at: Type.Optional(InstantText),
+    billing_anchor_day: Type.Optional(Type.Integer({ minimum: 1, maximum: 31 })),
+  },
+  { title: "CreateSubscription" },
+);
+
+export const UpdateSubscriptionBody = strict({ name: Name }, { title: "UpdateSubscription" });
+
+export const UpdateSubscription = strict({ id: Id, name: Name });
+
+export const CANCEL_TIMES = ["now", "period_end"] as const;
+
+export const CancelSubscriptionBody = strict({ at: oneOf(CANCEL_TIMES) }, { title: "CancelSubscription" });
+
+export const CancelSubscription = strict({ id: Id, at: oneOf(CANCEL_TIMES) });

@@ -1,16 +1,49 @@
-import { and, asc, eq, gt, isNull, or, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, not, or, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { Slice } from "../../core/page.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
+import { clientColumns } from "../clients/queries.ts";
+import { listTimezones } from "../companies/queries.ts";
+import { productColumns } from "../products/queries.ts";
+import type { SubscriptionDetail } from "./detail.ts";
 import type { Subscription } from "./model.ts";
+import { withStatus } from "./rules.ts";
 
 /** Which subscriptions are meant; every field given narrows further. */
 export interface SubscriptionFilter {
   client_id?: number;
   product_id?: number;
   billing_model_id?: number;
+  status?: Subscription["status"];
+  /** A part of the name or of the external id. */
+  search?: string;
 }
 
+/** The stored columns of a subscription; `withStatus` adds what follows from them. */
+export function subscriptionColumns({ tables: { subscriptions: t } }: Reads) {
+  return {
+    id: t.id,
+    name: t.name,
+    external_subscription_id: t.external_subscription_id,
+    client_id: t.client_id,
+    product_id: t.product_id,
+    billing_model_id: t.billing_model_id,
+    company_id: t.company_id,
+    started_at: t.started_at,
+    ends_at: t.ends_at,
+    billing_anchor_day: t.billing_anchor_day,
+    created_at: t.created_at,
+    updated_at: t.updated_at,
+  };
+}
+
+/** All subscriptions that match, by id, without their relations. */
 export async function listSubscriptionsOf(
   q: Reads,
   scope: Scope,
@@ -19,11 +52,35 @@ export async function listSubscriptionsOf(
 ): Promise<Subscription[]> {
   const { subscriptions } = q.tables;
   const rows = await q
-    .select()
+    .select(subscriptionColumns(q))
     .from(subscriptions)
-    .where(and(inScope(q, scope), matches(q, filter)))
+    .where(and(inScope(q, scope), matches(q, now, filter)))
     .orderBy(asc(subscriptions.id));
   return rows.map((row) => withStatus(row, now));
+}
+
+/** Subscriptions with their relations by id, and how many there are in all: two statements, however many. */
+export async function listSubscriptionDetails(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  filter: SubscriptionFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: SubscriptionDetail[]; total: number }> {
+  const { subscriptions } = q.tables;
+  const where = and(inScope(q, scope), matches(q, now, filter));
+  const rows = await selectDetails(q).where(where).orderBy(asc(subscriptions.id)).limit(limit).offset(offset);
+  return { rows: rows.map((row) => toDetail(row, now)), total: await q.$count(subscriptions, where) };
+}
+
+export async function findSubscription(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+): Promise<SubscriptionDetail | undefined> {
+  const [row] = await selectDetails(q).where(and(inScope(q, scope), eq(q.tables.subscriptions.id, id)));
+  return row && toDetail(row, now);
 }
 
 /** How many of them are active at `now`. */
@@ -33,23 +90,96 @@ export function countActiveSubscriptions(
   now: Temporal.Instant,
   filter: SubscriptionFilter,
 ): Promise<number> {
+  const where = and(inScope(q, scope), matches(q, now, { ...filter, status: "active" }));
+  return q.$count(q.tables.subscriptions, where).then(Number);
+}
+
+/** Whether any subscription, ended ones too, uses the billing model. */
+export async function isBillingModelUsed(q: Reads, scope: Scope, billing_model_id: number): Promise<boolean> {
   const { subscriptions } = q.tables;
-  const active = or(isNull(subscriptions.ends_at), gt(subscriptions.ends_at, iso(now)));
-  return q.$count(subscriptions, and(inScope(q, scope), matches(q, filter), active)).then(Number);
+  const used = await q
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(inScope(q, scope), eq(subscriptions.billing_model_id, billing_model_id)))
+    .limit(1);
+  return used.length > 0;
 }
 
-/** A subscription is active until it ends; no job has to run for that to be true. */
-export function withStatus<R extends { ends_at: IsoInstant | null }>(row: R, now: Temporal.Instant) {
-  const status: Subscription["status"] = row.ends_at !== null && row.ends_at <= iso(now) ? "cancelled" : "active";
-  return { ...row, status };
+/** Inserts a subscription and returns its id. Errors: invalid for an external id already in use. */
+export async function insertSubscription(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription: Omit<Subscription, "id" | "company_id" | "status" | "ends_at" | "created_at" | "updated_at">,
+): Promise<number> {
+  const { subscriptions } = q.tables;
+  const rows = await q
+    .insert(subscriptions)
+    .values({ ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) })
+    .returning({ id: subscriptions.id });
+  return only(rows).id;
 }
 
-function matches({ tables: { subscriptions } }: Reads, filter: SubscriptionFilter): SQL | undefined {
-  const { client_id, product_id, billing_model_id } = filter;
+/** Changes a subscription; returns whether there is one. */
+export async function updateSubscription(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: { name?: string; ends_at?: IsoInstant },
+): Promise<boolean> {
+  const { subscriptions } = q.tables;
+  const rows = await q
+    .update(subscriptions)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(subscriptions.id, id)))
+    .returning({ id: subscriptions.id });
+  return rows.length > 0;
+}
+
+/** The company's time zones, as billing periods are cut by them. */
+export async function listZones(q: Reads, scope: Scope): Promise<ZoneTimeline> {
+  const rows = await listTimezones(q, scope);
+  return rows.map(({ timezone, set_at }) => ({ timezone, from: set_at === null ? null : instant(set_at) }));
+}
+
+function selectDetails(q: Reads) {
+  const { subscriptions, clients, products, billing_models } = q.tables;
+  return q
+    .select({
+      ...subscriptionColumns(q),
+      client: clientColumns(q),
+      product: productColumns(q),
+      billing_model: billingModelColumns(q),
+    })
+    .from(subscriptions)
+    .innerJoin(clients, eq(clients.id, subscriptions.client_id))
+    .innerJoin(products, eq(products.id, subscriptions.product_id))
+    .innerJoin(billing_models, eq(billing_models.id, subscriptions.billing_model_id));
+}
+
+function toDetail(
+  row: Awaited<ReturnType<typeof selectDetails>>[number],
+  now: Temporal.Instant,
+): SubscriptionDetail {
+  return { ...withStatus(row, now), billing_model: toBillingModel(row.billing_model) };
+}
+
+function matches(
+  { tables: { subscriptions: t } }: Reads,
+  now: Temporal.Instant,
+  { client_id, product_id, billing_model_id, status, search }: SubscriptionFilter,
+): SQL | undefined {
+  // As `statusAt` tells it.
+  const active = or(isNull(t.ends_at), and(gt(t.ends_at, iso(now)), gt(t.ends_at, t.started_at)));
   return and(
-    client_id === undefined ? undefined : eq(subscriptions.client_id, client_id),
-    product_id === undefined ? undefined : eq(subscriptions.product_id, product_id),
-    billing_model_id === undefined ? undefined : eq(subscriptions.billing_model_id, billing_model_id),
+    client_id === undefined ? undefined : eq(t.client_id, client_id),
+    product_id === undefined ? undefined : eq(t.product_id, product_id),
+    billing_model_id === undefined ? undefined : eq(t.billing_model_id, billing_model_id),
+    status === undefined || active === undefined ? undefined : status === "active" ? active : not(active),
+    search === undefined
+      ? undefined
+      : or(contains(t.name, search), contains(t.external_subscription_id, search)),
   );
 }
 

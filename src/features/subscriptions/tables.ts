@@ -7,7 +7,12 @@ import type { ProductTables } from "../products/tables.ts";
 
 export function subscriptionTables(
   k: ColumnKit,
-  { companies, clients, products, billing_models }: CompanyTables & ClientTables & ProductTables & BillingModelTables,
+  {
+    companies,
+    clients,
+    products,
+    billing_models,
+  }: CompanyTables & ClientTables & ProductTables & BillingModelTables,
 ) {
   const subscriptions = k.table(
     "subscriptions",

@@ -1,0 +1,110 @@
+import { and, asc, eq, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { modelFacts } from "../billing/rules.ts";
+import type { BillingModel } from "./model.ts";
+import type { Pricing } from "./rules.ts";
+
+/** The stored columns of a billing model; `toBillingModel` makes its record of them. */
+export function billingModelColumns({ tables: { billing_models: t } }: Reads) {
+  return {
+    id: t.id,
+    name: t.name,
+    billing_type_id: t.billing_type_id,
+    price: t.price,
+    currency: t.currency,
+    description: t.description,
+    company_id: t.company_id,
+    recurring_fee: t.recurring_fee,
+    free_units: t.free_units,
+    usage_tiers: t.usage_tiers,
+    package_size: t.package_size,
+    minimum_charge: t.minimum_charge,
+    maximum_charge: t.maximum_charge,
+    charge_flat_on_zero: t.charge_flat_on_zero,
+    credit_plan: t.credit_plan,
+    status: t.status,
+    created_at: t.created_at,
+    updated_at: t.updated_at,
+  };
+}
+
+/** A stored billing model as its record: all that is not stored is the billing type's name. */
+export function toBillingModel(row: Omit<BillingModel, "billing_type">): BillingModel {
+  return { ...row, billing_type: modelFacts(row).billing_type };
+}
+
+/** Billing models by id, and how many there are in all; archived ones are left out. */
+export async function listBillingModels(
+  q: Reads,
+  scope: Scope,
+  filter: { search?: string },
+  { limit, offset }: Slice,
+): Promise<{ rows: BillingModel[]; total: number }> {
+  const { billing_models } = q.tables;
+  const where = and(
+    inScope(q, scope),
+    filter.search === undefined ? undefined : contains(billing_models.name, filter.search),
+  );
+  const rows = await q
+    .select(billingModelColumns(q))
+    .from(billing_models)
+    .where(where)
+    .orderBy(asc(billing_models.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows: rows.map(toBillingModel), total: await q.$count(billing_models, where) };
+}
+
+/** An active billing model: one that may be chosen. */
+export async function findBillingModel(
+  q: Reads,
+  scope: Scope,
+  id: number,
+): Promise<BillingModel | undefined> {
+  const { billing_models } = q.tables;
+  const [row] = await q
+    .select(billingModelColumns(q))
+    .from(billing_models)
+    .where(and(inScope(q, scope), eq(billing_models.id, id)));
+  return row && toBillingModel(row);
+}
+
+export async function insertBillingModel(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  model: Pricing & { name: string; description: string },
+): Promise<BillingModel> {
+  const rows = await q
+    .insert(q.tables.billing_models)
+    .values({ ...model, company_id: scope.company_id, status: "active", ...stamped(now) })
+    .returning(billingModelColumns(q));
+  return toBillingModel(only(rows));
+}
+
+export async function updateBillingModel(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: Partial<Pricing> & { name?: string; description?: string; status?: BillingModel["status"] },
+): Promise<BillingModel | undefined> {
+  const { billing_models } = q.tables;
+  const [row] = await q
+    .update(billing_models)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(billing_models.id, id)))
+    .returning(billingModelColumns(q));
+  return row && toBillingModel(row);
+}
+
+/** Billing models belong to the company as a whole: a client user meets them only inside its subscriptions. */
+function inScope({ tables: { billing_models } }: Reads, scope: Scope): SQL | undefined {
+  return and(eq(billing_models.company_id, scope.company_id), eq(billing_models.status, "active"));
+}

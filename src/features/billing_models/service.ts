@@ -1,0 +1,128 @@
+import { Type } from "@sinclair/typebox";
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { AppError, inUse, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/page.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { BILLING_TYPES } from "../billing/rules.ts";
+import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
+import {
+  BillingModel,
+  BillingTypeInfo,
+  CreateBillingModel,
+  ListBillingModels,
+  UpdateBillingModel,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { hasPricing, mergePricing, UNPRICED } from "./rules.ts";
+
+/** Lists the billing types, which are the same for every company. Source: billing.md, Records. */
+export const listBillingTypes = operation({
+  name: "list_billing_types",
+  permission: "billing_models:read",
+  input: Nothing,
+  output: Type.Array(BillingTypeInfo),
+  run: async () =>
+    BILLING_TYPES.map(({ id, billing_type, price, needs, optional }) => ({
+      id,
+      name: billing_type,
+      price_means: price,
+      needs: [...needs],
+      optional: [...optional],
+    })),
+});
+
+/**
+ * Lists the company's billing models by id, archived ones left out; whole when no page is asked for.
+ * Source: interface, Company: billing models.
+ */
+export const listBillingModels = operation({
+  name: "list_billing_models",
+  permission: "billing_models:read",
+  input: ListBillingModels,
+  output: listed(BillingModel),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) =>
+      queries.listBillingModels(store.read, scopeOf(actor), filter, slice),
+    ),
+});
+
+/** Finds one billing model. Errors: not_found. Source: interface, Company: billing models. */
+export const getBillingModel = operation({
+  name: "get_billing_model",
+  permission: "billing_models:read",
+  input: ById,
+  output: BillingModel,
+  async run({ store, actor }, { id }) {
+    const model = await queries.findBillingModel(store.read, scopeOf(actor), id);
+    if (!model) throw notFound("Billing model", id);
+    return model;
+  },
+});
+
+/**
+ * Creates a billing model. Errors: invalid, naming every broken rule of its billing type.
+ * Source: interface, Company: billing models; billing.md, Records.
+ */
+export const createBillingModel = operation({
+  name: "create_billing_model",
+  permission: "billing_models:write",
+  input: CreateBillingModel,
+  output: BillingModel,
+  async run({ store, actor, now }, { name, description, ...input }) {
+    const { billing_type_id, currency } = input;
+    const pricing = mergePricing({ ...UNPRICED, billing_type_id, currency }, input);
+    return store.tx((q) =>
+      queries.insertBillingModel(q, scopeOf(actor), now, { name, description, ...pricing }),
+    );
+  },
+});
+
+/**
+ * Replaces a billing model's name and description, and its price while nobody ever used it; price fields
+ * left out stay. Errors: not_found, invalid, conflict for a change of price after first use.
+ * Source: billing.md, Records. Decision 0011.
+ */
+export const updateBillingModel = operation({
+  name: "update_billing_model",
+  permission: "billing_models:write",
+  input: UpdateBillingModel,
+  output: BillingModel,
+  run: ({ store, actor, now }, { id, name, description, ...input }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const before = await queries.findBillingModel(q, scope, id);
+      if (!before) throw notFound("Billing model", id);
+      const pricing = mergePricing(before, input);
+      if (!hasPricing(before, pricing) && (await isBillingModelUsed(q, scope, id))) {
+        throw new AppError(
+          "conflict",
+          `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
+            "Make a new billing model and schedule a billing model change",
+        );
+      }
+      const model = await queries.updateBillingModel(q, scope, now, id, { name, description, ...pricing });
+      if (!model) throw notFound("Billing model", id);
+      return model;
+    }),
+});
+
+/**
+ * Archives a billing model: it can't be chosen any more, bills still tell of it. Errors: not_found, conflict
+ * while subscriptions that have not ended use it. Source: billing.md, Records.
+ */
+export const deleteBillingModel = operation({
+  name: "delete_billing_model",
+  permission: "billing_models:write",
+  input: ById,
+  output: Nothing,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const active = await countActiveSubscriptions(q, scope, now, { billing_model_id: id });
+      if (active > 0) throw inUse("billing model", id, active);
+      const model = await queries.updateBillingModel(q, scope, now, id, { status: "archived" });
+      if (!model) throw notFound("Billing model", id);
+      return {};
+    }),
+});

@@ -1,0 +1,80 @@
+import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { Product } from "./model.ts";
+
+/** The columns of a product on the wire. */
+export function productColumns({ tables: { products } }: Reads) {
+  const { id, name, company_id, created_at, updated_at } = products;
+  return { id, name, company_id, created_at, updated_at };
+}
+
+/** Products by id, and how many there are in all. */
+export async function listProducts(
+  q: Reads,
+  scope: Scope,
+  filter: { search?: string },
+  { limit, offset }: Slice,
+): Promise<{ rows: Product[]; total: number }> {
+  const { products } = q.tables;
+  const where = and(
+    inScope(q, scope),
+    filter.search === undefined ? undefined : contains(products.name, filter.search),
+  );
+  const rows = await q
+    .select(productColumns(q))
+    .from(products)
+    .where(where)
+    .orderBy(asc(products.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(products, where) };
+}
+
+export async function findProduct(q: Reads, scope: Scope, id: number): Promise<Product | undefined> {
+  const { products } = q.tables;
+  const [product] = await q
+    .select(productColumns(q))
+    .from(products)
+    .where(and(inScope(q, scope), eq(products.id, id)));
+  return product;
+}
+
+export async function insertProduct(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  name: string,
+): Promise<Product> {
+  const rows = await q
+    .insert(q.tables.products)
+    .values({ name, company_id: scope.company_id, ...stamped(now) })
+    .returning(productColumns(q));
+  return only(rows);
+}
+
+export async function updateProduct(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: { name?: string; deleted_at?: string },
+): Promise<Product | undefined> {
+  const { products } = q.tables;
+  const [product] = await q
+    .update(products)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(products.id, id)))
+    .returning(productColumns(q));
+  return product;
+}
+
+/** Products belong to the company as a whole: a client user meets them only inside its subscriptions. */
+function inScope({ tables: { products } }: Reads, scope: Scope): SQL | undefined {
+  return and(eq(products.company_id, scope.company_id), isNull(products.deleted_at));
+}

@@ -1,0 +1,17 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { BillingModel } from "../billing_models/model.ts";
+import { Client } from "../clients/model.ts";
+import { Product } from "../products/model.ts";
+import { Subscription } from "./model.ts";
+
+// Apart from model.ts, because a client's own shape refers to that one.
+
+/**
+ * A subscription with its relations, deleted ones too: what an ended subscription was stays visible.
+ * Source: interface, Company: subscriptions.
+ */
+export const SubscriptionDetail = Type.Object(
+  { ...Subscription.properties, client: Client, product: Product, billing_model: BillingModel },
+  { title: "SubscriptionDetail" },
+);
+export type SubscriptionDetail = Static<typeof SubscriptionDetail>;

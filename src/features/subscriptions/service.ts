@@ -1,0 +1,130 @@
+import { operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { invalid, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/page.ts";
+import { ById, listed } from "../../core/schema.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import { findBillingModel } from "../billing_models/queries.ts";
+import { findClient } from "../clients/queries.ts";
+import { findProduct } from "../products/queries.ts";
+import { SubscriptionDetail } from "./detail.ts";
+import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
+import * as queries from "./queries.ts";
+import { endOf, turnOf } from "./rules.ts";
+
+/**
+ * Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. A client
+ * user sees its client's. Source: interface, Company: subscriptions, Client self-service.
+ */
+export const listSubscriptions = operation({
+  name: "list_subscriptions",
+  permission: "subscriptions:read",
+  input: ListSubscriptions,
+  output: listed(SubscriptionDetail),
+  run: ({ store, actor, now }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) =>
+      queries.listSubscriptionDetails(store.read, scopeOf(actor), now, filter, slice),
+    ),
+});
+
+/**
+ * Finds one subscription with its relations. Errors: not_found, for a client user also when it is another
+ * client's. Source: interface, Company: subscriptions, Client self-service.
+ */
+export const getSubscription = operation({
+  name: "get_subscription",
+  permission: "subscriptions:read",
+  input: ById,
+  output: SubscriptionDetail,
+  run: ({ store, actor, now }, { id }) => detailOf(store.read, scopeOf(actor), now, id),
+});
+
+/**
+ * Creates a subscription. It starts at `started_at`, past or future (default: now), and its billing months on
+ * `billing_anchor_day` (default: 1). Errors: invalid (an id that names nothing to subscribe with, an external
+ * id in use, a start too far ahead). Source: interface, Company: subscriptions. Decision 0013.
+ */
+export const createSubscription = operation({
+  name: "create_subscription",
+  permission: "subscriptions:write",
+  input: CreateSubscription,
+  output: SubscriptionDetail,
+  async run({ store, actor, now }, { started_at, billing_anchor_day = 1, ...input }) {
+    const scope = scopeOf(actor);
+    const subscription = { ...input, billing_anchor_day, started_at: startOf(started_at, now) };
+    return store.tx(async (q) => {
+      await checkRelations(q, scope, input);
+      return detailOf(q, scope, now, await queries.insertSubscription(q, scope, now, subscription));
+    });
+  },
+});
+
+/** Renames a subscription. Errors: not_found. Source: billing.md, Records. */
+export const updateSubscription = operation({
+  name: "update_subscription",
+  permission: "subscriptions:write",
+  input: UpdateSubscription,
+  output: SubscriptionDetail,
+  run: ({ store, actor, now }, { id, name }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const before = await detailOf(q, scope, now, id);
+      await queries.updateSubscription(q, scope, turnOf(before, now), id, { name });
+      return detailOf(q, scope, now, id);
+    }),
+});
+
+/**
+ * Cancels a subscription now or at the end of its running billing period. Errors: not_found, conflict when it
+ * has ended or already ends (`now` brings a coming end forward). Source: billing.md, Records. Decision 0012.
+ */
+export const cancelSubscription = operation({
+  name: "cancel_subscription",
+  permission: "subscriptions:write",
+  input: CancelSubscription,
+  output: SubscriptionDetail,
+  run: ({ store, actor, now }, { id, at }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const before = await detailOf(q, scope, now, id);
+      const turn = turnOf(before, now);
+      const ends_at = endOf(before, at, turn, await queries.listZones(q, scope));
+      await queries.updateSubscription(q, scope, turn, id, { ends_at });
+      return detailOf(q, scope, turn, id);
+    }),
+});
+
+async function detailOf(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+): Promise<SubscriptionDetail> {
+  const subscription = await queries.findSubscription(q, scope, now, id);
+  if (!subscription) throw notFound("Subscription", id);
+  return subscription;
+}
+
+function startOf(told: string | undefined, now: Temporal.Instant): IsoInstant {
+  if (told === undefined) return iso(now);
+  const latest = now.toZonedDateTimeISO("UTC").add({ years: LIMITS.start_years_ahead }).toInstant();
+  if (Temporal.Instant.compare(instant(told), latest) > 0) {
+    throw invalid("/started_at", `must be at most ${LIMITS.start_years_ahead} years from now`);
+  }
+  return iso(instant(told));
+}
+
+async function checkRelations(
+  q: Reads,
+  scope: Scope,
+  ids: { client_id: number; product_id: number; billing_model_id: number },
+): Promise<void> {
+  if (!(await findClient(q, scope, ids.client_id)))
+    throw invalid("/client_id", "names no client of this company");
+  if (!(await findProduct(q, scope, ids.product_id)))
+    throw invalid("/product_id", "names no product of this company");
+  if (!(await findBillingModel(q, scope, ids.billing_model_id)))
+    throw invalid("/billing_model_id", "names no active billing model of this company");
+}
