@@ -1,8 +1,13 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
+import { billingRecordRoutes, billingRunRoutes, myBillingRoutes } from "./features/billing/routes.ts";
+import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
+import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
+import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
+import { ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
@@ -24,7 +29,18 @@ export function buildApp(deps: Deps) {
         .use(profileRoutes(deps))
         .use(companyRoutes(deps))
         .use(userRoutes(deps))
-        .use(clientRoutes(deps)),
+        .use(clientRoutes(deps))
+        .use(productRoutes(deps))
+        .use(billingTypeRoutes(deps))
+        .use(billingModelRoutes(deps))
+        .use(subscriptionRoutes(deps))
+        .use(mySubscriptionRoutes(deps))
+        .use(billingRunRoutes(deps))
+        .use(billingRecordRoutes(deps))
+        .use(myBillingRoutes(deps))
+        .use(ingestRoutes(deps))
+        .use(usageRoutes(deps))
+        .use(myUsageRoutes(deps)),
     );
   return app;
 }

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from "@sinclair/typebox";
+import type { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import type { CallContext, Operation } from "./core/operation.ts";
 import type { LoginGuard } from "./features/sessions/login_guard.ts";
@@ -15,6 +16,8 @@ export interface Context extends CallContext {
   passwords: Passwords;
   tokens: Tokens;
   login_guard: LoginGuard;
+  /** For work that goes on after the call was answered. */
+  background: Background;
 }
 
 /** Defines an operation of this house: `operation({ name, permission, input, output, run })`. */

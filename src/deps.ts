@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { join } from "node:path";
 import type { Context } from "./context.ts";
 import type { Actor } from "./core/access.ts";
+import { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import { MinuteLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
@@ -33,6 +34,8 @@ export interface Deps {
   store: Store;
   usage: UsageStore;
   request_limiter: MinuteLimiter;
+  /** Work that outlives its call; told to stop before the stores close. */
+  background: Background;
   /** The actor behind a REST token. Errors: unauthorized. */
   authenticate(token: string): Promise<Actor>;
   /** The context of one call, with its `now`. */
@@ -59,6 +62,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     throw error;
   });
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
+  const background = new Background();
   const services = {
     log,
     store,
@@ -67,6 +71,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     tokens,
     passwords: openPasswords(),
     login_guard: openLoginGuard(config),
+    background,
     observe: metrics.observeOperation.bind(metrics),
   };
   return {
@@ -77,9 +82,11 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     store,
     usage,
     request_limiter: new MinuteLimiter(config.rate_limit_requests),
+    background,
     authenticate: (token) => authenticate(store.read, tokens, token),
     openContext: (caller) => ({ ...services, ...caller, now: clock.now() }),
     async close() {
+      await background.stop();
       await usage.close();
       await store.close();
     },

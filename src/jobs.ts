@@ -27,7 +27,10 @@ export async function runJob(deps: Deps, job: Job): Promise<boolean> {
   const holder = crypto.randomUUID();
   if (!(await takeLease(deps.store, job.name, holder, deps.clock.now(), LEASE))) return false;
   try {
-    for (const { id } of await listCompanies(deps.store.read)) await runFor(deps, job, id);
+    for (const { id } of await listCompanies(deps.store.read)) {
+      if (deps.background.is_stopping) break;
+      await runFor(deps, job, id);
+    }
   } finally {
     await releaseLease(deps.store, job.name, holder);
   }

@@ -2,13 +2,14 @@ import { parseArgs } from "node:util";
 import { company } from "./cli/company.ts";
 import type { Command } from "./cli/command.ts";
 import { doctor } from "./cli/doctor.ts";
+import { importCommand } from "./cli/import.ts";
 import { job } from "./cli/job.ts";
 import { migrate } from "./cli/migrate.ts";
 import { openapi } from "./cli/openapi.ts";
 import { serve } from "./cli/serve.ts";
 import { user } from "./cli/user.ts";
 
-const COMMANDS: readonly Command[] = [serve, migrate, company, user, job, openapi, doctor];
+const COMMANDS: readonly Command[] = [serve, migrate, company, user, importCommand, job, openapi, doctor];
 
 function help(): string {
   const width = Math.max(...COMMANDS.map(({ name }) => name.length));

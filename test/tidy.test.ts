@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { SETTINGS } from "../src/core/config.ts";
 import { sqliteColumns } from "../src/store/columns.sqlite.ts";
 import * as postgresSchema from "../src/store/schema.postgres.ts";
@@ -30,7 +30,9 @@ function importsOf(file: string): string[] {
 
 describe("files", () => {
   test("are named in snake_case", () => {
-    const odd = code.filter((file) => !file.split("/").every((part) => /^[a-z0-9_]+(\.[a-z0-9_]+)*$/.test(part)));
+    const odd = code.filter(
+      (file) => !file.split("/").every((part) => /^[a-z0-9_]+(\.[a-z0-9_]+)*$/.test(part)),
+    );
     expect(odd).toEqual([]);
   });
 
@@ -61,7 +63,8 @@ describe("layers", () => {
       importsOf(file)
         .filter((path) => {
           if (file.startsWith("src/core/")) return !/^(src\/core|data\/seed)\//.test(path);
-          if (file.startsWith("src/store/")) return path.startsWith("src/features/") && !path.endsWith("/tables.ts");
+          if (file.startsWith("src/store/"))
+            return path.startsWith("src/features/") && !path.endsWith("/tables.ts");
           if (file.startsWith("src/http/")) return path.startsWith("src/features/");
           return false;
         })
@@ -88,16 +91,20 @@ describe("layers", () => {
       .filter((file) => file.startsWith("src/features/") && rank(file) >= 0)
       .flatMap((file) =>
         importsOf(file)
-          .filter((path) => path.startsWith("src/features/") && rank(path) > rank(file))
+          .filter((path) => dirname(path) === dirname(file) && rank(path) > rank(file))
           .map((path) => `${file} imports ${path}`),
       );
     expect(wrong).toEqual([]);
-    const impure = sources.filter((file) => file.endsWith("/rules.ts") && /\b(async|await|Temporal\.Now|store)\b/.test(read(file)));
+    const impure = sources.filter(
+      (file) => file.endsWith("/rules.ts") && /\b(async|await|Temporal\.Now|store)\b/.test(read(file)),
+    );
     expect(impure).toEqual([]);
   });
 
   test("only features open transactions; routes neither branch nor query", () => {
-    const writers = sources.filter((file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"));
+    const writers = sources.filter(
+      (file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"),
+    );
     expect(writers.filter((file) => !/^src\/features\/\w+\/\w+\.ts$/.test(file))).toEqual([]);
     const routes = sources.filter((file) => file.endsWith("/routes.ts"));
     expect(routes.length).toBeGreaterThan(4);

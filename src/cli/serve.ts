@@ -26,7 +26,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
 
     const signal = await firstSignal();
     deps.log.info({ signal }, "stopping");
-    await Promise.all([server.stop(), stopJobs()]);
+    await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
     await deps.close();
     process.exit(0);
   },

@@ -53,8 +53,8 @@ export const LIMITS = {
   /** A run that has told of no progress for so long is dead. */
   billing_run_silent_minutes: 15,
   /** Subscriptions whose periods a run looks for at once, and periods that it writes in one transaction. */
-  billing_batch_subscriptions: 500,
-  billing_batch_periods: 500,
+  billing_batch_subscriptions: 200,
+  billing_batch_periods: 200,
   /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
   billing_store_failures: 5,
   /** Buckets a rate limiter remembers. */

@@ -11,4 +11,6 @@ export const {
   products,
   billing_models,
   subscriptions,
+  billing_runs,
+  billing_records,
 } = defineTables(sqliteColumns);

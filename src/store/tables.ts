@@ -1,4 +1,5 @@
 import type { AppError } from "../core/errors.ts";
+import { billingTables } from "../features/billing/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
@@ -16,6 +17,7 @@ export function defineTables(k: ColumnKit) {
   const products = productTables(k, companies);
   const billing_models = billingModelTables(k, companies);
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
+  const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
   return {
     ...leaseTables(k),
     ...companies,
@@ -24,6 +26,7 @@ export function defineTables(k: ColumnKit) {
     ...products,
     ...billing_models,
     ...subscriptions,
+    ...billing,
   };
 }
 

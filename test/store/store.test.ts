@@ -24,7 +24,9 @@ beforeAll(async () => {
   data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const database_url = TEST_STORE === "postgres" ? await (await testPostgres()).createDatabase() : null;
   store = await openStore({ database_url, data_dir });
-  const company = await store.tx((q) => insertCompany(q, NOW, { name: "A", timezone: "UTC", currency: "USD" }));
+  const company = await store.tx((q) =>
+    insertCompany(q, NOW, { name: "A", timezone: "UTC", currency: "USD" }),
+  );
   scope = { company_id: company.id };
 });
 afterAll(async () => {
@@ -69,7 +71,10 @@ describe("columns", () => {
       const { companies } = store.read.tables;
       const company = { name: "t", timezone: "UTC", currency: "USD", created_at, updated_at: created_at };
       const [written] = await store.tx((q) => q.insert(q.tables.companies).values(company).returning());
-      const [read] = await store.read.select().from(companies).where(eq(companies.id, written?.id ?? 0));
+      const [read] = await store.read
+        .select()
+        .from(companies)
+        .where(eq(companies.id, written?.id ?? 0));
       expect(read?.created_at).toBe(created_at);
     },
   );
@@ -123,7 +128,11 @@ describe("tx", () => {
         store.tx(async (q) => {
           const [row] = await q.select().from(companies).where(mine);
           await store.read.$count(companies);
-          await q.update(companies).set({ name: String(Number(row?.name) + 1) }).where(mine).returning();
+          await q
+            .update(companies)
+            .set({ name: String(Number(row?.name) + 1) })
+            .where(mine)
+            .returning();
           if (i % 6 === 0) throw new Error("no");
         }),
       ),
@@ -152,7 +161,9 @@ describe("broken constraints", () => {
   });
 
   test("a reference to nothing is a conflict", async () => {
-    const error = await store.tx((q) => insertClient(q, { company_id: 999_999 }, NOW, "x")).catch((caught) => caught);
+    const error = await store
+      .tx((q) => insertClient(q, { company_id: 999_999 }, NOW, "x"))
+      .catch((caught) => caught);
     expect(error).toMatchObject({ kind: "conflict" });
   });
 });
@@ -172,7 +183,9 @@ describe("leases", () => {
   });
 
   test("of many who ask at once one gets it", async () => {
-    const holders = Array.from({ length: 10 }, (_, i) => takeLease(store, "race", `h${i}`, NOW, HOUR).catch(() => false));
+    const holders = Array.from({ length: 10 }, (_, i) =>
+      takeLease(store, "race", `h${i}`, NOW, HOUR).catch(() => false),
+    );
     expect((await Promise.all(holders)).filter(Boolean)).toHaveLength(1);
   });
 });

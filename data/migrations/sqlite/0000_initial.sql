@@ -21,6 +21,48 @@ CREATE TABLE `billing_models` (
 );
 --> statement-breakpoint
 CREATE INDEX `billing_models_company` ON `billing_models` (`company_id`,`id`);--> statement-breakpoint
+CREATE TABLE `billing_records` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`subscription_id` integer NOT NULL,
+	`billing_model_id` integer NOT NULL,
+	`billing_run_id` integer,
+	`kind` text NOT NULL,
+	`sequence` integer NOT NULL,
+	`adjusts_billing_record_id` integer,
+	`currency` text NOT NULL,
+	`billedUnits` text NOT NULL,
+	`totalCharges` text NOT NULL,
+	`billingStartAt` text NOT NULL,
+	`billingEndAt` text NOT NULL,
+	`lines` text NOT NULL,
+	`usage_until` text NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`subscription_id`) REFERENCES `subscriptions`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`billing_model_id`) REFERENCES `billing_models`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`billing_run_id`) REFERENCES `billing_runs`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `billing_records_period` ON `billing_records` (`subscription_id`,`billingStartAt`,`sequence`);--> statement-breakpoint
+CREATE INDEX `billing_records_company` ON `billing_records` (`company_id`,`id`);--> statement-breakpoint
+CREATE TABLE `billing_runs` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`status` text NOT NULL,
+	`dry_run` integer NOT NULL,
+	`period` text,
+	`requested_by` integer,
+	`counts` text NOT NULL,
+	`errors` text NOT NULL,
+	`finished_at` text,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `billing_runs_company` ON `billing_runs` (`company_id`,`id`);--> statement-breakpoint
 CREATE TABLE `clients` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL,

@@ -1,3 +1,15 @@
+import { call } from "../../core/operation.ts";
 import type { Job } from "../../jobs.ts";
+import { runBilling } from "./service.ts";
 
-export const BILLING_JOBS: readonly Job[] = [];
+export const BILLING_JOBS: readonly Job[] = [
+  {
+    name: "billing_run",
+    summary: "Bill every period that has ended and has no record",
+    // Not on the hour itself: a timer that is a moment early would find the grace not over yet.
+    cron: "10 0 * * * *",
+    async run(ctx) {
+      await call(ctx, runBilling, {});
+    },
+  },
+];

@@ -27,7 +27,12 @@ test.each([
   [{ name: " " }, "/name"],
   [{ id: 5 }, "/id"],
 ])("PUT /company answers 422 naming the field: %j", async (more, path) => {
-  const { status, body } = await house.api("PUT", "/company", { name: "x", timezone: "UTC", currency: "USD", ...more });
+  const { status, body } = await house.api("PUT", "/company", {
+    name: "x",
+    timezone: "UTC",
+    currency: "USD",
+    ...more,
+  });
   expect(status).toBe(422);
   expect(body.details[0].path).toBe(path);
 });

@@ -23,20 +23,29 @@ function withToken(token: string) {
 
 describe("login", () => {
   test("answers a bearer token for 24 hours, at the top level", async () => {
-    const { status, body } = await house.anonymous("POST", "/login", { email: house.admin_email, password: PASSWORD });
+    const { status, body } = await house.anonymous("POST", "/login", {
+      email: house.admin_email,
+      password: PASSWORD,
+    });
     expect(status).toBe(200);
     expect(body).toEqual({ type: "bearer", token: body.token, expiresAt: "2026-03-11T12:00:00.000Z" });
     expect((await withToken(body.token)("GET", "/me")).status).toBe(200);
   });
 
   test("the email's case does not matter", async () => {
-    const { status } = await house.anonymous("POST", "/login", { email: house.admin_email.toUpperCase(), password: PASSWORD });
+    const { status } = await house.anonymous("POST", "/login", {
+      email: house.admin_email.toUpperCase(),
+      password: PASSWORD,
+    });
     expect(status).toBe(200);
   });
 
   test("a wrong password and an unknown email get the same answer", async () => {
     const wrong = await house.anonymous("POST", "/login", { email: house.admin_email, password: "wrong" });
-    const unknown = await house.anonymous("POST", "/login", { email: "nobody@example.com", password: PASSWORD });
+    const unknown = await house.anonymous("POST", "/login", {
+      email: "nobody@example.com",
+      password: PASSWORD,
+    });
     expect(wrong).toMatchObject({ status: 401, body: { error: "Invalid credentials" } });
     expect(unknown).toMatchObject({ status: wrong.status, body: wrong.body });
   });
@@ -56,9 +65,20 @@ describe("login", () => {
 });
 
 describe("tokens", () => {
-  const sign = (claims: Record<string, unknown>, options: { alg?: string; secret?: string; ttl_s?: number } = {}) => {
+  const sign = (
+    claims: Record<string, unknown>,
+    options: { alg?: string; secret?: string; ttl_s?: number } = {},
+  ) => {
     const now_s = Temporal.Instant.from(SIGNED_IN_AT).epochMilliseconds / 1_000;
-    return new SignJWT({ ver: 1, sub: "1", iss: "meterhouse", aud: "meterhouse:rest", iat: now_s, exp: now_s + (options.ttl_s ?? 3_600), ...claims })
+    return new SignJWT({
+      ver: 1,
+      sub: "1",
+      iss: "meterhouse",
+      aud: "meterhouse:rest",
+      iat: now_s,
+      exp: now_s + (options.ttl_s ?? 3_600),
+      ...claims,
+    })
       .setProtectedHeader({ alg: options.alg ?? "HS256" })
       .sign(new TextEncoder().encode(options.secret ?? SECRET));
   };
@@ -70,7 +90,14 @@ describe("tokens", () => {
   const cases: [string, () => Promise<string> | string][] = [
     ["of another secret", () => sign({}, { secret: "another secret, thirty-two bytes or more" })],
     ["of another algorithm", () => sign({}, { alg: "HS512" })],
-    ["without a signature", () => new UnsecuredJWT({ sub: "1", ver: 1 }).setIssuer("meterhouse").setAudience("meterhouse:rest").encode()],
+    [
+      "without a signature",
+      () =>
+        new UnsecuredJWT({ sub: "1", ver: 1 })
+          .setIssuer("meterhouse")
+          .setAudience("meterhouse:rest")
+          .encode(),
+    ],
     ["of another issuer", () => sign({ iss: "someone" })],
     ["for another audience", () => sign({ aud: "loan" })],
     ["expired", () => sign({}, { ttl_s: -1 })],
@@ -87,13 +114,15 @@ describe("tokens", () => {
     expect(body.error).toBeString();
   });
 
-  test.each([{}, { authorization: "Basic YTpi" }, { authorization: "Bearer" }, { authorization: "Bearer a b" }])(
-    "no bearer token is a 401, before the body is looked at: %j",
-    async (headers) => {
-      const answer = await house.anonymous("POST", "/clients", "{not json", headers);
-      expect(answer.status).toBe(401);
-    },
-  );
+  test.each([
+    {},
+    { authorization: "Basic YTpi" },
+    { authorization: "Bearer" },
+    { authorization: "Bearer a b" },
+  ])("no bearer token is a 401, before the body is looked at: %j", async (headers) => {
+    const answer = await house.anonymous("POST", "/clients", "{not json", headers);
+    expect(answer.status).toBe(401);
+  });
 
   test("ends after 24 hours, also when it was verified before", async () => {
     const api = withToken(await tokenOf(house.admin_email));
@@ -110,7 +139,16 @@ describe("/me", () => {
     const analyst = await house.addUser(house, "analyst");
     const { body } = await analyst("GET", "/me");
     expect(Object.keys(body.data).toSorted()).toEqual(
-      ["client_id", "company_id", "created_at", "email", "id", "permissions", "role", "updated_at"].toSorted(),
+      [
+        "client_id",
+        "company_id",
+        "created_at",
+        "email",
+        "id",
+        "permissions",
+        "role",
+        "updated_at",
+      ].toSorted(),
     );
     expect(body.data.permissions).toContain("usage:read");
     expect(body.data.permissions).not.toContain("usage:write");
@@ -132,7 +170,8 @@ describe("/me", () => {
 describe("the sign-in limit", () => {
   test("counts failures by address and email, and tells when to come back", async () => {
     const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
-    const login = (email: string, password: string) => limited.anonymous("POST", "/login", { email, password });
+    const login = (email: string, password: string) =>
+      limited.anonymous("POST", "/login", { email, password });
     // Made at once, so that none has failed yet when the last is counted.
     const failures = await Promise.all(Array.from({ length: 5 }, () => login(limited.admin_email, "wrong")));
     expect(failures.map(({ status }) => status).toSorted()).toEqual([401, 401, 401, 429, 429]);

@@ -8,14 +8,24 @@ beforeAll(async () => {
 });
 afterAll(() => house.stop());
 
-const user = (more: object = {}) => ({ email: `${crypto.randomUUID()}@example.com`, password: PASSWORD, role: "manager", ...more });
+const user = (more: object = {}) => ({
+  email: `${crypto.randomUUID()}@example.com`,
+  password: PASSWORD,
+  role: "manager",
+  ...more,
+});
 
 test("an admin adds, reads, lists, changes and deletes a user", async () => {
   const { email } = user();
   const created = await house.api("POST", "/users", user({ email }));
   expect(created.status).toBe(201);
   const { id } = created.body.data;
-  expect(created.body.data).toMatchObject({ email, role: "manager", client_id: null, company_id: house.company_id });
+  expect(created.body.data).toMatchObject({
+    email,
+    role: "manager",
+    client_id: null,
+    company_id: house.company_id,
+  });
   expect(JSON.stringify(created.body)).not.toContain("password");
   expect((await house.api("GET", `/users/${id}`)).body.data).toEqual(created.body.data);
   expect((await house.api("GET", `/users?search=${email}`)).body.data).toEqual([created.body.data]);
@@ -47,7 +57,10 @@ test("the last admin stays", async () => {
   const second = (await tenant.api("POST", "/users", user({ role: "admin" }))).body.data;
   // Two admins who delete each other at once: one must remain.
   const other = await house.signIn(second.email);
-  const answers = await Promise.all([tenant.api("DELETE", `/users/${second.id}`), other("DELETE", `/users/${me.id}`)]);
+  const answers = await Promise.all([
+    tenant.api("DELETE", `/users/${second.id}`),
+    other("DELETE", `/users/${me.id}`),
+  ]);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 
@@ -69,7 +82,9 @@ test("an email is one user's, in the whole deployment and in any case", async ()
   const other = await house.addTenant();
   const { email } = user();
   const answers = await Promise.all(
-    Array.from({ length: 10 }, (_, i) => (i % 2 ? house : other).api("POST", "/users", user({ email: i % 3 ? email : email.toUpperCase() }))),
+    Array.from({ length: 10 }, (_, i) =>
+      (i % 2 ? house : other).api("POST", "/users", user({ email: i % 3 ? email : email.toUpperCase() })),
+    ),
   );
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
   const refused = answers.find(({ status }) => status !== 201);
@@ -79,10 +94,14 @@ test("an email is one user's, in the whole deployment and in any case", async ()
 test("another company's client and user are not there", async () => {
   const other = await house.addTenant();
   const client = (await other.api("POST", "/clients", { name: "theirs" })).body.data;
-  expect((await house.api("POST", "/users", user({ role: "client", client_id: client.id }))).status).toBe(422);
+  expect((await house.api("POST", "/users", user({ role: "client", client_id: client.id }))).status).toBe(
+    422,
+  );
   const theirs = (await other.api("GET", "/me")).body.data;
   expect((await house.api("GET", `/users/${theirs.id}`)).status).toBe(404);
-  expect((await house.api("PUT", `/users/${theirs.id}`, { email: theirs.email, role: "analyst" })).status).toBe(404);
+  expect(
+    (await house.api("PUT", `/users/${theirs.id}`, { email: theirs.email, role: "analyst" })).status,
+  ).toBe(404);
   expect((await house.api("DELETE", `/users/${theirs.id}`)).status).toBe(404);
 });
 

@@ -1,0 +1,163 @@
+import { Database } from "bun:sqlite";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BARE_PATH } from "./bare_server.ts";
+import type { Cleanup } from "./cleanup.ts";
+import { buildRequest, Connection } from "./connection.ts";
+import { PASSWORD } from "./house.ts";
+import { repeat, runLoad } from "./load.ts";
+import { takeTurns } from "./plan.ts";
+import { startProcess } from "./processes.ts";
+import type { Bench, Stage } from "./stage.ts";
+import { type Measured, measured, medianOf } from "./stats.ts";
+import { type Row, rateRow } from "./table.ts";
+
+const CONNECTIONS = 32;
+const SIGN_IN_CONNECTIONS = 8;
+
+/** Sign-ins, against checking the same kind of password hash in this process. */
+export const signIn: Bench = {
+  name: "sign-in",
+  summary: "POST /login against Bun.password.verify with the same parameters",
+  needs_events: false,
+  async run({ plan, house }) {
+    const hash = await Bun.password.hash(PASSWORD, {
+      algorithm: "argon2id",
+      memoryCost: 19_456,
+      timeCost: 2,
+    });
+    const request = house.signInRequest();
+    const turns = await takeTurns(plan, {
+      peer: () => runInProcess(SIGN_IN_CONNECTIONS, plan.seconds, () => Bun.password.verify(PASSWORD, hash)),
+      subject: () =>
+        runLoad({
+          origin: house.origin,
+          connections: SIGN_IN_CONNECTIONS,
+          requests: repeat(request),
+          status: 200,
+          seconds: plan.seconds,
+        }),
+    });
+    const peer = { name: "Bun.password.verify in-process", per_s: medianOf(turns.peer).per_s };
+    return [
+      rateRow(`sign-in, ${SIGN_IN_CONNECTIONS} connections`, "req", {
+        subject: medianOf(turns.subject),
+        peer,
+      }),
+    ];
+  },
+};
+
+/** A client without subscriptions: the smallest record there is. */
+export const getClient: Bench = {
+  name: "get",
+  summary: "GET one client against a bare Elysia route that answers the same",
+  needs_events: false,
+  run: (stage) => read(stage, "GET one client", "/clients/1"),
+};
+
+export const listSubscriptions: Bench = {
+  name: "list",
+  summary: "GET 50 subscriptions with their relations against a bare Elysia route that answers the same",
+  needs_events: false,
+  run: (stage) => read(stage, "list 50 subscriptions with relations", "/subscriptions"),
+};
+
+/** New clients, against the same insert in this process, one durable commit each. */
+export const createClient: Bench = {
+  name: "post",
+  summary: "POST one client against the same insert into SQLite, synchronous = FULL",
+  needs_events: false,
+  async run({ plan, house, cleanup }) {
+    const insert = openInsert(cleanup);
+    const request = house.request("POST", "/clients", { name: "A new client" });
+    const turns = await takeTurns(plan, {
+      peer: () => runInProcess(1, plan.seconds, async () => insert()),
+      subject: () =>
+        runLoad({
+          origin: house.origin,
+          connections: CONNECTIONS,
+          requests: repeat(request),
+          status: 201,
+          seconds: plan.seconds,
+        }),
+    });
+    const peer = { name: "the same SQL in-process", per_s: medianOf(turns.peer).per_s };
+    return [
+      rateRow(`POST one client, ${CONNECTIONS} connections`, "req", {
+        subject: medianOf(turns.subject),
+        peer,
+      }),
+    ];
+  },
+};
+
+async function read({ plan, house, cleanup }: Stage, what: string, path: string): Promise<Row[]> {
+  const request = house.request("GET", path);
+  const expected = await answerTo(house.origin, request);
+  const file = join(cleanup.folder(), "answer.json");
+  writeFileSync(file, expected);
+  const bare = await startProcess(cleanup, ["bench/main.ts", "--serve-bare", file], {});
+  const bare_request = buildRequest("GET", BARE_PATH);
+  if (!Buffer.from(expected).equals(await answerTo(bare.origin, bare_request)))
+    throw new Error(`Cannot compare GET ${path}: the bare server answers other bytes`);
+
+  const common = { connections: CONNECTIONS, status: 200, seconds: plan.seconds };
+  const turns = await takeTurns(plan, {
+    peer: () => runLoad({ ...common, origin: bare.origin, requests: repeat(bare_request) }),
+    subject: () => runLoad({ ...common, origin: house.origin, requests: repeat(request) }),
+  });
+  await bare.stop();
+  const peer = { name: "bare Elysia route", per_s: medianOf(turns.peer).per_s };
+  const named = `${what} (${expected.length} bytes), ${CONNECTIONS} connections`;
+  return [rateRow(named, "req", { subject: medianOf(turns.subject), peer })];
+}
+
+async function answerTo(origin: string, request: Uint8Array): Promise<Uint8Array> {
+  const connection = await Connection.open(origin);
+  try {
+    return (await connection.send(request)).body;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Repeats a call for some time, a number of them at once. */
+async function runInProcess(
+  at_once: number,
+  seconds: number,
+  work: () => Promise<unknown>,
+): Promise<Measured> {
+  const latencies_ms: number[] = [];
+  const started = performance.now();
+  const deadline = started + seconds * 1_000;
+  await Promise.all(
+    Array.from({ length: at_once }, async () => {
+      while (performance.now() < deadline) {
+        const before = performance.now();
+        await work();
+        latencies_ms.push(performance.now() - before);
+      }
+    }),
+  );
+  return measured(latencies_ms.length, performance.now() - started, latencies_ms);
+}
+
+/** A table like the service's own, on the same settings, and its insert. */
+function openInsert(cleanup: Cleanup): () => void {
+  const database = new Database(join(cleanup.folder(), "peer.sqlite"));
+  cleanup.add(() => database.close());
+  database.run("PRAGMA journal_mode = WAL");
+  database.run("PRAGMA synchronous = FULL");
+  database.run(`CREATE TABLE clients (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+    company_id INTEGER NOT NULL, deleted_at TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)`);
+  database.run("CREATE INDEX clients_company ON clients (company_id, id)");
+  const insert = database.query(`INSERT INTO clients (name, company_id, created_at, updated_at)
+    VALUES (?, ?, ?, ?) RETURNING id, name, company_id, created_at, updated_at`);
+  return () => {
+    const now = Temporal.Now.instant().toString({ smallestUnit: "millisecond" });
+    database.run("BEGIN IMMEDIATE");
+    insert.get("A new client", 1, now, now);
+    database.run("COMMIT");
+  };
+}

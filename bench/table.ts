@@ -1,0 +1,97 @@
+import { availableParallelism, cpus, release, totalmem, type } from "node:os";
+import type { Measured } from "./stats.ts";
+
+/** One line of the table, every cell ready to print. */
+export interface Row {
+  what: string;
+  subject: string;
+  latency: string;
+  peer: string;
+  ratio: string;
+  goal: string;
+}
+
+/** What a row is to reach, where the project has set something. */
+export interface Goal {
+  text: string;
+  met: boolean;
+}
+
+const HEADS: Record<keyof Row, string> = {
+  what: "What",
+  subject: "Meterhouse",
+  latency: "p50 / p99 ms",
+  peer: "Peer",
+  ratio: "Ratio",
+  goal: "Goal",
+};
+
+/** A row of rates: the ratio is the subject's rate by the peer's, higher is better. */
+export function rateRow(
+  what: string,
+  unit: string,
+  { subject, peer, goal }: { subject: Measured; peer: { name: string; per_s: number }; goal?: Goal },
+): Row {
+  return {
+    what,
+    subject: `${round(subject.per_s)} ${unit}/s`,
+    latency: `${ms(subject.p50_ms)} / ${ms(subject.p99_ms)}`,
+    peer: `${round(peer.per_s)} ${unit}/s, ${peer.name}`,
+    ratio: `${(subject.per_s / peer.per_s).toFixed(2)} ×`,
+    goal: goalCell(goal),
+  };
+}
+
+/** A row of latencies: the ratio is the subject's median by the peer's, lower is better. */
+export function latencyRow(
+  what: string,
+  { subject, peer, goal }: { subject: Measured; peer: { name: string; p50_ms: number }; goal?: Goal },
+): Row {
+  const more_ms = subject.p50_ms - peer.p50_ms;
+  return {
+    what,
+    subject: `${ms(subject.p50_ms)} ms`,
+    latency: `${ms(subject.p50_ms)} / ${ms(subject.p99_ms)}`,
+    peer: `${ms(peer.p50_ms)} ms, ${peer.name}`,
+    ratio: `${(subject.p50_ms / peer.p50_ms).toFixed(2)} × (${more_ms < 0 ? "−" : "+"} ${ms(Math.abs(more_ms))} ms)`,
+    goal: goalCell(goal),
+  };
+}
+
+/** A row without a peer: one figure against a goal. */
+export function figureRow(what: string, subject: string, latency: string, goal?: Goal): Row {
+  return { what, subject, latency, peer: "–", ratio: "–", goal: goalCell(goal) };
+}
+
+/** The rows as a markdown table. */
+export function printRows(rows: readonly Row[]): string {
+  const keys = ["what", "subject", "latency", "peer", "ratio", "goal"] as const;
+  const lines = [HEADS, ...rows].map((row) => keys.map((key) => row[key]));
+  const widths = keys.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
+  const printed = lines.map(
+    (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`,
+  );
+  printed.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
+  return printed.join("\n");
+}
+
+/** The machine in one line. */
+export function machine(): string {
+  const model = cpus()[0]?.model.replaceAll(/\s+/g, " ").trim() ?? "unknown processor";
+  const memory_gib = Math.round(totalmem() / 2 ** 30);
+  return `${model}, ${availableParallelism()} cores, ${memory_gib} GiB; ${type()} ${release()}; Bun ${Bun.version}`;
+}
+
+/** `1234567` → `1,234,567`, to three digits. */
+export function round(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString("en-US");
+}
+
+/** Milliseconds to three digits. */
+export function ms(value: number): string {
+  return value >= 100 ? round(value) : value.toPrecision(value < 1 ? 2 : 3);
+}
+
+function goalCell(goal: Goal | undefined): string {
+  return goal === undefined ? "" : `${goal.text}: ${goal.met ? "met" : "missed"}`;
+}

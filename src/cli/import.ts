@@ -1,0 +1,214 @@
+import { existsSync, rmSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { call } from "../core/operation.ts";
+import type { Deps } from "../deps.ts";
+import type { Company } from "../features/companies/model.ts";
+import { listCompanies } from "../features/companies/service.ts";
+import {
+  FILE_FORMATS,
+  type FileFormat,
+  openUsageFile,
+  ROLES,
+  type RoleSources,
+  type UsageFile,
+} from "../features/usage/import_file.ts";
+import { importUsage } from "../features/usage/service.ts";
+import {
+  type Command,
+  commandContext,
+  operatorContext,
+  optional,
+  requiredId,
+  type Words,
+  withDeps,
+} from "./command.ts";
+
+export const importCommand: Command = {
+  name: "import",
+  summary: "Import usage events from a CSV, NDJSON or Parquet file",
+  help: `Usage: bun src/main.ts import usage FILE [OPTIONS]
+
+  --company ID         the company; may be left out when there is only one
+  --subscription EXPR  its external id (external_subscription_id, else subscription_id as <company>:<external id>)
+  --timestamp EXPR     Unix ms or a date-time, UTC when it has no offset (timestamp)
+  --usage EXPR         the amount (usage)
+  --id EXPR            a UUID (id; without one it follows from the file's content and the row's number)
+  --metadata EXPR      a JSON object (metadata)
+  --format FORMAT      ${FILE_FORMATS.join(", ")}; else by the file's name, .gz aside
+  --rejects FILE       where rejected rows go (FILE.rejects.ndjson); replaced by every run
+
+EXPR is a column, or an expression in DuckDB's SQL: --usage "input_tokens + output_tokens",
+--subscription "'tokens'", --timestamp "strptime(day, '%d/%m/%Y')", --id "md5('b' || line)::UUID".
+What is in brackets is the column by default. One row is one event, by the rules of POST /usage/events.
+Importing a file again stores nothing twice. Two imports that take different things from one file need --id.
+The server must be stopped: one process at a time may open the embedded usage store.`,
+  options: {
+    company: { type: "string" },
+    format: { type: "string" },
+    rejects: { type: "string" },
+    ...Object.fromEntries(ROLES.map((role) => [role, { type: "string" as const }])),
+  },
+  async run(words) {
+    const [what, path, ...others] = words.positionals;
+    if (what !== "usage" || path === undefined || others.length > 0)
+      throw new Error("Say `import usage FILE`");
+    const rejects = optional(words, "rejects") ?? `${path}.rejects.ndjson`;
+    checkPaths(path, rejects);
+    const file = await openUsageFile(path, formatOf(words, path), sourcesOf(words));
+    try {
+      await withDeps(async (deps) => {
+        const company = await chooseCompany(deps, words);
+        await importFile(deps, company, path, file, new Rejects(rejects));
+      });
+    } finally {
+      file.close();
+    }
+  },
+};
+
+function checkPaths(path: string, rejects: string): void {
+  if (!existsSync(path)) throw new Error(`Cannot read ${path}: there is no such file`);
+  // The engine would read them as a pattern for many files.
+  if (/[*?[\]]/.test(path)) throw new Error(`Cannot read ${path}: its name holds one of * ? [ ]`);
+  if (resolve(path) === resolve(rejects)) throw new Error("--rejects must not be the file that is imported");
+}
+
+function formatOf(words: Words, path: string): FileFormat {
+  const given = optional(words, "format");
+  const extension = /\.([a-z]+)$/.exec(path.toLowerCase().replace(/\.gz$/, ""))?.[1] ?? "";
+  const meant =
+    given ?? { tsv: "csv", jsonl: "ndjson", json: "ndjson", pq: "parquet" }[extension] ?? extension;
+  const format = FILE_FORMATS.find((known) => known === meant);
+  if (format !== undefined) return format;
+  if (given !== undefined) throw new Error(`--format must be one of ${FILE_FORMATS.join(", ")}`);
+  throw new Error(`Cannot tell the format of ${path}: say --format ${FILE_FORMATS.join(", ")}`);
+}
+
+function sourcesOf(words: Words): RoleSources {
+  const sources: RoleSources = {};
+  for (const role of ROLES) {
+    const given = optional(words, role);
+    if (given !== undefined) sources[role] = given;
+  }
+  return sources;
+}
+
+async function chooseCompany(deps: Deps, words: Words): Promise<Company> {
+  const companies = await call(operatorContext(deps), listCompanies, {});
+  if (words.values.company !== undefined) {
+    const id = requiredId(words, "company");
+    const named = companies.find((company) => company.id === id);
+    if (named) return named;
+    throw new Error(`--company ${id} is no company`);
+  }
+  const [only] = companies;
+  if (only !== undefined && companies.length === 1) return only;
+  throw new Error(`--company is required: there are ${companies.length} companies`);
+}
+
+async function importFile(
+  deps: Deps,
+  company: Company,
+  path: string,
+  file: UsageFile,
+  rejects: Rejects,
+): Promise<void> {
+  const started = performance.now();
+  const progress = await openProgress(path, company, file);
+  const source = `sha256:${await hashFile(path)}`;
+  const { subscription_field } = file;
+  const done = { rows: 0, accepted: 0, duplicates: 0, rejected: 0 };
+  try {
+    for await (const rows of file.readBlocks()) {
+      // A context a block: `now` must keep up with a long import.
+      const input = { source, subscription_field, rows };
+      const block = await call(commandContext(deps, company.id), importUsage, input);
+      for (const row of block.rejected) await rejects.write(row);
+      done.rows += rows.length;
+      done.accepted += block.accepted;
+      done.duplicates += block.duplicates;
+      done.rejected += block.rejected.length;
+      progress.show(done.rows);
+    }
+    for await (const lines of file.readBrokenLines()) {
+      for (const line of lines) await rejects.write(line);
+      done.rejected += lines.length;
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    throw new Error(
+      `Stopped after ${done.rows} rows: ${reason}; importing the file again goes on from there`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    progress.end();
+    await rejects.close();
+  }
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  const { accepted, duplicates, rejected } = done;
+  console.log(`${accepted} accepted, ${duplicates} duplicates, ${rejected} rejected in ${seconds} s`);
+  if (rejected > 0) console.log(`Rejected rows and their reasons: ${rejects.path}`);
+  if (rejected > 0 && accepted + duplicates === 0) throw new Error(`Imported nothing: ${rejects.first}`);
+}
+
+/** Names the file by its content, whatever its name. */
+async function hashFile(path: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const bytes of Bun.file(path).stream()) hasher.update(bytes);
+  return hasher.digest("hex");
+}
+
+interface Progress {
+  show(rows: number): void;
+  end(): void;
+}
+
+/** A bar on a terminal; else one plain line. */
+async function openProgress(path: string, { id, name }: Company, file: UsageFile): Promise<Progress> {
+  const title = `Importing ${basename(path)} for company ${id} (${name})`;
+  if (!process.stderr.isTTY) {
+    console.log(title);
+    return { show: () => undefined, end: () => undefined };
+  }
+  const total = await file.countRows();
+  console.error(title);
+  return {
+    show: (rows) => void process.stderr.write(`\r${progressBar(rows, total)}`),
+    end: () => void process.stderr.write("\r\u001B[K"),
+  };
+}
+
+const BAR_WIDTH = 30;
+
+/** `[#########·····] 30 %  300 of 1000 rows` */
+export function progressBar(rows: number, total: number): string {
+  const share = total === 0 ? 1 : Math.min(rows / total, 1);
+  const filled = Math.floor(share * BAR_WIDTH);
+  const bar = `${"#".repeat(filled)}${"·".repeat(BAR_WIDTH - filled)}`;
+  return `[${bar}] ${Math.floor(share * 100)} %  ${rows} of ${total} rows`;
+}
+
+/** The side file of rejected rows, one JSON object a line; there is none when nothing is rejected. */
+class Rejects {
+  readonly path: string;
+  /** The first reason. */
+  first = "";
+  #writer: Bun.FileSink | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+    rmSync(path, { force: true });
+  }
+
+  async write(rejected: { reason: string; row?: number; line?: number }): Promise<void> {
+    this.first ||= `${rejected.row === undefined ? `line ${rejected.line}` : `row ${rejected.row}`}: ${rejected.reason}`;
+    this.#writer ??= Bun.file(this.path).writer();
+    await this.#writer.write(`${JSON.stringify(rejected)}\n`);
+  }
+
+  async close(): Promise<void> {
+    await this.#writer?.end();
+  }
+}

@@ -1,0 +1,160 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/config.ts";
+import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { Subscription } from "../subscriptions/model.ts";
+
+const DecimalText = Type.String({ description: "a decimal such as 12.5" });
+
+/** A line of a bill. Source: billing.md, Records. */
+const BillLine = Type.Object(
+  {
+    kind: oneOf(["fee", "usage", "maximum_cap", "minimum_true_up", "overage"]),
+    description: Type.String(),
+    billing_model_id: Id,
+    from: At,
+    to: At,
+    quantity: DecimalText,
+    unit_price: nullable(DecimalText),
+    amount: DecimalText,
+    event_count: nullable(Type.Integer()),
+    usage_digest: nullable(Type.String()),
+    proration: nullable(Type.Object({ numerator: Type.Integer(), denominator: Type.Integer() })),
+  },
+  { title: "BillLine" },
+);
+
+export const RECORD_KINDS = ["period", "adjustment"] as const;
+
+const recordFields = {
+  subscription_id: Id,
+  billing_model_id: Type.Integer({ minimum: 1, description: "the model in force at the period's end" }),
+  company_id: Id,
+  kind: oneOf(RECORD_KINDS),
+  sequence: Type.Integer({ minimum: 0, description: "0 for the period's own record, then 1, 2, …" }),
+  adjusts_billing_record_id: nullable(Id),
+  billing_run_id: nullable(Id),
+  currency: Type.String(),
+  billedUnits: Type.Number({ description: "units of the period; of an adjustment the signed difference" }),
+  totalCharges: Type.String({ description: "a decimal with exactly the currency's digits" }),
+  billingStartAt: At,
+  billingEndAt: At,
+  usage_until: Type.String({
+    description: "events stored before this instant are counted",
+    "x-schema": { type: "string", format: "date-time" },
+  }),
+  created_at: At,
+  updated_at: At,
+};
+
+/**
+ * What a subscription owes for a billing period, or what was learned about it later. It is never edited.
+ * Source: interface, BillingRecord; billing.md, Records.
+ */
+export const BillingRecord = Type.Object({ id: Id, ...recordFields }, { title: "BillingRecord" });
+export type BillingRecord = Static<typeof BillingRecord>;
+
+export const BillingRecordDetail = Type.Object(
+  { ...BillingRecord.properties, lines: Type.Array(BillLine), subscription: Subscription },
+  { title: "BillingRecordDetail" },
+);
+export type BillingRecordDetail = Static<typeof BillingRecordDetail>;
+
+/** A record as a run answers it; one that a dry run would write has no id. */
+export const RunRecord = Type.Object(
+  { id: Type.Optional(Id), ...recordFields, lines: Type.Array(BillLine) },
+  { title: "BillingRunRecord" },
+);
+export type RunRecord = Static<typeof RunRecord>;
+
+const recordFilter = {
+  subscription_id: Type.Optional(Id),
+  kind: Type.Optional(oneOf(RECORD_KINDS)),
+  ...pageFields,
+};
+
+export const ListBillingRecords = strict({ client_id: Type.Optional(Id), ...recordFilter });
+
+/** A client user has one client, its own. */
+export const ListMyBillingRecords = strict(recordFilter);
+
+const RUN_STATUSES = ["running", "finished", "interrupted"] as const;
+
+const RunCounts = Type.Object(
+  {
+    subscriptions: Type.Integer({ description: "looked at so far" }),
+    periods: Type.Integer({ description: "records of periods written" }),
+    adjustments: Type.Integer({ description: "adjustments written" }),
+    unchanged: Type.Integer({ description: "periods whose records say all there is to say" }),
+    not_due: Type.Integer({ description: "periods that have begun, or were named, and can't be billed yet" }),
+    failed: Type.Integer({ description: "subscriptions with an error" }),
+  },
+  { title: "BillingRunCounts" },
+);
+export type RunCounts = Static<typeof RunCounts>;
+
+const RunError = Type.Object(
+  {
+    subscription_id: nullable(Id),
+    billingStartAt: nullable(At),
+    message: Type.String(),
+  },
+  { title: "BillingRunError" },
+);
+export type RunError = Static<typeof RunError>;
+
+/** One billing run. `requested_by` is the user, null where the house started it. Source: billing.md. */
+export const BillingRun = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    status: oneOf(RUN_STATUSES),
+    dry_run: Type.Boolean(),
+    period: nullable(Type.String({ description: "YYYY-MM" })),
+    requested_by: nullable(Id),
+    counts: RunCounts,
+    finished_at: nullable(At),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "BillingRun" },
+);
+export type BillingRun = Static<typeof BillingRun>;
+
+export const BillingRunDetail = Type.Object(
+  {
+    ...BillingRun.properties,
+    errors: Type.Array(RunError, {
+      description: `the first ${LIMITS.billing_run_errors}; one without a subscription ended the run`,
+    }),
+  },
+  { title: "BillingRunDetail" },
+);
+export type BillingRunDetail = Static<typeof BillingRunDetail>;
+
+/** What POST /billing-runs answers. */
+export const BillingRunResult = Type.Object(
+  {
+    ...BillingRunDetail.properties,
+    records: Type.Array(RunRecord, {
+      description: `the first ${LIMITS.billing_run_records} that were, or would be, written`,
+    }),
+  },
+  { title: "BillingRunResult" },
+);
+export type BillingRunResult = Static<typeof BillingRunResult>;
+
+export const RunBilling = strict(
+  {
+    period: Type.Optional(
+      Type.String({ pattern: "^\\d{4}-(0[1-9]|1[0-2])$", description: "a month such as 2026-11" }),
+    ),
+    subscription_ids: Type.Optional(
+      Type.Array(Id, { minItems: 1, maxItems: LIMITS.billing_run_subscriptions }),
+    ),
+    dry_run: Type.Optional(Type.Boolean()),
+  },
+  { title: "RunBilling" },
+);
+export type RunBilling = Static<typeof RunBilling>;
+
+export const ListBillingRuns = strict(pageFields);

@@ -1,0 +1,87 @@
+import { LIMITS } from "../../core/config.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import type { BillingRunDetail, BillingRunResult, RunCounts, RunError, RunRecord } from "./model.ts";
+import type { Outcome } from "./reconcile.ts";
+
+export const NO_COUNTS: RunCounts = {
+  subscriptions: 0,
+  periods: 0,
+  adjustments: 0,
+  unchanged: 0,
+  not_due: 0,
+  failed: 0,
+};
+
+/** How far a run is. It is told while the run goes on. */
+export class Progress {
+  readonly #run: BillingRunDetail;
+  readonly #started_ms = performance.now();
+  readonly #failed = new Set<number>();
+  readonly #records: RunRecord[] = [];
+  readonly #errors: RunError[] = [];
+  readonly #now: Temporal.Instant;
+  #counts: RunCounts = NO_COUNTS;
+
+  constructor(run: BillingRunDetail, now: Temporal.Instant) {
+    this.#run = run;
+    this.#now = now;
+  }
+
+  /** The run as it stands, or as it ended. */
+  told(status: BillingRunDetail["status"] = "running"): BillingRunResult {
+    // The call's `now` stands still; a run may take hours.
+    const elapsed_ms = Math.round(performance.now() - this.#started_ms);
+    const updated_at = iso(this.#now.add({ milliseconds: elapsed_ms }));
+    return {
+      ...this.#run,
+      status,
+      counts: this.#counts,
+      updated_at,
+      finished_at: status === "running" ? null : updated_at,
+      errors: [...this.#errors],
+      records: [...this.#records],
+    };
+  }
+
+  count(what: keyof RunCounts, n = 1): void {
+    this.#counts = { ...this.#counts, [what]: this.#counts[what] + n };
+  }
+
+  note(outcome: Outcome): void {
+    const { subscription, period } = outcome.item;
+    if (outcome.result === "failed") {
+      this.fail(subscription.id, iso(period.from), outcome.message);
+    } else if (outcome.result === "unchanged") {
+      this.count("unchanged");
+    } else {
+      this.count(outcome.record.kind === "period" ? "periods" : "adjustments");
+      if (this.#records.length < LIMITS.billing_run_records) this.#records.push(outcome.record);
+    }
+  }
+
+  /** Notes a subscription's first error: the later ones have the same cause. */
+  fail(subscription_id: number, billingStartAt: IsoInstant | null, message: string): void {
+    if (this.#failed.has(subscription_id)) return;
+    this.#failed.add(subscription_id);
+    this.count("failed");
+    if (this.#errors.length < LIMITS.billing_run_errors) {
+      this.#errors.push({ subscription_id, billingStartAt, message });
+    }
+  }
+
+  /** Notes what ended the run itself, before all else. */
+  end(message: string): void {
+    this.#errors.unshift({ subscription_id: null, billingStartAt: null, message });
+    this.#errors.splice(LIMITS.billing_run_errors);
+  }
+
+  hasFailed(subscription_id: number): boolean {
+    return this.#failed.has(subscription_id);
+  }
+
+  /** Whether there is nothing to tell: no record, no error. */
+  isIdle(): boolean {
+    const { periods, adjustments } = this.#counts;
+    return periods + adjustments + this.#errors.length === 0;
+  }
+}

@@ -1,0 +1,350 @@
+import { and, asc, count, desc, eq, gt, inArray, lt, max, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { billingModelColumns } from "../billing_models/queries.ts";
+import { subscriptionColumns } from "../subscriptions/queries.ts";
+import { withStatus } from "../subscriptions/rules.ts";
+import type { ClosedPeriods } from "./due.ts";
+import type { BillingRecord, BillingRecordDetail, BillingRun, BillingRunDetail } from "./model.ts";
+import type { BillLine } from "./rating.ts";
+
+// What is to be billed.
+
+/** What a subscription is billed by. */
+export type BillableSubscription = Awaited<ReturnType<typeof listBillable>>[number];
+
+/**
+ * Subscriptions by id, ended ones too, with the models they are billed by. `ids`: only these; `after_id`:
+ * where the batch before ended.
+ */
+export async function listBillable(
+  q: Reads,
+  scope: Scope,
+  { ids, after_id = 0, limit }: { ids: readonly number[] | undefined; after_id?: number; limit: number },
+) {
+  const { subscriptions: t, billing_models } = q.tables;
+  const rows = await q
+    .select({
+      id: t.id,
+      started_at: t.started_at,
+      ends_at: t.ends_at,
+      billing_anchor_day: t.billing_anchor_day,
+      billing_model: billingModelColumns(q),
+    })
+    .from(t)
+    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        gt(t.id, after_id),
+        ids === undefined ? undefined : inArray(t.id, [...ids]),
+      ),
+    )
+    .orderBy(asc(t.id))
+    .limit(limit);
+  return rows;
+}
+
+/** Which of the ids are subscriptions of the company. */
+export async function existingSubscriptions(
+  q: Reads,
+  scope: Scope,
+  ids: readonly number[],
+): Promise<Set<number>> {
+  const { subscriptions: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids])));
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** How many periods of each subscription have a record, and where the last of them starts. */
+export async function listClosedPeriods(
+  q: Reads,
+  scope: Scope,
+  subscription_ids: readonly number[],
+): Promise<Map<number, ClosedPeriods>> {
+  const { billing_records: t } = q.tables;
+  const rows = await q
+    .select({ subscription_id: t.subscription_id, count: count(), last_start: max(t.billingStartAt) })
+    .from(t)
+    .where(firstRecordsOf(q, scope, subscription_ids))
+    .groupBy(t.subscription_id);
+  return new Map(
+    rows.flatMap(({ subscription_id, count: periods, last_start }) =>
+      last_start === null ? [] : [[subscription_id, { count: periods, last_start }]],
+    ),
+  );
+}
+
+/** Where the periods start that have a record. */
+export async function listClosedStarts(
+  q: Reads,
+  scope: Scope,
+  subscription_ids: readonly number[],
+): Promise<Map<number, Set<IsoInstant>>> {
+  const { billing_records: t } = q.tables;
+  const rows = await q
+    .select({ subscription_id: t.subscription_id, billingStartAt: t.billingStartAt })
+    .from(t)
+    .where(firstRecordsOf(q, scope, subscription_ids));
+  const groups = Map.groupBy(rows, (row) => row.subscription_id);
+  return new Map([...groups].map(([id, group]) => [id, new Set(group.map((row) => row.billingStartAt))]));
+}
+
+function firstRecordsOf({ tables: { billing_records: t } }: Reads, scope: Scope, ids: readonly number[]) {
+  return and(eq(t.company_id, scope.company_id), inArray(t.subscription_id, [...ids]), eq(t.sequence, 0));
+}
+
+// Billing records.
+
+/** What is on record for a period, as far as the next record needs it. */
+export interface RecordedPart {
+  id: number;
+  subscription_id: number;
+  billingStartAt: IsoInstant;
+  sequence: number;
+  usage_until: IsoInstant;
+  lines: BillLine[];
+}
+
+/** The records of periods that start at `starts`, first to last. */
+export async function listRecorded(
+  q: Reads,
+  scope: Scope,
+  subscription_ids: readonly number[],
+  starts: readonly IsoInstant[],
+): Promise<RecordedPart[]> {
+  const { billing_records: t } = q.tables;
+  const { id, subscription_id, billingStartAt, sequence, usage_until, lines } = t;
+  return q
+    .select({ id, subscription_id, billingStartAt, sequence, usage_until, lines })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        inArray(t.subscription_id, [...subscription_ids]),
+        inArray(t.billingStartAt, [...starts]),
+      ),
+    )
+    .orderBy(asc(t.subscription_id), asc(t.billingStartAt), asc(t.sequence));
+}
+
+/** A record still to be written. */
+export type NewRecord = Omit<StoredRecord, "id" | "created_at" | "updated_at">;
+
+type StoredRecord = Omit<BillingRecord, "billedUnits"> & { billedUnits: string; lines: BillLine[] };
+
+/** Writes the records whose place is free, and returns those: another run may have been first. */
+export async function insertRecords(
+  q: Queries,
+  now: Temporal.Instant,
+  records: readonly NewRecord[],
+): Promise<(BillingRecord & { lines: BillLine[] })[]> {
+  if (records.length === 0) return [];
+  const { billing_records: t } = q.tables;
+  const rows = await q
+    .insert(t)
+    .values(records.map((record) => ({ ...record, ...stamped(now) })))
+    .onConflictDoNothing({ target: [t.subscription_id, t.billingStartAt, t.sequence] })
+    .returning();
+  return rows.map(toRecord).toSorted((a, b) => a.id - b.id);
+}
+
+/** A stored record as on the wire, where billedUnits is a number. */
+export function toRecord<R extends { billedUnits: string }>(
+  row: R,
+): Omit<R, "billedUnits"> & { billedUnits: number } {
+  return { ...row, billedUnits: Number(row.billedUnits) };
+}
+
+function recordColumns({ tables: { billing_records: t } }: Reads) {
+  const { id, subscription_id, billing_model_id, company_id, kind, sequence, adjusts_billing_record_id } = t;
+  const { billing_run_id, currency, billedUnits, totalCharges, billingStartAt, billingEndAt } = t;
+  const { usage_until, created_at, updated_at } = t;
+  return {
+    id,
+    subscription_id,
+    billing_model_id,
+    company_id,
+    kind,
+    sequence,
+    adjusts_billing_record_id,
+    billing_run_id,
+    currency,
+    billedUnits,
+    totalCharges,
+    billingStartAt,
+    billingEndAt,
+    usage_until,
+    created_at,
+    updated_at,
+  };
+}
+
+/** Which billing records are meant; every field given narrows further. */
+export interface RecordFilter {
+  subscription_id?: number;
+  client_id?: number;
+  kind?: BillingRecord["kind"];
+}
+
+/** Records without their lines, the last written first, and how many there are in all. */
+export async function listRecords(
+  q: Reads,
+  scope: Scope,
+  filter: RecordFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: BillingRecord[]; total: number }> {
+  const { billing_records: t } = q.tables;
+  const where = and(
+    recordsInScope(q, scope),
+    filter.subscription_id === undefined ? undefined : eq(t.subscription_id, filter.subscription_id),
+    filter.client_id === undefined ? undefined : ofClient(q, filter.client_id),
+    filter.kind === undefined ? undefined : eq(t.kind, filter.kind),
+  );
+  const rows = await q
+    .select(recordColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows: rows.map(toRecord), total: await q.$count(t, where) };
+}
+
+/** A record with its lines and its subscription as it is at `now`. */
+export async function findRecord(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+): Promise<BillingRecordDetail | undefined> {
+  const { billing_records: t, subscriptions } = q.tables;
+  const [row] = await q
+    .select({ ...recordColumns(q), lines: t.lines, subscription: subscriptionColumns(q) })
+    .from(t)
+    .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
+    .where(and(recordsInScope(q, scope), eq(t.id, id)));
+  return row && { ...toRecord(row), subscription: withStatus(row.subscription, now) };
+}
+
+function recordsInScope(q: Reads, scope: Scope): SQL | undefined {
+  const { billing_records: t } = q.tables;
+  return and(
+    eq(t.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : ofClient(q, scope.client_id),
+  );
+}
+
+function ofClient(q: Reads, client_id: number): SQL {
+  const { billing_records, subscriptions } = q.tables;
+  const of_client = q
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(eq(subscriptions.client_id, client_id));
+  return inArray(billing_records.subscription_id, of_client);
+}
+
+// Billing runs.
+
+function runColumns({ tables: { billing_runs: t } }: Reads) {
+  const { id, company_id, status, dry_run, period, requested_by, counts, finished_at } = t;
+  const { created_at, updated_at } = t;
+  return {
+    id,
+    company_id,
+    status,
+    dry_run,
+    period,
+    requested_by,
+    counts,
+    finished_at,
+    created_at,
+    updated_at,
+  };
+}
+
+export async function insertRun(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
+): Promise<BillingRunDetail> {
+  const { billing_runs: t } = q.tables;
+  const begun = { status: "running" as const, errors: [], finished_at: null };
+  const rows = await q
+    .insert(t)
+    .values({ ...run, ...begun, company_id: scope.company_id, ...stamped(now) })
+    .returning();
+  return only(rows);
+}
+
+/** Writes how far a run is, or how it ended. */
+export async function updateRun(
+  q: Queries,
+  { id, status, counts, errors, finished_at, updated_at }: BillingRunDetail,
+): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q.update(t).set({ status, counts, errors, finished_at, updated_at }).where(eq(t.id, id));
+}
+
+/** Forgets a run that had nothing to tell. */
+export async function deleteRun(q: Queries, id: number): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q.delete(t).where(eq(t.id, id));
+}
+
+/** Runs that say they are running but have not told of any progress since: their process died. */
+export async function interruptRunsSilentSince(
+  q: Queries,
+  scope: Scope,
+  since: Temporal.Instant,
+  now: Temporal.Instant,
+): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
+    .where(and(runsInScope(q, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
+}
+
+/** Runs without their errors, newest first, and how many there are in all. */
+export async function listRuns(
+  q: Reads,
+  scope: Scope,
+  { limit, offset }: Slice,
+): Promise<{ rows: BillingRun[]; total: number }> {
+  const { billing_runs: t } = q.tables;
+  const where = runsInScope(q, scope);
+  const rows = await q
+    .select(runColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findRun(q: Reads, scope: Scope, id: number): Promise<BillingRunDetail | undefined> {
+  const { billing_runs: t } = q.tables;
+  const [row] = await q
+    .select({ ...runColumns(q), errors: t.errors })
+    .from(t)
+    .where(and(runsInScope(q, scope), eq(t.id, id)));
+  return row;
+}
+
+/** Runs belong to the company as a whole: a client user sees none. */
+function runsInScope({ tables: { billing_runs: t } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : inArray(t.id, []),
+  );
+}

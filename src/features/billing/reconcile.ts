@@ -1,0 +1,286 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
+import type { Period } from "../../core/periods.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import type { WindowTotal } from "../usage/store/usage_store.ts";
+import { creditMonth } from "./credit_month.ts";
+import { difference } from "./difference.ts";
+import type { RunRecord } from "./model.ts";
+import {
+  type BillableSubscription,
+  insertRecords,
+  listBillable,
+  listRecorded,
+  type NewRecord,
+  type RecordedPart,
+  toRecord,
+} from "./queries.ts";
+import { type BillLine, billedUnits, rate, total } from "./rating.ts";
+import { modelFacts, type Segment, segments, type TimelineEntry } from "./rules.ts";
+
+/** A period of a subscription to reconcile; the subscription as it was read. */
+export interface DuePeriod {
+  readonly subscription: BillableSubscription;
+  readonly period: Period;
+}
+
+/** What reconciling a period came to. `message` tells which fact can't be billed. */
+export type Outcome = { readonly item: DuePeriod } & (
+  | { readonly result: "written"; readonly record: RunRecord }
+  | { readonly result: "unchanged" }
+  | { readonly result: "failed"; readonly message: string }
+);
+
+/** For whom, by which run, and whether only to tell. */
+export interface ReconcileOptions {
+  readonly scope: Scope;
+  readonly billing_run_id: number | null;
+  readonly dry_run: boolean;
+}
+
+type Tools = Pick<Context, "store" | "usage" | "config" | "now">;
+
+/** How often facts that change while they are billed are read again. */
+const ROUNDS = 3;
+
+/**
+ * Brings what is on record for each period up to what its facts say now: the period's record, zero or not, or
+ * an adjustment with the difference, or nothing. Events stored by `now` count. Records that know of later
+ * events stay as they are, and so do those that another call writes first. One question to the usage store
+ * and one transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't
+ * be billed fails alone. Source: billing.md, One mechanism: reconcile. Decisions 0030, 0031.
+ */
+export async function reconcile(
+  tools: Tools,
+  options: ReconcileOptions,
+  items: readonly DuePeriod[],
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  let pending = items;
+  for (let round = 1; pending.length > 0 && round <= ROUNDS; round++) {
+    const { rated, failed } = await rateAll(tools, options.scope, pending);
+    const { settled, stale } = await recordAll(tools, options, rated);
+    outcomes.push(...failed, ...settled);
+    pending = stale;
+  }
+  const changing = pending.map((item) => failure(item, new Error("It keeps changing while it is billed")));
+  return [...outcomes, ...changing];
+}
+
+/**
+ * The models of a subscription and from when each is in force: the one place that knows where they come from.
+ * Until a subscription's model can change, it is the one it has.
+ */
+function timelineOf({ billing_model, started_at }: BillableSubscription): TimelineEntry[] {
+  return [{ model: modelFacts(billing_model), from: instant(started_at) }];
+}
+
+/** What a period should cost by its facts. */
+interface Rated {
+  readonly item: DuePeriod;
+  readonly lines: readonly BillLine[];
+  readonly currency: string;
+  readonly billing_model_id: number;
+}
+
+async function rateAll(
+  { usage, config, now }: Tools,
+  { company_id }: Scope,
+  items: readonly DuePeriod[],
+): Promise<{ rated: Rated[]; failed: Outcome[] }> {
+  const cut = perItem(items, (item) => ({ item, parts: cutPeriod(item) }));
+  const windows = cut.done.flatMap(({ item, parts }) =>
+    parts.map(({ from, to }) => ({
+      subscription_id: item.subscription.id,
+      start_ms: from.epochMilliseconds,
+      end_ms: to.epochMilliseconds,
+    })),
+  );
+  const totals = await usage.totals(company_id, windows, {
+    created_until_ms: usageUntil(now).epochMilliseconds,
+    timeout_ms: config.usage_query_timeout_ms,
+  });
+  let next = 0;
+  const counted = cut.done.map(({ item, parts }) => {
+    const own = totals.slice(next, next + parts.length);
+    next += parts.length;
+    return { ...item, parts, totals: own };
+  });
+  const rated = perItem(counted, ({ subscription, period, parts, totals: own }) =>
+    ratePeriod({ subscription, period }, parts, own),
+  );
+  return { rated: rated.done, failed: [...cut.failed, ...rated.failed] };
+}
+
+/** Events stored before this instant count: up to and with `now`, in whole milliseconds. */
+function usageUntil(now: Temporal.Instant): Temporal.Instant {
+  return now.add({ milliseconds: 1 });
+}
+
+function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
+  const { started_at, ends_at } = subscription;
+  return segments(period, timelineOf(subscription), {
+    started_at: instant(started_at),
+    ends_at: ends_at === null ? null : instant(ends_at),
+  });
+}
+
+function ratePeriod(item: DuePeriod, parts: readonly Segment[], totals: readonly WindowTotal[]): Rated {
+  const { id, currency } = item.subscription.billing_model;
+  const used = parts.map((segment, i) => {
+    const counted = totals[i];
+    if (!counted) throw new Error("Cannot rate a segment: its usage was not counted");
+    const { units, event_count, digest } = counted;
+    return { segment, usage: { units, event_count, usage_digest: digest } };
+  });
+  const { lines } = rate(used, currency, creditMonth(used, item.period));
+  return { item, lines, currency, billing_model_id: parts.at(-1)?.model.id ?? id };
+}
+
+/** Writes what is left to write; `stale` are the items whose facts have changed since they were rated. */
+async function recordAll(
+  { store, now }: Tools,
+  options: ReconcileOptions,
+  rated: readonly Rated[],
+): Promise<{ settled: Outcome[]; stale: DuePeriod[] }> {
+  if (rated.length === 0) return { settled: [], stale: [] };
+  if (options.dry_run) {
+    const { ready, ...others } = await compareAll(store.read, options, rated, now);
+    const stamp = { created_at: iso(now), updated_at: iso(now) };
+    return settle(
+      others,
+      ready,
+      ready.map(({ record }) => ({ ...toRecord(record), ...stamp })),
+    );
+  }
+  return store.tx(async (q) => {
+    const { ready, ...others } = await compareAll(q, options, rated, now);
+    const written = await insertRecords(
+      q,
+      now,
+      ready.map(({ record }) => record),
+    );
+    return settle(others, ready, written);
+  });
+}
+
+interface Compared {
+  /** Items with the record that is missing. */
+  ready: { item: DuePeriod; record: NewRecord }[];
+  unchanged: Outcome[];
+  failed: Outcome[];
+  stale: DuePeriod[];
+}
+
+/** Holds what the periods should cost against what is on record for them. */
+async function compareAll(
+  q: Reads,
+  options: ReconcileOptions,
+  rated: readonly Rated[],
+  now: Temporal.Instant,
+): Promise<Compared> {
+  const ids = [...new Set(rated.map(({ item }) => item.subscription.id))];
+  const starts = [...new Set(rated.map(({ item }) => iso(item.period.from)))];
+  const facts = await listBillable(q, options.scope, { ids, limit: ids.length });
+  const current = new Map(facts.map((subscription) => [subscription.id, subscription]));
+  const recorded = Map.groupBy(await listRecorded(q, options.scope, ids, starts), (part) =>
+    placeOf(part.subscription_id, part.billingStartAt),
+  );
+  const isCurrent = ({ item }: Rated) =>
+    isDeepStrictEqual(current.get(item.subscription.id), item.subscription);
+  const compared = perItem(rated.filter(isCurrent), (of) => {
+    const { subscription, period } = of.item;
+    const parts = recorded.get(placeOf(subscription.id, iso(period.from))) ?? [];
+    return { item: of.item, record: nextRecord(options, of, parts, now) };
+  });
+  return {
+    ready: compared.done.flatMap(({ item, record }) => (record === null ? [] : [{ item, record }])),
+    unchanged: compared.done.flatMap(({ item, record }) => (record === null ? [unchanged(item)] : [])),
+    failed: compared.failed,
+    stale: rated.flatMap((of) => {
+      const subscription = current.get(of.item.subscription.id);
+      return subscription && !isCurrent(of) ? [{ ...of.item, subscription }] : [];
+    }),
+  };
+}
+
+/** The record that is missing, or null when those on record say all, or know of later events. */
+function nextRecord(
+  { scope, billing_run_id }: ReconcileOptions,
+  { item, lines, currency, billing_model_id }: Rated,
+  recorded: readonly RecordedPart[],
+  now: Temporal.Instant,
+): NewRecord | null {
+  const usage_until = iso(usageUntil(now));
+  if (recorded.some((part) => part.usage_until > usage_until)) return null;
+  const left = difference(
+    lines,
+    recorded.flatMap((part) => part.lines),
+    currency,
+  );
+  const [first] = recorded;
+  if (first && left.length === 0) return null;
+  return {
+    company_id: scope.company_id,
+    subscription_id: item.subscription.id,
+    billing_model_id,
+    billing_run_id,
+    kind: first ? "adjustment" : "period",
+    sequence: (recorded.at(-1)?.sequence ?? -1) + 1,
+    adjusts_billing_record_id: first?.id ?? null,
+    currency,
+    billedUnits: billedUnits(left),
+    totalCharges: total(left, currency),
+    billingStartAt: iso(item.period.from),
+    billingEndAt: iso(item.period.to),
+    lines: left,
+    usage_until,
+  };
+}
+
+/** What became of each item: a record that was ready and not written had its place taken by another call. */
+function settle(
+  { unchanged: same, failed, stale }: Omit<Compared, "ready">,
+  ready: Compared["ready"],
+  written: readonly RunRecord[],
+): { settled: Outcome[]; stale: DuePeriod[] } {
+  const places = new Map(
+    written.map((record) => [placeOf(record.subscription_id, record.billingStartAt), record]),
+  );
+  const outcomes = ready.map(({ item }): Outcome => {
+    const record = places.get(placeOf(item.subscription.id, iso(item.period.from)));
+    return record ? { item, result: "written", record } : unchanged(item);
+  });
+  return { settled: [...same, ...failed, ...outcomes], stale };
+}
+
+function placeOf(subscription_id: number, start: string): string {
+  return `${subscription_id} ${start}`;
+}
+
+function unchanged(item: DuePeriod): Outcome {
+  return { item, result: "unchanged" };
+}
+
+function failure(item: DuePeriod, error: unknown): Outcome {
+  return { item, result: "failed", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Applies a pure rule to each item; one that the rule can't take fails alone. */
+function perItem<I extends DuePeriod | { item: DuePeriod }, R>(
+  items: readonly I[],
+  rule: (item: I) => R,
+): { done: R[]; failed: Outcome[] } {
+  const done: R[] = [];
+  const failed: Outcome[] = [];
+  for (const item of items) {
+    try {
+      done.push(rule(item));
+    } catch (error) {
+      failed.push(failure("item" in item ? item.item : item, error));
+    }
+  }
+  return { done, failed };
+}

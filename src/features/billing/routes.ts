@@ -1,0 +1,97 @@
+import { Elysia } from "elysia";
+import { call } from "../../core/operation.ts";
+import { paged } from "../../core/schema.ts";
+import type { Deps } from "../../deps.ts";
+import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { fromText, IdPath } from "../../http/params.ts";
+import { session } from "../../http/session.ts";
+import {
+  BillingRecord,
+  BillingRecordDetail,
+  BillingRun,
+  BillingRunDetail,
+  BillingRunResult,
+  ListBillingRecords,
+  ListBillingRuns,
+  ListMyBillingRecords,
+  RunBilling,
+} from "./model.ts";
+import {
+  getBillingRecord,
+  getBillingRun,
+  listBillingRecords,
+  listBillingRuns,
+  runBilling,
+} from "./service.ts";
+
+const TAGS = ["Billing"];
+const ORDER = "The last written first. A record's lines are in its detail.";
+
+const statusOf = ({ status }: BillingRunResult) => (status === "running" ? 202 : 200);
+
+/** No body asks for what an empty one asks for. Elysia's optional bodies would also let `[]` and `null` pass. */
+function readAbsentAsEmpty(request: { body: unknown }): void {
+  request.body = request.body === undefined ? {} : request.body;
+}
+
+export const billingRunRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/billing-runs", tags: TAGS })
+    .use(session(deps, "company"))
+    .post(
+      "",
+      async ({ ctx, body, status }) => {
+        const run = await call(ctx, runBilling, body);
+        return status(statusOf(run), { data: run });
+      },
+      {
+        body: RunBilling,
+        transform: readAbsentAsEmpty,
+        response: answers({ 200: dataOf(BillingRunResult), 202: dataOf(BillingRunResult) }),
+        detail: {
+          summary: "Bill what is due",
+          description:
+            "Without a period: every period that ended long enough ago and has no record, oldest first. With one: the periods that start in that month, again too; late usage becomes an adjustment. 202 means that the run goes on: GET /billing-runs/{id} tells how far it is. A dry run writes no record and answers those that it would write; name fewer subscriptions when it takes too long to answer them.",
+        },
+      },
+    )
+    .get("", ({ ctx, query }) => call(ctx, listBillingRuns, query), {
+      query: fromText(ListBillingRuns),
+      response: answers({ 200: paged(BillingRun) }),
+      detail: {
+        summary: "List billing runs",
+        description: "Newest first; the errors are in a run's detail.",
+      },
+    })
+    .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingRun, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(BillingRunDetail), 404: ErrorBody }),
+      detail: { summary: "Get a billing run with its errors" },
+    });
+
+export const billingRecordRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/billing-records", tags: TAGS })
+    .use(session(deps, "company"))
+    .get("", ({ ctx, query }) => call(ctx, listBillingRecords, query), {
+      query: fromText(ListBillingRecords),
+      response: answers({ 200: paged(BillingRecord) }),
+      detail: { summary: "List billing records", description: ORDER },
+    })
+    .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingRecord, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(BillingRecordDetail), 404: ErrorBody }),
+      detail: { summary: "Get a billing record with its lines and subscription" },
+    });
+
+export const myBillingRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/my/billing-records", tags: ["Self-service"] })
+    .use(session(deps, "client"))
+    .get("", ({ ctx, query }) => call(ctx, listBillingRecords, query), {
+      query: fromText(ListMyBillingRecords),
+      response: answers({ 200: paged(BillingRecord) }),
+      detail: { summary: "List my billing records", description: ORDER },
+    })
+    .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingRecord, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(BillingRecordDetail), 404: ErrorBody }),
+      detail: { summary: "Get one of my billing records" },
+    });

@@ -1,0 +1,181 @@
+import type { Context } from "../../context.ts";
+import { LIMITS } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
+import { iso } from "../../core/time.ts";
+import { listZones } from "../subscriptions/queries.ts";
+import { type DuePeriods, endOfPeriodAt, isGapless, namedPeriod, unbilledPeriods } from "./due.ts";
+import type { BillingRunResult } from "./model.ts";
+import type { Progress } from "./progress.ts";
+import * as queries from "./queries.ts";
+import { type DuePeriod, reconcile, type ReconcileOptions } from "./reconcile.ts";
+
+/** A run on its way: what it is asked to bill, and how far it is. */
+export interface Run {
+  readonly ctx: Context;
+  readonly options: ReconcileOptions & { readonly billing_run_id: number };
+  /** "2026-11": the periods that start in that month. Undefined: every due one that has no record. */
+  readonly period: string | undefined;
+  /** Undefined: all of the company. */
+  readonly subscription_ids: readonly number[] | undefined;
+  readonly progress: Progress;
+  /** Whether a run that found nothing to do is forgotten. */
+  readonly forgets_idle: boolean;
+}
+
+/**
+ * Bills until everything asked for is billed or the process is about to end; between two batches all is as if
+ * the run had been asked for less. Never throws: what stopped it is told in the run and logged.
+ * Source: billing.md, One mechanism: reconcile. Decision 0032.
+ */
+export async function runToEnd(run: Run): Promise<BillingRunResult> {
+  const { ctx, progress, options } = run;
+  let status: BillingRunResult["status"] = "interrupted";
+  try {
+    if (await billAll(run)) status = "finished";
+  } catch (error) {
+    progress.end(error instanceof AppError ? error.message : "Internal error");
+    ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run interrupted");
+  }
+  const told = progress.told(status);
+  try {
+    const is_forgotten = run.forgets_idle && status === "finished" && progress.isIdle();
+    await ctx.store.tx((q) => (is_forgotten ? queries.deleteRun(q, told.id) : queries.updateRun(q, told)));
+  } catch (error) {
+    // The row says "running" until the next run finds it silent.
+    ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run not written down");
+  }
+  return told;
+}
+
+/** Bills batch by batch, by subscription id. Returns whether it got to the end. */
+async function billAll(run: Run): Promise<boolean> {
+  const { ctx, options, progress, subscription_ids: ids } = run;
+  const { read } = ctx.store;
+  const zones = await listZones(read, options.scope);
+  const billing = new StoreGuard();
+  let after_id = 0;
+  while (!ctx.background.is_stopping) {
+    const limit = LIMITS.billing_batch_subscriptions;
+    const batch = await queries.listBillable(read, options.scope, { ids, after_id, limit });
+    const last = batch.at(-1);
+    if (!last) return true;
+    const due = await dueOf(run, batch, zones);
+    for (let start = 0; start < due.length; start += LIMITS.billing_batch_periods) {
+      if (ctx.background.is_stopping) return false;
+      await billSome(run, billing, due.slice(start, start + LIMITS.billing_batch_periods));
+      await tellProgress(run);
+    }
+    progress.count("subscriptions", batch.length);
+    await tellProgress(run);
+    after_id = last.id;
+  }
+  return false;
+}
+
+async function tellProgress({ ctx, progress }: Run): Promise<void> {
+  await ctx.store.tx((q) => queries.updateRun(q, progress.told()));
+  // An embedded database answers without ever leaving the process: requests get their turn here.
+  await Bun.sleep(0);
+}
+
+/** The periods to bill of a batch of subscriptions, oldest first. */
+async function dueOf(
+  run: Run,
+  batch: readonly queries.BillableSubscription[],
+  zones: ZoneTimeline,
+): Promise<DuePeriod[]> {
+  const { progress } = run;
+  const find = await duePeriodsOf(run, batch, zones);
+  const due = batch.flatMap((subscription) => {
+    try {
+      const { due: periods, not_due } = find(subscription);
+      progress.count("not_due", not_due);
+      return periods.map((period): DuePeriod => ({ subscription, period }));
+    } catch (error) {
+      progress.fail(subscription.id, null, error instanceof Error ? error.message : String(error));
+      return [];
+    }
+  });
+  return due.toSorted((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
+}
+
+/** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
+async function duePeriodsOf(
+  { ctx, options, period }: Run,
+  batch: readonly queries.BillableSubscription[],
+  zones: ZoneTimeline,
+): Promise<(subscription: queries.BillableSubscription) => DuePeriods> {
+  const { now, config, store } = ctx;
+  if (period !== undefined) return (subscription) => namedPeriod(subscription, zones, period, now);
+  const ids = batch.map(({ id }) => id);
+  const closed = await queries.listClosedPeriods(store.read, options.scope, ids);
+  const gappy = batch.filter((subscription) => {
+    const own = closed.get(subscription.id);
+    return own !== undefined && !isGapless(subscription, own, zones);
+  });
+  const starts =
+    gappy.length === 0
+      ? new Map<number, Set<string>>()
+      : await queries.listClosedStarts(
+          store.read,
+          options.scope,
+          gappy.map(({ id }) => id),
+        );
+  return (subscription) => {
+    const own = closed.get(subscription.id);
+    const closed_starts = starts.get(subscription.id);
+    const closed_until = own && !closed_starts ? endOfPeriodAt(own.last_start, subscription, zones) : null;
+    const known = { closed_until, closed_starts: closed_starts ?? new Set<string>() };
+    return unbilledPeriods(subscription, zones, known, now, config.billing_grace);
+  };
+}
+
+/** Tells a store that is down from a subscription that it can't store. */
+class StoreGuard {
+  #failures_in_a_row = 0;
+
+  worked(): void {
+    this.#failures_in_a_row = 0;
+  }
+
+  /** Errors: unavailable after too many failures in a row. */
+  failed(cause: unknown): void {
+    this.#failures_in_a_row += 1;
+    if (this.#failures_in_a_row < LIMITS.billing_store_failures) return;
+    throw new AppError(
+      "unavailable",
+      `Cannot go on billing: the stores failed ${LIMITS.billing_store_failures} times in a row`,
+      { cause },
+    );
+  }
+}
+
+/** Reconciles the items at once or, where a store refuses that, one by one: the good ones are billed. */
+async function billSome(run: Run, guard: StoreGuard, items: readonly DuePeriod[]): Promise<void> {
+  const { ctx, options, progress } = run;
+  try {
+    const outcomes = await reconcile(ctx, options, items);
+    for (const outcome of outcomes) progress.note(outcome);
+    return guard.worked();
+  } catch (error) {
+    ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "billing one by one");
+  }
+  for (const item of items) {
+    if (ctx.background.is_stopping) return;
+    if (!progress.hasFailed(item.subscription.id)) await billOne(run, guard, item);
+  }
+}
+
+async function billOne({ ctx, options, progress }: Run, guard: StoreGuard, item: DuePeriod): Promise<void> {
+  const { id: subscription_id } = item.subscription;
+  try {
+    for (const outcome of await reconcile(ctx, options, [item])) progress.note(outcome);
+    guard.worked();
+  } catch (error) {
+    const message = error instanceof AppError ? error.message : "Internal error";
+    progress.fail(subscription_id, iso(item.period.from), message);
+    ctx.log.error({ err: error, request_id: ctx.request_id, subscription_id }, "cannot bill a subscription");
+    guard.failed(error);
+  }
+}

@@ -1,0 +1,125 @@
+import { operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { invalid, notFound } from "../../core/errors.ts";
+import { pagedList } from "../../core/page.ts";
+import { ById, paged } from "../../core/schema.ts";
+import type { Reads } from "../../store/store.ts";
+import {
+  BillingRecord,
+  BillingRecordDetail,
+  BillingRun,
+  BillingRunDetail,
+  BillingRunResult,
+  ListBillingRecords,
+  ListBillingRuns,
+  RunBilling,
+} from "./model.ts";
+import { NO_COUNTS, Progress } from "./progress.ts";
+import * as queries from "./queries.ts";
+import { runToEnd } from "./runs.ts";
+
+/**
+ * Bills: without `period` every period that ended at least BILLING_GRACE ago and has no record, with it the
+ * periods that start in that month, again too, where late usage becomes an adjustment. A dry run writes no
+ * record. Over HTTP it answers after a few seconds at the latest, with status `running` when the run goes on.
+ * Errors: invalid (an id that is no subscription of the company). Source: billing.md, One mechanism:
+ * reconcile; Wire details. Decisions 0030–0033.
+ */
+export const runBilling = operation({
+  name: "run_billing",
+  permission: "billing:write",
+  input: RunBilling,
+  output: BillingRunResult,
+  async run(ctx, { period, subscription_ids, dry_run = false }) {
+    const { store, actor, now, origin, background } = ctx;
+    const scope = scopeOf(actor);
+    if (subscription_ids) await checkSubscriptions(store.read, scope, subscription_ids);
+    const requested_by = actor.kind === "user" ? actor.user_id : null;
+    const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
+    const begun = await store.tx(async (q) => {
+      await queries.interruptRunsSilentSince(q, scope, silent_since, now);
+      const asked = { dry_run, period: period ?? null, requested_by, counts: NO_COUNTS };
+      return queries.insertRun(q, scope, now, asked);
+    });
+    const progress = new Progress(begun, now);
+    const options = { scope, billing_run_id: begun.id, dry_run };
+    const forgets_idle = origin === "job";
+    const run = background.keep(runToEnd({ ctx, options, period, subscription_ids, progress, forgets_idle }));
+    if (origin !== "rest") return run;
+    return (await endedWithin(run, LIMITS.billing_run_wait_ms)) ?? progress.told();
+  },
+});
+
+/** Lists billing runs without their errors, newest first. Source: billing.md, One mechanism: reconcile. */
+export const listBillingRuns = operation({
+  name: "list_billing_runs",
+  permission: "billing:read",
+  input: ListBillingRuns,
+  output: paged(BillingRun),
+  run: ({ store, actor }, page) =>
+    pagedList(page, LIMITS.page_limit_default, (slice) =>
+      queries.listRuns(store.read, scopeOf(actor), slice),
+    ),
+});
+
+/** Finds one billing run with its errors. Errors: not_found. Source: billing.md, One mechanism: reconcile. */
+export const getBillingRun = operation({
+  name: "get_billing_run",
+  permission: "billing:read",
+  input: ById,
+  output: BillingRunDetail,
+  async run({ store, actor }, { id }) {
+    const run = await queries.findRun(store.read, scopeOf(actor), id);
+    if (!run) throw notFound("Billing run", id);
+    return run;
+  },
+});
+
+/**
+ * Lists billing records without their lines, the last written first. A client user sees its client's.
+ * Source: interface, Company: billing records, Client self-service. Decision 0034.
+ */
+export const listBillingRecords = operation({
+  name: "list_billing_records",
+  permission: "billing:read",
+  input: ListBillingRecords,
+  output: paged(BillingRecord),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listRecords(store.read, scopeOf(actor), filter, slice),
+    ),
+});
+
+/**
+ * Finds one billing record with its lines and its subscription. Errors: not_found, for a client user also when
+ * it is another client's. Source: interface, Company: billing records, Client self-service.
+ */
+export const getBillingRecord = operation({
+  name: "get_billing_record",
+  permission: "billing:read",
+  input: ById,
+  output: BillingRecordDetail,
+  async run({ store, actor, now }, { id }) {
+    const record = await queries.findRecord(store.read, scopeOf(actor), now, id);
+    if (!record) throw notFound("Billing record", id);
+    return record;
+  },
+});
+
+async function checkSubscriptions(q: Reads, scope: Scope, ids: readonly number[]): Promise<void> {
+  const known = await queries.existingSubscriptions(q, scope, ids);
+  const unknown = ids.findIndex((id) => !known.has(id));
+  if (unknown >= 0) throw invalid(`/subscription_ids/${unknown}`, "names no subscription of this company");
+}
+
+/** What the work comes to, or null when it takes longer. */
+async function endedWithin<T>(work: Promise<T>, wait_ms: number): Promise<T | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), wait_ms);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,72 @@
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { BillingModelTables } from "../billing_models/tables.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { SubscriptionTables } from "../subscriptions/tables.ts";
+import type { RunCounts, RunError } from "./model.ts";
+import type { BillLine } from "./rating.ts";
+
+export function billingTables(
+  k: ColumnKit,
+  { companies, subscriptions, billing_models }: CompanyTables & SubscriptionTables & BillingModelTables,
+) {
+  const billing_runs = k.table(
+    "billing_runs",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      status: k.enumeration("status", ["running", "finished", "interrupted"]).notNull(),
+      dry_run: k.boolean("dry_run").notNull(),
+      period: k.text("period"),
+      /** A user's id, which outlives the user; null where the house started the run. */
+      requested_by: k.integer("requested_by"),
+      counts: k.json<RunCounts>("counts").notNull(),
+      errors: k.json<RunError[]>("errors").notNull(),
+      finished_at: k.at("finished_at"),
+      ...stamps(k),
+    },
+    (t) => [k.index("billing_runs_company").on(t.company_id, t.id)],
+  );
+  const billing_records = k.table(
+    "billing_records",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      subscription_id: k
+        .integer("subscription_id")
+        .notNull()
+        .references(() => subscriptions.id),
+      billing_model_id: k
+        .integer("billing_model_id")
+        .notNull()
+        .references(() => billing_models.id),
+      /** Null for an adjustment that a change of the subscription made, outside a run. */
+      billing_run_id: k.integer("billing_run_id").references(() => billing_runs.id),
+      kind: k.enumeration("kind", ["period", "adjustment"]).notNull(),
+      sequence: k.integer("sequence").notNull(),
+      adjusts_billing_record_id: k.integer("adjusts_billing_record_id"),
+      currency: k.text("currency").notNull(),
+      billedUnits: k.decimal("billedUnits").notNull(),
+      totalCharges: k.decimal("totalCharges").notNull(),
+      billingStartAt: k.at("billingStartAt").notNull(),
+      billingEndAt: k.at("billingEndAt").notNull(),
+      lines: k.json<BillLine[]>("lines").notNull(),
+      /** Events stored before this instant were counted. */
+      usage_until: k.at("usage_until").notNull(),
+      ...stamps(k),
+    },
+    (t) => [
+      // Two runs at once write one record: the second one finds its place taken.
+      k.uniqueIndex("billing_records_period").on(t.subscription_id, t.billingStartAt, t.sequence),
+      k.index("billing_records_company").on(t.company_id, t.id),
+    ],
+  );
+  return { billing_runs, billing_records };
+}
+
+export type BillingTables = ReturnType<typeof billingTables>;

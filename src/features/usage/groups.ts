@@ -1,0 +1,166 @@
+import { type Decimal, compare, decimal, smaller, sum } from "../../core/money.ts";
+import type { Grouping, UsageAggregation } from "./model.ts";
+import type { SubscriptionNames } from "./queries.ts";
+import { compositeKey } from "./rules.ts";
+import type { AggregateRow, GroupKind } from "./store/usage_store.ts";
+
+/** One part of a group's key: as answered, as people call it, and what it is ordered by. */
+interface Part {
+  key: string;
+  name: string;
+  order: number | string;
+}
+
+interface Group {
+  parts: Part[];
+  rows: AggregateRow[];
+}
+
+/** How groups are ordered: `key` is group_key, part by part; `total` is total_usage, ties by key. */
+export interface GroupOrder {
+  by: "key" | "total";
+  descending: boolean;
+}
+
+/** By what the usage store groups, so that these groups can be folded from it. */
+export function storedGroupings(group_by: readonly Grouping[]): GroupKind[] {
+  return [
+    ...new Set(group_by.map((kind) => (kind === "client" || kind === "product" ? "subscription" : kind))),
+  ];
+}
+
+/**
+ * The order of groups: what is asked for; else groups by time ascend by key and others descend by total.
+ * Source: usage.md, Search.
+ */
+export function groupOrder(
+  group_by: readonly Grouping[],
+  asked: { sort_by?: "timestamp" | "usage"; sort_order?: "asc" | "desc" },
+): GroupOrder {
+  const by_time = group_by.some((kind) => kind === "day" || kind === "hour" || kind === "month");
+  const by =
+    asked.sort_by === undefined ? (by_time ? "key" : "total") : asked.sort_by === "usage" ? "total" : "key";
+  const ascends =
+    asked.sort_order === undefined ? asked.sort_by === undefined && by_time : asked.sort_order === "asc";
+  return { by, descending: !ascends };
+}
+
+/**
+ * Folds the store's rows into the groups asked for and gives them their keys and names. `names` must hold
+ * every subscription of the rows; with no group_by the one row is the total.
+ */
+export function foldGroups(
+  company_id: number,
+  group_by: readonly Grouping[],
+  rows: readonly AggregateRow[],
+  names: ReadonlyMap<number, SubscriptionNames>,
+  order: GroupOrder,
+): UsageAggregation[] {
+  const stored = storedGroupings(group_by);
+  const hours = new Map<string, number>();
+  const groups = new Map<string, Group>();
+  for (const row of rows) {
+    const parts = group_by.map((kind) => {
+      const key =
+        row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
+      return typeof key === "number"
+        ? namedPart(company_id, kind, namesOf(names, key))
+        : timePart(kind, String(key), hours);
+    });
+    const text = JSON.stringify(parts.map(({ key }) => key));
+    const group = groups.get(text);
+    if (group) group.rows.push(row);
+    else groups.set(text, { parts, rows: [row] });
+  }
+  return ordered([...groups.values()].map(summed), order);
+}
+
+function isFolded(kind: Grouping): boolean {
+  return kind === "client" || kind === "product";
+}
+
+function namesOf(names: ReadonlyMap<number, SubscriptionNames>, id: number): SubscriptionNames {
+  const found = names.get(id);
+  if (!found) throw new Error(`Cannot name subscription ${id}: it has usage but no record`);
+  return found;
+}
+
+function namedPart(company_id: number, kind: Grouping, of: SubscriptionNames): Part {
+  if (kind === "client") return { key: String(of.client_id), name: of.client_name, order: of.client_id };
+  if (kind === "product") return { key: String(of.product_id), name: of.product_name, order: of.product_id };
+  const key = compositeKey(company_id, of.external_subscription_id);
+  return { key, name: of.name, order: key };
+}
+
+/** Days and months are in order as text; hours are not, where a zone's offset changes. */
+function timePart(kind: Grouping, key: string, hours: Map<string, number>): Part {
+  if (kind !== "hour") return { key, name: key, order: key };
+  let order = hours.get(key);
+  if (order === undefined) {
+    order = Temporal.Instant.from(key).epochMilliseconds;
+    hours.set(key, order);
+  }
+  return { key, name: key, order };
+}
+
+interface SummedGroup {
+  parts: Part[];
+  total_usage: Decimal;
+  event_count: number;
+  min_usage: Decimal | null;
+  max_usage: Decimal | null;
+}
+
+function summed({ parts, rows }: Group): SummedGroup {
+  const least = rows.flatMap(({ min_usage }) => min_usage ?? []);
+  const most = rows.flatMap(({ max_usage }) => max_usage ?? []);
+  return {
+    parts,
+    total_usage: sum(rows.map(({ total_usage }) => total_usage)),
+    event_count: rows.reduce((count, row) => count + row.event_count, 0),
+    min_usage: least.length === 0 ? null : least.reduce(smaller),
+    max_usage: most.length === 0 ? null : most.reduce((a, b) => (compare(a, b) >= 0 ? a : b)),
+  };
+}
+
+function ordered(groups: readonly SummedGroup[], { by, descending }: GroupOrder): UsageAggregation[] {
+  const sign = descending ? -1 : 1;
+  return groups
+    .map((group) => ({ ...group, total: decimal(group.total_usage) }))
+    .toSorted((a, b) => {
+      if (by === "key") return sign * compareParts(a.parts, b.parts);
+      return sign * a.total.cmp(b.total) || compareParts(a.parts, b.parts);
+    })
+    .map(toAggregation);
+}
+
+function compareParts(a: readonly Part[], b: readonly Part[]): number {
+  for (const [i, { order }] of a.entries()) {
+    const other = b[i]?.order;
+    if (other !== undefined && order !== other) return order < other ? -1 : 1;
+  }
+  return 0;
+}
+
+/** On the wire sums are JSON numbers, made from the exact decimal at the last moment. */
+function toAggregation({
+  parts,
+  total_usage,
+  event_count,
+  min_usage,
+  max_usage,
+}: SummedGroup): UsageAggregation {
+  return {
+    group_key: oneOrTwo(parts.map(({ key }) => key)),
+    group_name: oneOrTwo(parts.map(({ name }) => name)),
+    total_usage: Number(total_usage),
+    event_count,
+    min_usage: min_usage === null ? null : Number(min_usage),
+    max_usage: max_usage === null ? null : Number(max_usage),
+  };
+}
+
+function oneOrTwo(texts: string[]): string | string[] {
+  const [only = "total"] = texts;
+  return texts.length > 1 ? texts : only;
+}

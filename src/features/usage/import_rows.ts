@@ -1,0 +1,116 @@
+import { AppError } from "../../core/errors.ts";
+import type { FileRow, RejectedRow } from "./model.ts";
+import type { Problem } from "./read_events.ts";
+import { readMoment } from "./rules.ts";
+import type { AppendResult, NewEvent, UsageStore } from "./store/usage_store.ts";
+
+/** A row as an event that a client might have sent, or the reason why it is none. */
+interface RawRow {
+  row: number;
+  raw?: Record<string, unknown>;
+  reason?: string;
+}
+
+/** Turns the texts of a file's row into an event that is then read by the rules of ingest. */
+export function toRaw(
+  { row, problem, id, subscription, timestamp, usage, metadata }: FileRow,
+  source: string,
+  subscription_field: "external_subscription_id" | "subscription_id",
+): RawRow {
+  if (problem !== null) return { row, reason: problem };
+  if (subscription === null) return { row, reason: `${subscription_field} is missing` };
+  // Unlike a client's request a file is old: an instant that is missing does not mean now.
+  if (timestamp === null) return { row, reason: "timestamp is missing" };
+  if (usage === null) return { row, reason: "usage is missing" };
+  const moment = readMoment(timestamp);
+  if (moment === undefined) {
+    return { row, reason: `timestamp is ${shown(timestamp)}: must be whole ms or an ISO 8601 date-time` };
+  }
+  const object = metadata === null ? null : parseObject(metadata);
+  if (object === undefined) return { row, reason: `metadata is ${shown(metadata)}: must be a JSON object` };
+  const raw = {
+    id: id ?? Bun.randomUUIDv5(`${source}#${row}`, "url"),
+    [subscription_field]: subscription,
+    timestamp: moment,
+    usage,
+    ...(object === null ? {} : { metadata: object }),
+  };
+  return { row, raw };
+}
+
+/** One rejected row for each position with problems, its reasons in one text. */
+export function rejectedRows(problems: readonly Problem[], row_of: readonly number[]): RejectedRow[] {
+  const reasons = new Map<number, string[]>();
+  for (const { position, field, message } of problems) {
+    const row = row_of[position] ?? 0;
+    reasons.set(row, [...(reasons.get(row) ?? []), `${field} ${message}`.trim()]);
+  }
+  return [...reasons].map(([row, texts]) => ({ row, reason: texts.join("; ") }));
+}
+
+/** Events that were not stored, by their index, since their id has other content. */
+interface Conflict {
+  index: number;
+  message: string;
+}
+
+/**
+ * Stores the events, those aside whose id is used by an event with other content. Errors: unavailable when
+ * the commit fails; whatever was stored before stays and is a duplicate when it comes again.
+ */
+export async function storeFresh(
+  usage: UsageStore,
+  company_id: number,
+  events: readonly NewEvent[],
+  now_ms: number,
+): Promise<AppendResult & { conflicts: Conflict[] }> {
+  const conflicts: Conflict[] = [];
+  let left = events.map((event, index) => ({ event, index }));
+  while (left.length > 0) {
+    try {
+      const stored = await usage.append(
+        company_id,
+        left.map(({ event }) => event),
+        now_ms,
+      );
+      return { ...stored, conflicts };
+    } catch (error) {
+      // An answer names the first hundred: each round takes those out.
+      const taken = conflictsIn(error);
+      if (taken.size === 0) throw error;
+      for (const [position, message] of taken) {
+        const index = left[position]?.index;
+        if (index !== undefined) conflicts.push({ index, message });
+      }
+      left = left.filter((_, position) => !taken.has(position));
+    }
+  }
+  return { accepted: 0, duplicates: 0, conflicts };
+}
+
+function conflictsIn(error: unknown): Map<number, string> {
+  const taken = new Map<number, string>();
+  if (!(error instanceof AppError) || error.kind !== "conflict") return taken;
+  for (const { path, message } of error.details ?? []) {
+    const position = /^\/(\d+)\/id$/.exec(path)?.[1];
+    if (position !== undefined) taken.set(Number(position), `id ${message}`);
+  }
+  return taken;
+}
+
+/** Null for JSON's null, undefined for what is no object. */
+function parseObject(text: string): Record<string, unknown> | null | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value === null) return null;
+    return typeof value === "object" && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value in a message, cut where it is long. */
+function shown(text: string | null): string {
+  const value = text ?? "";
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+}

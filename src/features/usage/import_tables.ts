@@ -1,0 +1,114 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+/** The rows of a file as the engine's SQL sees them. */
+export interface FileTable {
+  columns: string[];
+  /**
+   * The rows, for a FROM: the columns by name, with the types that their values suggest, and besides, by
+   * the names that are the keys of `raw`, columns as the text that stands in the file.
+   */
+  from(raw: ReadonlyMap<string, string>): string;
+  /** Whether columns can be had as text. Typed files have only their own values. */
+  raw: boolean;
+  /** A condition's text that says why a row is none, where the format can tell. */
+  problem?: string;
+  /** Whether lines are left out of the rows, for the engine to list them. */
+  rejects: boolean;
+}
+
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A CSV file: dialect and header are found out from its beginning. */
+export async function csvTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
+  const file = quoteText(path);
+  const found = await connection.run(
+    `SELECT Delimiter, Quote, Escape, SkipRows::VARCHAR, HasHeader::VARCHAR,
+      DateFormat IS NULL AND TimestampFormat IS NULL, unnest(Columns, recursive := true)
+    FROM sniff_csv(${file}, ignore_errors = true)`,
+  );
+  const rows = await found.getRows();
+  const [delimiter, quote, escape, skip, header] = (rows[0] ?? []).map(String);
+  const columns = rows.map(([, , , , , iso_times, name, type]) => ({
+    name: String(name),
+    // Days and months in an order of their own are left to the user's strptime.
+    type: /^(DATE|TIME)/.test(String(type)) && iso_times !== true ? "VARCHAR" : String(type),
+  }));
+  const known = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
+  const names = columns.map(({ name }) => `${quoteText(name)}: 'VARCHAR'`).join(", ");
+  // Read as text, so that a value that is not of its column's type spoils only its own row.
+  const source = `read_csv(${file}, auto_detect = false, delim = ${quoteText(delimiter ?? ",")},
+    quote = ${known(quote)}, escape = ${known(escape)}, skip = ${Number(skip ?? 0)},
+    header = ${header === "true"}, columns = {${names}}, store_rejects = true, rejects_limit = 0)`;
+  return {
+    columns: columns.map(({ name }) => name),
+    raw: true,
+    rejects: true,
+    from: (raw) => {
+      const typed = columns.map(
+        ({ name, type }) => `TRY_CAST(file.${quoteName(name)} AS ${type}) AS ${quoteName(name)}`,
+      );
+      const texts = [...raw].map(([as, name]) => `file.${quoteName(name)} AS ${quoteName(as)}`);
+      return `(SELECT ${[...typed, ...texts].join(", ")} FROM ${source} AS file)`;
+    },
+  };
+}
+
+/** A file of one JSON object a line: its columns are the keys of all objects. */
+export async function ndjsonTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
+  const source = `read_ndjson_objects(${quoteText(path)}, ignore_errors = true)`;
+  const found = await connection.run(
+    `SELECT key, string_agg(DISTINCT json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')), ' ')
+    FROM (SELECT json, unnest(json_keys(json)) AS key FROM ${source} WHERE json_type(json) = 'OBJECT')
+    GROUP BY key ORDER BY key`,
+  );
+  const columns = (await found.getRows()).map(([name, types]) => ({
+    name: String(name),
+    type: ndjsonType(String(types ?? "").split(" ")),
+  }));
+  return {
+    columns: columns.map(({ name }) => name),
+    raw: true,
+    rejects: false,
+    problem: quoteName("raw problem"),
+    from: (raw) => {
+      const typed = columns.map(({ name, type }) => {
+        const value = type === "JSON" ? "json_extract" : "json_extract_string";
+        return `TRY_CAST(${value}(file.json, ${pointer(name)}) AS ${type}) AS ${quoteName(name)}`;
+      });
+      const texts = [...raw].map(
+        ([as, name]) => `json_extract_string(file.json, ${pointer(name)}) AS ${quoteName(as)}`,
+      );
+      const problem = `CASE WHEN file.json IS NULL OR json_type(file.json) <> 'OBJECT'
+        THEN 'is not a JSON object' END AS ${quoteName("raw problem")}`;
+      return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM ${source} AS file)`;
+    },
+  };
+}
+
+/** The SQL type of a key whose values have these JSON types. */
+function ndjsonType(types: readonly string[]): string {
+  const kinds = new Set(types.filter((type) => type !== "NULL" && type !== ""));
+  const all = (...allowed: string[]) => [...kinds].every((kind) => allowed.includes(kind));
+  if (all("BIGINT", "UBIGINT")) return "BIGINT";
+  if (all("BIGINT", "UBIGINT", "DOUBLE")) return "DOUBLE";
+  if (all("BOOLEAN")) return "BOOLEAN";
+  return all("OBJECT", "ARRAY") ? "JSON" : "VARCHAR";
+}
+
+function pointer(key: string): string {
+  return quoteText(`/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+}
+
+/** A Parquet file, which knows its columns and their types. */
+export async function parquetTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
+  const source = `read_parquet(${quoteText(path)})`;
+  const found = await connection.run(`DESCRIBE SELECT * FROM ${source}`);
+  const columns = (await found.getRows()).map(([name]) => String(name));
+  return { columns, raw: false, rejects: false, from: () => source };
+}

@@ -1,0 +1,148 @@
+import { and, eq, inArray, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import { instant } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+
+/** What decides whether a subscription takes an event: its life, in Unix ms, the end exclusive. */
+export interface MeteredSubscription {
+  id: number;
+  starts_ms: number;
+  ends_ms: number | null;
+}
+
+/** Subscriptions by external id; unknown ids are left out. */
+export async function findMeteredSubscriptions(
+  q: Reads,
+  scope: Scope,
+  external_ids: readonly string[],
+): Promise<Map<string, MeteredSubscription>> {
+  if (external_ids.length === 0) return new Map();
+  const { id, external_subscription_id, started_at, ends_at } = q.tables.subscriptions;
+  const rows = await q
+    .select({ id, external_subscription_id, started_at, ends_at })
+    .from(q.tables.subscriptions)
+    .where(and(inScope(q, scope), inArray(external_subscription_id, [...external_ids])));
+  return new Map(
+    rows.map((row) => [
+      row.external_subscription_id,
+      {
+        id: row.id,
+        starts_ms: instant(row.started_at).epochMilliseconds,
+        ends_ms: row.ends_at === null ? null : instant(row.ends_at).epochMilliseconds,
+      },
+    ]),
+  );
+}
+
+/** Which subscriptions are searched; every list given narrows further. */
+export interface SearchedSubscriptions {
+  subscription_ids?: readonly number[] | undefined;
+  external_subscription_ids?: readonly string[] | undefined;
+  client_ids?: readonly number[] | undefined;
+  product_ids?: readonly number[] | undefined;
+}
+
+/** The ids of the subscriptions that match. */
+export async function listSearchedSubscriptions(
+  q: Reads,
+  scope: Scope,
+  filter: SearchedSubscriptions,
+): Promise<number[]> {
+  const { subscriptions: t } = q.tables;
+  const { subscription_ids, external_subscription_ids, client_ids, product_ids } = filter;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(
+      and(
+        inScope(q, scope),
+        subscription_ids && inArray(t.id, [...subscription_ids]),
+        external_subscription_ids && inArray(t.external_subscription_id, [...external_subscription_ids]),
+        client_ids && inArray(t.client_id, [...client_ids]),
+        product_ids && inArray(t.product_id, [...product_ids]),
+      ),
+    );
+  return rows.map(({ id }) => id);
+}
+
+/** Those of the ids that are subscriptions in the scope. */
+export function listKnownSubscriptionIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
+  return listSearchedSubscriptions(q, scope, { subscription_ids: ids });
+}
+
+/** Those of the ids that are clients in the scope, deleted ones too: their usage stays on record. */
+export async function listKnownClientIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
+  const { clients: t } = q.tables;
+  const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.company_id, scope.company_id), own, inArray(t.id, [...ids])));
+  return rows.map(({ id }) => id);
+}
+
+/** Those of the ids that are products in the scope: for a client user, the products that it has or had. */
+export async function listKnownProductIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
+  const { products, subscriptions } = q.tables;
+  if (scope.client_id === undefined) {
+    const rows = await q
+      .select({ id: products.id })
+      .from(products)
+      .where(and(eq(products.company_id, scope.company_id), inArray(products.id, [...ids])));
+    return rows.map(({ id }) => id);
+  }
+  const rows = await q
+    .selectDistinct({ id: subscriptions.product_id })
+    .from(subscriptions)
+    .where(and(inScope(q, scope), inArray(subscriptions.product_id, [...ids])));
+  return rows.map(({ id }) => id);
+}
+
+/** How a subscription, its client and its product are called. */
+export interface SubscriptionNames {
+  id: number;
+  external_subscription_id: string;
+  name: string;
+  client_id: number;
+  client_name: string;
+  product_id: number;
+  product_name: string;
+}
+
+/** Ids asked for in one statement. */
+const NAMES_AT_ONCE = 1_000;
+
+/** The names around subscriptions, by subscription id. */
+export async function findSubscriptionNames(
+  q: Reads,
+  scope: Scope,
+  ids: readonly number[],
+): Promise<Map<number, SubscriptionNames>> {
+  const { subscriptions: s, clients, products } = q.tables;
+  const names = new Map<number, SubscriptionNames>();
+  for (let start = 0; start < ids.length; start += NAMES_AT_ONCE) {
+    const rows = await q
+      .select({
+        id: s.id,
+        external_subscription_id: s.external_subscription_id,
+        name: s.name,
+        client_id: s.client_id,
+        client_name: clients.name,
+        product_id: s.product_id,
+        product_name: products.name,
+      })
+      .from(s)
+      .innerJoin(clients, eq(clients.id, s.client_id))
+      .innerJoin(products, eq(products.id, s.product_id))
+      .where(and(inScope(q, scope), inArray(s.id, ids.slice(start, start + NAMES_AT_ONCE))));
+    for (const row of rows) names.set(row.id, row);
+  }
+  return names;
+}
+
+function inScope({ tables: { subscriptions } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(subscriptions.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : eq(subscriptions.client_id, scope.client_id),
+  );
+}

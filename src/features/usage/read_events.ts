@@ -1,0 +1,268 @@
+import { LIMITS } from "../../core/config.ts";
+import { AppError, type ErrorDetail } from "../../core/errors.ts";
+import { iso } from "../../core/time.ts";
+import type { MeteredSubscription } from "./queries.ts";
+import { externalIdOf, roundUsage } from "./rules.ts";
+import { type CanonicalJson, canonicalJson } from "./store/metadata.ts";
+import { MAX_TIMESTAMP_MS, type NewEvent } from "./store/usage_store.ts";
+
+// Written by hand, since every event passes here: the library's validator takes several times as long, and
+// these rules need the subscription anyway. Source: usage.md, Ingest.
+
+/** A broken rule: `position` counts from 0; `field` is empty where the event itself is wrong. */
+export interface Problem {
+  position: number;
+  field: string;
+  message: string;
+}
+
+/** What events are read against. */
+export interface Reading {
+  company_id: number;
+  now_ms: number;
+  /** By external id, at least those that `externalIdsOf` named. */
+  subscriptions: ReadonlyMap<string, MeteredSubscription>;
+  /** Whether a usage may come as text, as files have it. */
+  usage_as_text: boolean;
+  /** Reading stops after this many problems. */
+  max_problems: number;
+}
+
+/** The events that keep every rule, where they stood, and what was wrong with the others. */
+export interface ReadEvents {
+  events: NewEvent[];
+  positions: number[];
+  problems: Problem[];
+}
+
+/** Events as they came, and whether it was one that stood alone. */
+export interface SentEvents {
+  raws: readonly unknown[];
+  single: boolean;
+}
+
+const FIELDS = ["id", "external_subscription_id", "subscription_id", "timestamp", "usage", "metadata"];
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The escape that JSON.stringify writes for NUL. */
+const NUL = /(?<!\\)(?:\\\\)*\\u0000/;
+
+/**
+ * Takes a body apart: one event, an array of them, or `{events: […]}`.
+ * Errors: invalid for another shape or no event, too_large for too many.
+ */
+export function sentEvents(body: unknown): SentEvents {
+  if (Array.isArray(body)) return { raws: bounded(body), single: false };
+  if (!isObject(body)) throw invalidBody("", "must be an event, an array of events or {events: […]}");
+  if (!Object.hasOwn(body, "events")) return { raws: [body], single: true };
+  const { events, ...others } = body;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw invalidBody(`/${pointer(other)}`, "is not a known field; known is events");
+  if (!Array.isArray(events)) throw invalidBody("/events", "must be an array");
+  return { raws: bounded(events), single: false };
+}
+
+function bounded(events: readonly unknown[]): readonly unknown[] {
+  if (events.length === 0) throw invalidBody("", `must hold 1 to ${LIMITS.usage_batch} events`);
+  if (events.length <= LIMITS.usage_batch) return events;
+  throw new AppError(
+    "too_large",
+    `Cannot store ${events.length} events at once: a request holds at most ${LIMITS.usage_batch}`,
+  );
+}
+
+/** The external ids that the events name, each once. Others are left out: they name no subscription. */
+export function externalIdsOf(company_id: number, raws: readonly unknown[]): string[] {
+  const ids = new Set<string>();
+  for (const raw of raws) {
+    const id = isObject(raw) ? externalIdIn(company_id, raw) : undefined;
+    if (id !== undefined && id.length <= LIMITS.external_id_length && !id.includes("\0")) ids.add(id);
+  }
+  return [...ids];
+}
+
+/** Reads events, each on its own: a broken one does not spoil the others. */
+export function readEvents(raws: readonly unknown[], reading: Reading): ReadEvents {
+  const read: ReadEvents = { events: [], positions: [], problems: [] };
+  for (const [position, raw] of raws.entries()) {
+    const event = new EventReader(raw, position, reading, read.problems).read();
+    if (event) {
+      read.events.push(event);
+      read.positions.push(position);
+    } else if (read.problems.length >= reading.max_problems) break;
+  }
+  return read;
+}
+
+/** The 422 of a request with broken events: places as `/3/usage`, of a single event `/usage`. */
+export function invalidEvents(problems: readonly Problem[], single: boolean): AppError {
+  const details: ErrorDetail[] = problems.slice(0, LIMITS.usage_problems).map((problem) => {
+    const place = single ? [problem.field] : [String(problem.position), problem.field];
+    return {
+      path: place
+        .filter((part) => part !== "")
+        .map((part) => `/${pointer(part)}`)
+        .join(""),
+      message: problem.message,
+    };
+  });
+  const summary = details.slice(0, 3).map(({ path, message }) => `${path.slice(1) || "body"} ${message}`);
+  if (details.length > 3) summary.push(`and ${details.length - 3} more`);
+  return new AppError("invalid", `Nothing was stored: ${summary.join("; ")}`, { details });
+}
+
+/** Reads one event; what is wrong with it goes to `problems`. */
+class EventReader {
+  readonly #raw: unknown;
+  readonly #position: number;
+  readonly #reading: Reading;
+  readonly #problems: Problem[];
+
+  constructor(raw: unknown, position: number, reading: Reading, problems: Problem[]) {
+    this.#raw = raw;
+    this.#position = position;
+    this.#reading = reading;
+    this.#problems = problems;
+  }
+
+  read(): NewEvent | undefined {
+    const raw = this.#raw;
+    if (!isObject(raw)) return this.#refuse("", "must be an object");
+    const before = this.#problems.length;
+    for (const field of Object.keys(raw)) {
+      if (!FIELDS.includes(field))
+        this.#refuse(field, `is not a known field; known are ${FIELDS.join(", ")}`);
+    }
+    const id = this.#id(raw.id);
+    const subscription = this.#subscription(raw);
+    const timestamp = this.#timestamp(raw.timestamp, subscription);
+    const usage = this.#usage(raw.usage);
+    const metadata = this.#metadata(raw.metadata);
+    // Each reads as undefined only after its problem was noted; the compiler can't know.
+    if (this.#problems.length > before || id === undefined || subscription === undefined) return undefined;
+    if (timestamp === undefined || usage === undefined || metadata === undefined) return undefined;
+    const timestamp_given = raw.timestamp !== undefined;
+    return { id, subscription_id: subscription.id, timestamp, timestamp_given, usage, metadata };
+  }
+
+  #id(id: unknown): string | undefined {
+    if (id === undefined) return Bun.randomUUIDv7();
+    if (typeof id === "string" && UUID.test(id)) return id.toLowerCase();
+    return this.#refuse("id", "must be a UUID");
+  }
+
+  #subscription(raw: Record<string, unknown>): MeteredSubscription | undefined {
+    const { external_subscription_id: external, subscription_id: composite } = raw;
+    if (external !== undefined && composite !== undefined) {
+      return this.#refuse("subscription_id", "must be left out where external_subscription_id is given");
+    }
+    if (external === undefined && composite === undefined) {
+      return this.#refuse("external_subscription_id", "is required, or subscription_id in its place");
+    }
+    if (external !== undefined && typeof external !== "string") {
+      return this.#refuse("external_subscription_id", "must be a string");
+    }
+    if (composite !== undefined && typeof composite !== "string") {
+      return this.#refuse(
+        "subscription_id",
+        "must be a string of the form <company_id>:<external_subscription_id>",
+      );
+    }
+    const id = externalIdIn(this.#reading.company_id, raw);
+    const subscription = id === undefined ? undefined : this.#reading.subscriptions.get(id);
+    return subscription ?? this.#refuse("external_subscription_id", "names no subscription of this company");
+  }
+
+  #timestamp(given: unknown, subscription: MeteredSubscription | undefined): number | undefined {
+    const { now_ms } = this.#reading;
+    const timestamp = given === undefined ? now_ms : given;
+    if (
+      typeof timestamp !== "number" ||
+      !Number.isInteger(timestamp) ||
+      timestamp < 0 ||
+      timestamp > MAX_TIMESTAMP_MS
+    ) {
+      return this.#refuse("timestamp", "must be a whole number of milliseconds since 1970");
+    }
+    if (timestamp > now_ms + LIMITS.usage_future_ms) {
+      return this.#refuse("timestamp", `must be at most an hour in the future; here it is ${at(now_ms)}`);
+    }
+    if (subscription === undefined) return timestamp;
+    if (timestamp < subscription.starts_ms) {
+      return this.#refuse(
+        "timestamp",
+        `must not be before the subscription's start, ${at(subscription.starts_ms)}`,
+      );
+    }
+    if (subscription.ends_ms !== null && timestamp >= subscription.ends_ms) {
+      return this.#refuse("timestamp", `must be before the subscription's end, ${at(subscription.ends_ms)}`);
+    }
+    return timestamp === 0 ? 0 : timestamp;
+  }
+
+  #usage(usage: unknown): string | undefined {
+    if (usage === undefined) return this.#refuse("usage", "is required");
+    if (typeof usage === "number" || (this.#reading.usage_as_text && typeof usage === "string")) {
+      const rounded = roundUsage(usage);
+      return rounded ?? this.#refuse("usage", "must be a finite number under 1e12 in size");
+    }
+    return this.#refuse("usage", "must be a number");
+  }
+
+  /** Null for none and for an empty one: the two are the same content. Undefined when it is refused. */
+  #metadata(metadata: unknown): CanonicalJson | null | undefined {
+    if (metadata === undefined) return null;
+    if (!isObject(metadata)) return this.#refuse("metadata", "must be an object");
+    const keys = Object.keys(metadata).length;
+    if (keys === 0) return null;
+    if (keys > LIMITS.usage_metadata_keys) {
+      return this.#refuse("metadata", `must have at most ${LIMITS.usage_metadata_keys} keys`);
+    }
+    try {
+      const json = canonicalJson(metadata);
+      if (json.includes("\\u0000") && NUL.test(json)) {
+        return this.#refuse("metadata", "must not contain the NUL character");
+      }
+      if (
+        json.length > LIMITS.usage_metadata_bytes ||
+        Buffer.byteLength(json) > LIMITS.usage_metadata_bytes
+      ) {
+        return this.#refuse("metadata", `must be at most ${LIMITS.usage_metadata_bytes} bytes of JSON`);
+      }
+      return json;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return this.#refuse(
+        "metadata",
+        error.message.replace(/^Cannot store metadata: it/, "must not be stored: it"),
+      );
+    }
+  }
+
+  #refuse(field: string, message: string): undefined {
+    this.#problems.push({ position: this.#position, field, message });
+  }
+}
+
+function externalIdIn(company_id: number, raw: Record<string, unknown>): string | undefined {
+  const { external_subscription_id: external, subscription_id: composite } = raw;
+  if (typeof external === "string") return external;
+  return typeof composite === "string" ? externalIdOf(company_id, composite) : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function at(ms: number): string {
+  return iso(Temporal.Instant.fromEpochMilliseconds(ms));
+}
+
+/** A key as part of a JSON pointer. */
+function pointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function invalidBody(path: string, message: string): AppError {
+  return new AppError("invalid", `${path.slice(1) || "body"} ${message}`, { details: [{ path, message }] });
+}

@@ -1,0 +1,308 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { LIMITS } from "../../../src/core/config.ts";
+import type { Json } from "../../harness.ts";
+import {
+  type Books,
+  type Company,
+  CREDIT,
+  FLAT,
+  GRADUATED,
+  openBooks,
+  PACKAGE,
+  PER_UNIT,
+  VOLUME,
+} from "./books.ts";
+
+let books: Books;
+let company: Company;
+
+beforeAll(async () => {
+  books = await openBooks();
+  company = await books.addCompany();
+});
+afterAll(() => books.house.stop());
+
+/** April has begun, and the hour of grace is over. */
+const APRIL = "2024-04-01T01:00:00Z";
+const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
+
+function bounds(records: Json[]): [string, string][] {
+  return records.map((record) => [record.billingStartAt, record.billingEndAt]);
+}
+
+/** The months in which the records' periods start. */
+function months(records: Json[]): string[] {
+  return records.map((record) => record.billingStartAt.slice(0, 7));
+}
+
+/** The moment before an instant. */
+function before(time: string): string {
+  return Temporal.Instant.from(time).subtract({ milliseconds: 1 }).toString();
+}
+
+function amounts(records: Json[]): string[] {
+  return records.map((record) => `${record.kind} ${record.sequence} ${record.totalCharges}`);
+}
+
+describe("what a period costs", () => {
+  const mid_march = { started_at: "2024-03-15T00:00:00Z" };
+  const fifth = { started_at: "2024-03-05T00:00:00Z" };
+  const calls = { ...CREDIT.credit_plan, credit_consumption: "per_api_call", overage_rate: "0.5" };
+  test.each<[string, Json, Json, string[], string]>([
+    ["flat 31.00 from 15 March", FLAT, mid_march, [], "17.00"],
+    ["flat 1000 cents from 5 March", { ...FLAT, price: 10 }, fifth, [], "8.71"],
+    ["flat in yen, which has no digits", { ...FLAT, price: 1000, currency: "JPY" }, fifth, [], "871"],
+    ["flat in dinars, which have three", { ...FLAT, price: 10, currency: "KWD" }, fifth, [], "8.710"],
+    ["flat with usage", FLAT, JANUARY, ["5"], "31.00"],
+    ["per unit without usage", PER_UNIT, JANUARY, [], "0.00"],
+    ["per unit", PER_UNIT, JANUARY, ["2", "1.5"], "1.75"],
+    ["a million units at a millionth", { ...PER_UNIT, price: 0.000001 }, JANUARY, ["1000000"], "1.00"],
+    [
+      "per unit with a fee and free units",
+      { ...PER_UNIT, recurring_fee: "3.1", free_units: "2" },
+      mid_march,
+      ["3"],
+      "2.20",
+    ],
+    ["graduated 1", GRADUATED, JANUARY, ["1"], "12.00"],
+    ["graduated 10", GRADUATED, JANUARY, ["4", "6"], "102.00"],
+    ["graduated 11", GRADUATED, JANUARY, ["11"], "110.00"],
+    ["graduated 12", GRADUATED, JANUARY, ["12"], "115.00"],
+    ["graduated 21", GRADUATED, JANUARY, ["21"], "163.00"],
+    ["volume 1", VOLUME, JANUARY, ["1"], "12.00"],
+    ["volume 100", VOLUME, JANUARY, ["100"], "210.00"],
+    ["volume 100.5", VOLUME, JANUARY, ["100.5"], "100.50"],
+    ["volume 101", VOLUME, JANUARY, ["101"], "101.00"],
+    ["volume 200", VOLUME, JANUARY, ["200"], "200.00"],
+    ["volume 300", VOLUME, JANUARY, ["300"], "200.00"],
+    ["packages of 10, 121 units", PACKAGE, JANUARY, ["121"], "1300.00"],
+    ["packages, 10 units free", { ...PACKAGE, free_units: "10" }, JANUARY, ["121"], "1200.00"],
+    ["packages, 200 units free", { ...PACKAGE, free_units: "200" }, JANUARY, ["121"], "0.00"],
+    ["credits by units, rounded up, 51 over", CREDIT, JANUARY, ["150.2"], "51.02"],
+    ["credits by units, none over", CREDIT, JANUARY, ["100"], "50.00"],
+    [
+      "credits by calls from 15 March: 55 given, 1 over",
+      { ...CREDIT, credit_plan: calls },
+      mid_march,
+      Array(56).fill("9"),
+      "27.92",
+    ],
+    ["corrections", PER_UNIT, JANUARY, ["5", "-3"], "1.00"],
+    ["corrections beyond what they correct", PER_UNIT, JANUARY, ["5", "-7"], "0.00"],
+    [
+      "a minimum and a cap",
+      { ...PER_UNIT, minimum_charge: "4", maximum_charge: "9" },
+      JANUARY,
+      ["100"],
+      "9.00",
+    ],
+    ["a minimum, reached by a true-up", { ...PER_UNIT, minimum_charge: "4" }, JANUARY, ["1"], "4.00"],
+  ])("%s", async (_, model, start, usage, total) => {
+    books.clock.set(APRIL);
+    const id = await company.subscribe(model, start);
+    await company.use(id, ...usage.map((units): [string, string] => ["2024-03-20T12:00:00Z", units]));
+    const run = await company.run({ period: "2024-03", subscription_ids: [id] });
+    const { currency = "EUR" } = model;
+    const units = Math.max(
+      0,
+      usage.reduce((all, one) => all + Number(one), 0),
+    );
+    expect(run.records).toMatchObject([
+      { kind: "period", sequence: 0, totalCharges: total, currency, billedUnits: units },
+    ]);
+    expect(await company.records(id)).toMatchObject([{ totalCharges: total, billedUnits: units }]);
+  });
+
+  test("units are summed exactly, beyond the digits of a JSON number", async () => {
+    books.clock.set(APRIL);
+    const id = await company.subscribe({ ...PER_UNIT, price: 1 }, JANUARY);
+    await company.use(id, ["2024-03-01T00:00:00Z", "999999999999.000001"], ["2024-03-02T00:00:00Z", "0.009"]);
+    const run = await company.run({ period: "2024-03", subscription_ids: [id] });
+    expect(run.records[0].totalCharges).toBe("999999999999.01");
+    expect(run.records[0].lines[0].quantity).toBe("999999999999.009001");
+  });
+});
+
+describe("periods", () => {
+  test("are cut from the anchor, and the first one is billed by its days", async () => {
+    books.clock.set("2024-06-01T01:00:00Z");
+    const from = { started_at: "2024-01-31T00:00:00Z", billing_anchor_day: 31 };
+    const id = await company.subscribe(FLAT, from);
+    await company.run({ subscription_ids: [id] });
+    const days = ["2024-01-31", "2024-02-29", "2024-03-31", "2024-04-30", "2024-05-31"];
+    const midnights = days.map((day) => `${day}T00:00:00.000Z`);
+    const records = await company.records(id);
+    expect(bounds(records)).toEqual(
+      midnights.slice(0, -1).map((start, i): [string, string] => [start, midnights[i + 1] ?? ""]),
+    );
+    expect(records.map((record) => record.totalCharges)).toEqual(["31.00", "31.00", "31.00", "31.00"]);
+  });
+
+  test.each([
+    ["Asia/Kuala_Lumpur", "2024-02-29T16:00:00.000Z", "2024-03-31T16:00:00.000Z"],
+    ["Asia/Kathmandu", "2024-02-29T18:15:00.000Z", "2024-03-31T18:15:00.000Z"],
+    ["America/New_York", "2024-03-01T05:00:00.000Z", "2024-04-01T04:00:00.000Z"],
+  ])("are half-open at local midnights: %s", async (timezone, start, end) => {
+    books.clock.set("2024-04-02T00:00:00Z");
+    const local = await books.addCompany({ timezone });
+    const id = await local.subscribe({ ...PER_UNIT, price: 1 }, JANUARY);
+    await local.use(id, [before(start), "1000"], [start, "100"], [before(end), "10"], [end, "1"]);
+    const { records } = await local.run({ period: "2024-03" });
+    expect(bounds(records)).toEqual([[start, end]]);
+    expect(records[0]).toMatchObject({ billedUnits: 110, totalCharges: "110.00" });
+    expect(records[0].lines[0]).toMatchObject({ kind: "usage", event_count: 2, from: start, to: end });
+  });
+
+  test("follow a company's new time zone from the next period on", async () => {
+    books.clock.set("2024-02-10T00:00:00Z");
+    const moving = await books.addCompany();
+    const id = await moving.subscribe(FLAT, JANUARY);
+    const place = { name: "Moved", timezone: "Asia/Kuala_Lumpur", currency: "EUR" };
+    expect((await moving.api("PUT", "/company", place)).status).toBe(200);
+    books.clock.set("2024-04-01T01:00:00Z");
+    await moving.run();
+    expect(bounds(await moving.records(id))).toEqual([
+      ["2024-01-01T00:00:00.000Z", "2024-02-01T00:00:00.000Z"],
+      ["2024-02-01T00:00:00.000Z", "2024-03-01T00:00:00.000Z"],
+      ["2024-03-01T00:00:00.000Z", "2024-03-31T16:00:00.000Z"],
+    ]);
+  });
+
+  test("are billed a grace after their end, and not a moment before", async () => {
+    books.clock.set("2024-04-01T00:59:59.999Z");
+    const punctual = await books.addCompany();
+    const id = await punctual.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
+    expect((await punctual.run()).counts).toMatchObject({ subscriptions: 1, periods: 0, not_due: 2 });
+    books.clock.set("2024-04-01T01:00:00Z");
+    expect((await punctual.run()).counts).toMatchObject({ subscriptions: 1, periods: 1, not_due: 1 });
+    expect(await punctual.records(id)).toHaveLength(1);
+  });
+
+  test("that are named are billed as soon as they have ended, however old", async () => {
+    books.clock.set("2024-03-31T23:59:59.999Z");
+    const id = await company.subscribe(FLAT, { started_at: "2019-05-31T12:00:00Z" });
+    const run = (period: string) => company.run({ period, subscription_ids: [id] });
+    expect((await run("2024-03")).counts).toMatchObject({ periods: 0, not_due: 1 });
+    expect((await run("9999-12")).counts).toMatchObject({ periods: 0, not_due: 1 });
+    books.clock.set("2024-04-01T00:00:00Z");
+    expect((await run("2024-03")).counts).toMatchObject({ periods: 1, not_due: 0 });
+    expect((await run("2019-05")).records).toMatchObject([{ totalCharges: "1.00" }]);
+    expect((await run("2019-04")).counts).toMatchObject({ periods: 0, not_due: 0, unchanged: 0 });
+    expect((await run("0000-01")).counts).toMatchObject({ periods: 0, not_due: 0, unchanged: 0 });
+  });
+
+  test("that were missed are all made good, oldest first, once", async () => {
+    books.clock.set("2024-06-01T01:00:00Z");
+    const late = await books.addCompany();
+    const id = await late.subscribe(FLAT, { started_at: "2023-11-16T00:00:00Z" });
+    const other = await late.subscribe(FLAT, { started_at: "2024-04-01T00:00:00Z" });
+    const run = await late.run({ subscription_ids: [id] });
+    const missed = ["2023-11", "2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"];
+    expect(months(run.records)).toEqual(missed);
+    expect(run.records[0].totalCharges).toBe("15.50");
+    expect(months(await late.records(id))).toEqual(missed);
+    expect(await late.records(other)).toEqual([]);
+    expect((await late.run()).counts).toMatchObject({ periods: 2 });
+    expect((await late.run()).counts).toMatchObject({ periods: 0, adjustments: 0, failed: 0 });
+  });
+
+  test("of many subscriptions are billed batch by batch, each once", async () => {
+    books.clock.set("2024-06-01T01:00:00Z");
+    const many = await books.addCompany();
+    for (let i = 0; i < 7; i++) await many.subscribe(FLAT, JANUARY);
+    const { billing_batch_subscriptions, billing_batch_periods } = LIMITS;
+    Object.assign(LIMITS, { billing_batch_subscriptions: 3, billing_batch_periods: 4 });
+    try {
+      expect((await many.run()).counts).toMatchObject({ subscriptions: 7, periods: 35, not_due: 7 });
+      expect((await many.run()).counts).toMatchObject({ subscriptions: 7, periods: 0, not_due: 7 });
+    } finally {
+      Object.assign(LIMITS, { billing_batch_subscriptions, billing_batch_periods });
+    }
+  });
+
+  test("before one that was billed out of turn are found and billed", async () => {
+    books.clock.set("2024-05-01T01:00:00Z");
+    const id = await company.subscribe(FLAT, JANUARY);
+    for (const period of ["2024-02", "2024-04"]) await company.run({ period, subscription_ids: [id] });
+    const run = await company.run({ subscription_ids: [id] });
+    expect(months(run.records)).toEqual(["2024-01", "2024-03"]);
+    books.clock.set("2024-06-01T01:00:00Z");
+    const next = await company.run({ subscription_ids: [id] });
+    expect(months(next.records)).toEqual(["2024-05"]);
+  });
+
+  test("end with a cancellation: the last one is truncated, then there is nothing", async () => {
+    books.clock.set("2024-03-15T12:00:00Z");
+    const id = await company.subscribe({ ...PER_UNIT, recurring_fee: "31", price: 1 }, JANUARY);
+    const at_end = await company.subscribe(FLAT, JANUARY);
+    const cancel = (of: number, at: string) => company.api("POST", `/subscriptions/${of}/cancel`, { at });
+    expect((await cancel(id, "now")).status).toBe(200);
+    expect((await cancel(at_end, "period_end")).status).toBe(200);
+    await company.use(id, ["2024-03-15T11:59:59.999Z", "3"], ["2024-03-15T12:00:00Z", "500"]);
+    books.clock.set("2024-08-01T01:00:00Z");
+    await company.run({ subscription_ids: [id, at_end] });
+    const records = await company.records(id);
+    expect(records.map((record) => record.totalCharges)).toEqual(["31.00", "31.00", "18.00"]);
+    expect(records[2]).toMatchObject({ billingEndAt: "2024-04-01T00:00:00.000Z", billedUnits: 3 });
+    expect((await company.records(at_end)).map((record) => record.totalCharges)).toEqual(
+      Array(3).fill("31.00"),
+    );
+    expect((await company.run({ subscription_ids: [id, at_end] })).counts.periods).toBe(0);
+    expect((await company.run({ period: "2024-04", subscription_ids: [id] })).counts.periods).toBe(0);
+  });
+});
+
+describe("what is learned later", () => {
+  test("becomes an adjustment, once; the record stays as it was", async () => {
+    books.clock.set(APRIL);
+    const id = await company.subscribe(GRADUATED, JANUARY);
+    await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
+    const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
+    const [first] = (await run()).records;
+    books.clock.set("2024-04-02T00:00:00Z");
+    await company.use(id, ["2024-03-11T00:00:00Z", "1"], ["2024-03-12T00:00:00Z", "1"]);
+    const late = await run();
+    expect(late.counts).toMatchObject({ periods: 0, adjustments: 1, unchanged: 0 });
+    expect(late.records).toMatchObject([
+      {
+        kind: "adjustment",
+        sequence: 1,
+        adjusts_billing_record_id: first.id,
+        totalCharges: "13.00",
+        billedUnits: 2,
+      },
+    ]);
+    expect(late.records[0].lines).toMatchObject([{ kind: "usage", quantity: "2", event_count: 2 }]);
+    expect((await run()).counts).toMatchObject({ periods: 0, adjustments: 0, unchanged: 1 });
+
+    books.clock.set("2024-04-03T00:00:00Z");
+    await company.use(id, ["2024-03-31T23:59:59.999Z", "-12"]);
+    await run();
+    expect((await run()).counts).toMatchObject({ adjustments: 0, unchanged: 1 });
+    expect(amounts(await company.records(id))).toEqual([
+      "period 0 102.00",
+      "adjustment 1 13.00",
+      "adjustment 2 -115.00",
+    ]);
+  });
+
+  test("by another call is not undone by one that knows less", async () => {
+    books.clock.set(APRIL);
+    const id = await company.subscribe(PER_UNIT, JANUARY);
+    const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
+    books.clock.set("2024-04-05T00:00:00Z");
+    await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
+    await run();
+    books.clock.set("2024-04-04T00:00:00Z");
+    expect((await run()).counts).toMatchObject({ periods: 0, adjustments: 0, unchanged: 1 });
+    expect(amounts(await company.records(id))).toEqual(["period 0 5.00"]);
+  });
+
+  test("counts when it is stored in the very millisecond of the run", async () => {
+    books.clock.set(APRIL);
+    const id = await company.subscribe(PER_UNIT, JANUARY);
+    await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
+    const { records } = await company.run({ period: "2024-03", subscription_ids: [id] });
+    expect(records[0]).toMatchObject({ totalCharges: "5.00", usage_until: "2024-04-01T01:00:00.001Z" });
+  });
+});

@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Api, type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { tally } from "../subscriptions/catalog.ts";
+import { addSubscription, ms, search, send, uuid } from "./facts.ts";
+
+const clock = new TestClock("2026-03-10T12:00:00.000Z");
+const NOW = ms("2026-03-10T12:00:00Z");
+const HOUR = 3_600_000;
+
+let house: House;
+let other: Tenant;
+let api: Api;
+
+beforeAll(async () => {
+  house = await startHouse({ clock });
+  other = await house.addTenant();
+  api = house.api;
+  await addSubscription(house, "acme");
+  await addSubscription(house, "a:b c/~");
+  await addSubscription(other, "theirs");
+});
+afterAll(() => house.stop());
+
+async function find(id: string) {
+  const { data } = await search(api, { external_subscription_ids: ["acme", "a:b c/~"], limit: 200 });
+  return data.find((event: { id: string }) => event.id === id);
+}
+
+describe("POST /usage/events", () => {
+  test("one event, an array and {events} are stored, and found at once", async () => {
+    const events = [1, 2, 3, 4].map((number) => ({
+      id: uuid(number),
+      external_subscription_id: "acme",
+      timestamp: NOW - number,
+      usage: number,
+      metadata: { number, nested: { list: [1, null, "x"] } },
+    }));
+    const [first, second, ...rest] = events;
+    for (const [body, accepted] of [
+      [first, 1],
+      [[second], 1],
+      [{ events: rest }, 2],
+    ] as const) {
+      expect(await send(api, body)).toMatchObject({
+        status: 201,
+        body: { data: { accepted, duplicates: 0 } },
+      });
+    }
+    for (const { external_subscription_id, ...event } of events) {
+      expect(await find(event.id)).toEqual({
+        ...event,
+        subscription_id: `${house.company_id}:${external_subscription_id}`,
+        created_at: "2026-03-10T12:00:00.000Z",
+      });
+    }
+  });
+
+  test("what is left out: id becomes a UUIDv7, timestamp now, metadata {}", async () => {
+    const tenant = await house.addTenant();
+    await addSubscription(tenant, "x");
+    expect((await send(tenant.api, { external_subscription_id: "x", usage: 0 })).status).toBe(201);
+    const { data } = await search(tenant.api, {});
+    expect(data).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+        subscription_id: `${tenant.company_id}:x`,
+        timestamp: NOW,
+        usage: 0,
+        metadata: {},
+        created_at: "2026-03-10T12:00:00.000Z",
+      },
+    ]);
+  });
+
+  test("the composite subscription_id does as well, colons and all; ids are lower-cased", async () => {
+    const id = "ABCDEF00-0000-4000-8000-00000000ABCD";
+    const event = { id, subscription_id: `${house.company_id}:a:b c/~`, usage: 1 };
+    expect((await send(api, event)).status).toBe(201);
+    expect(await find(id.toLowerCase())).toMatchObject({ subscription_id: `${house.company_id}:a:b c/~` });
+  });
+
+  test.each([
+    [0.1, 0.1],
+    [-3, -3],
+    [-0, 0],
+    [0.0000005, 0.000001],
+    [-0.0000005, -0.000001],
+    [0.00000049, 0],
+    [1.0000005, 1.000001],
+    [2.5e-7, 0],
+    [1e11, 100000000000],
+    [999999999999.999, 999999999999.999],
+  ])("usage %d is stored as %d: half away from zero, six decimals", async (usage, stored) => {
+    const id = crypto.randomUUID();
+    expect((await send(api, { id, external_subscription_id: "acme", usage })).status).toBe(201);
+    const found = await find(id);
+    expect(found.usage).toBe(stored);
+    expect(Object.is(found.usage, -0)).toBe(false);
+  });
+
+  test("timestamps may be up to an hour ahead and as early as the subscription", async () => {
+    for (const timestamp of [NOW + HOUR, ms("2020-01-01T00:00:00Z")]) {
+      expect((await send(api, { external_subscription_id: "acme", usage: 1, timestamp })).status).toBe(201);
+    }
+  });
+
+  test("an event lies within the subscription's life, its end exclusive", async () => {
+    const tenant = await house.addTenant();
+    const { id } = await addSubscription(tenant, "ending");
+    const cancelled = await tenant.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
+    const end = ms(cancelled.body.data.ends_at);
+    clock.set("2026-03-10T13:00:00.000Z");
+    const status = async (timestamp?: number) => {
+      const event = { external_subscription_id: "ending", usage: 1 };
+      return (await send(tenant.api, timestamp === undefined ? event : { ...event, timestamp })).status;
+    };
+    expect([await status(end - 1), await status(end), await status()]).toEqual([201, 422, 422]);
+    clock.set("2026-03-10T12:00:00.000Z");
+  });
+
+  test("metadata may have 50 keys, 16,384 bytes and 100 levels, and keeps every JSON value", async () => {
+    const keys = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`k${i}`, i]));
+    const long = { k: "é".repeat((16_384 - '{"k":""}'.length) / 2) };
+    let deep: unknown = 1;
+    for (let level = 1; level < 100; level++) deep = [deep];
+    const odd = { "": null, "*": [true, { $: 1e21 }], "a.b": -0.5, __proto__x: "\\u0000", "✓": "𝄞" };
+    for (const metadata of [keys, long, { deep }, odd]) {
+      const id = crypto.randomUUID();
+      const answer = await send(api, { id, external_subscription_id: "acme", usage: 1, metadata });
+      expect(answer.status).toBe(201);
+      expect((await find(id)).metadata).toEqual(metadata);
+    }
+  });
+});
+
+describe("the same id again", () => {
+  const event = {
+    external_subscription_id: "acme",
+    timestamp: NOW,
+    usage: 1.5,
+    metadata: { a: 1, b: { c: 2, d: 3 } },
+  };
+
+  test.each([
+    ["as it was", {}],
+    ["with keys in another order", { metadata: { b: { d: 3, c: 2 }, a: 1 } }],
+    ["in capitals", { capitals: true }],
+    ["without a timestamp", { timestamp: undefined }],
+    ["with a usage that rounds to the same", { usage: 1.5000004 }],
+  ])("%s is a duplicate", async (_, { capitals, ...change }: Record<string, unknown>) => {
+    const id = crypto.randomUUID();
+    expect((await send(api, { ...event, id })).status).toBe(201);
+    clock.set("2026-03-10T12:00:07.000Z");
+    const again = await send(api, { ...event, id: capitals ? id.toUpperCase() : id, ...change });
+    expect(again).toMatchObject({ status: 201, body: { data: { accepted: 0, duplicates: 1 } } });
+    clock.set("2026-03-10T12:00:00.000Z");
+  });
+
+  test("no metadata and empty metadata are the same content", async () => {
+    const id = crypto.randomUUID();
+    await send(api, { ...event, id, metadata: {} });
+    const again = await send(api, { ...event, id, metadata: undefined });
+    expect(again.body.data).toEqual({ accepted: 0, duplicates: 1 });
+  });
+
+  test.each([
+    { usage: 2 },
+    { timestamp: NOW - 1 },
+    { metadata: { a: 1 } },
+    { external_subscription_id: "a:b c/~" },
+  ])("with other content is a 409 that names the place: %j", async (change) => {
+    const id = crypto.randomUUID();
+    await send(api, { ...event, id });
+    const changed = { ...event, id, ...change };
+    expect(await send(api, changed)).toMatchObject({ status: 409, body: { details: [{ path: "/id" }] } });
+    const fresh = { ...event, id: crypto.randomUUID() };
+    const answer = await send(api, { events: [fresh, changed] });
+    expect(answer).toMatchObject({ status: 409, body: { details: [{ path: "/1/id" }] } });
+    // Whole or not at all.
+    expect(await find(fresh.id)).toBeUndefined();
+  });
+
+  test("within one request follows the same rule", async () => {
+    const id = crypto.randomUUID();
+    expect(
+      (
+        await send(api, [
+          { ...event, id },
+          { ...event, id, usage: 2 },
+        ])
+      ).status,
+    ).toBe(409);
+    const answer = await send(api, [
+      { ...event, id },
+      { ...event, id },
+    ]);
+    expect(answer).toMatchObject({ status: 201, body: { data: { accepted: 1, duplicates: 1 } } });
+  });
+
+  test("sent fifty times at once is stored once", async () => {
+    const id = crypto.randomUUID();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send(api, { ...event, id })));
+    expect(tally(answers)).toEqual({ 201: 50 });
+    expect(answers.reduce((sum, { body }) => sum + body.data.accepted, 0)).toBe(1);
+  });
+
+  test("sent at once with different content is stored once, and the others are told", async () => {
+    const id = crypto.randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, usage) => send(api, { ...event, id, usage })),
+    );
+    expect(tally(answers)).toEqual({ 201: 1, 409: 19 });
+    const usage = answers.findIndex(({ status }) => status === 201);
+    expect((await find(id)).usage).toBe(usage);
+  });
+
+  test("is another event in another company", async () => {
+    const id = crypto.randomUUID();
+    await send(api, { ...event, id });
+    const theirs = await send(other.api, { ...event, id, external_subscription_id: "theirs" });
+    expect(theirs.body.data).toEqual({ accepted: 1, duplicates: 0 });
+  });
+});
+
+test("a subscription takes events as soon as it exists", async () => {
+  expect((await send(api, { external_subscription_id: "newest", usage: 1 })).status).toBe(422);
+  await addSubscription(house, "newest");
+  expect((await send(api, { external_subscription_id: "newest", usage: 1 })).status).toBe(201);
+});
+
+test("ingest is not counted towards the user's request limit, search is", async () => {
+  const limited = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "20" } });
+  await addSubscription(limited, "x");
+  const events = Array.from({ length: 40 }, () =>
+    send(limited.api, { external_subscription_id: "x", usage: 1 }),
+  );
+  expect(tally(await Promise.all(events))).toEqual({ 201: 40 });
+  const searches = await Promise.all(
+    Array.from({ length: 40 }, () => limited.api("POST", "/usage/search", {})),
+  );
+  expect(tally(searches)[429]).toBeGreaterThan(15);
+  await limited.stop();
+});
+
+test("the OpenAPI document describes the body", async () => {
+  const { paths, components } = (await house.anonymous("GET", "origin:/openapi.json")).body;
+  const { schema } = paths["/api/v1/usage/events"].post.requestBody.content["application/json"];
+  expect(schema.anyOf).toHaveLength(3);
+  expect(schema.anyOf[0]).toEqual({ $ref: "#/components/schemas/NewUsageEvent" });
+  expect(components.schemas.NewUsageEvent.required).toEqual(["usage"]);
+});
