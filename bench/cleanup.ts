@@ -2,9 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What must be undone at the end, however it comes: processes, files. */
+/**
+ * What must be undone at the end, however it comes: processes, files. DuckDB in this process is not closed
+ * here, since closing it at work crashes the process: whoever opens it closes it.
+ */
 export class Cleanup {
   readonly #undo: (() => void | Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
 
   add(undo: () => void | Promise<void>): void {
     this.#undo.push(undo);
@@ -17,18 +21,24 @@ export class Cleanup {
     return folder;
   }
 
-  /** Undoes everything, last first. A second call finds nothing left. */
-  async run(): Promise<void> {
-    for (let undo = this.#undo.pop(); undo; undo = this.#undo.pop()) await undo();
+  /** Undoes everything, last first. Whoever calls again waits for the same. */
+  run(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#running;
   }
 
-  /** Cleans up before a signal ends the process. */
+  /** Cleans up before a signal ends the process, whatever the measurement makes of its server's end. */
   onSignals(): void {
     for (const [signal, code] of [
       ["SIGINT", 130],
       ["SIGTERM", 143],
     ] as const) {
-      process.once(signal, () => void this.run().finally(() => process.exit(code)));
+      // Each may come twice, from the terminal and from `bun run`: the second must not end the cleaning.
+      process.on(signal, () => void this.run().finally(() => process.exit(code)));
     }
+  }
+
+  async #run(): Promise<void> {
+    for (let undo = this.#undo.pop(); undo; undo = this.#undo.pop()) await undo();
   }
 }

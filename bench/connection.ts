@@ -17,6 +17,7 @@ export class Connection {
   #unsent: Uint8Array = new Uint8Array();
   #received: Buffer = Buffer.alloc(0);
   #waiting: PromiseWithResolvers<RawAnswer> | undefined;
+  #failure: Error | undefined;
 
   static async open(origin: string): Promise<Connection> {
     const { hostname, port } = new URL(origin);
@@ -38,6 +39,7 @@ export class Connection {
 
   /** Sends a whole request, as `buildRequest` makes it, and gives the whole answer. */
   send(request: Uint8Array): Promise<RawAnswer> {
+    if (this.#failure) return Promise.reject(this.#failure);
     this.#waiting = Promise.withResolvers();
     this.#unsent = request;
     this.#write();
@@ -74,6 +76,7 @@ export class Connection {
   }
 
   #fail(error: Error): void {
+    this.#failure = error;
     this.#waiting?.reject(error);
     this.#waiting = undefined;
   }

@@ -53,7 +53,7 @@ export class House {
     return this.#server.origin;
   }
 
-  /** How long the last start took, from the command to the first answer. */
+  /** How long the last start took, from the command to the first answered sign-in. */
   get started_ms(): number {
     return this.#started_ms;
   }

@@ -41,6 +41,7 @@ export const ingest: Bench = {
       const reached = goal === undefined ? {} : { goal: ratioGoal(goal, subject.per_s / peer.per_s) };
       rows.push(rateRow(what, "events", { subject, peer: cell, ...reached }));
     }
+    raw.close();
     return rows;
   },
 };

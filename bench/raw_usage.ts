@@ -31,23 +31,21 @@ type Row = [bigint, number, number, bigint, DuckDBUUIDValue, DuckDBDecimalValue,
  * 10,000; no HTTP, no checks, no search for duplicates.
  */
 export class RawUsage {
+  readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
 
-  private constructor(connection: DuckDBConnection) {
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.#instance = instance;
     this.#connection = connection;
   }
 
   static async open(cleanup: Cleanup): Promise<RawUsage> {
     const instance = await DuckDBInstance.create(join(cleanup.folder(), "raw.duckdb"), ENGINE);
     const connection = await instance.connect();
-    cleanup.add(() => {
-      connection.closeSync();
-      instance.closeSync();
-    });
     await connection.run(`CREATE TABLE events (
       seq BIGINT NOT NULL, company_id INTEGER NOT NULL, subscription_id INTEGER NOT NULL, timestamp BIGINT NOT NULL,
       id UUID NOT NULL, usage DECIMAL(18,6) NOT NULL, metadata VARCHAR, created_at BIGINT NOT NULL)`);
-    return new RawUsage(connection);
+    return new RawUsage(instance, connection);
   }
 
   /** Writes the events and measures it; the latencies are those of the commits. */
@@ -61,6 +59,11 @@ export class RawUsage {
       latencies_ms.push(performance.now() - before);
     }
     return measured(rows.length, performance.now() - started, latencies_ms);
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
   }
 
   async #commit(rows: readonly Row[]): Promise<void> {

@@ -59,7 +59,7 @@ export function latencyRow(
 }
 
 /** A row without a peer: one figure against a goal. */
-export function figureRow(what: string, subject: string, latency: string, goal?: Goal): Row {
+export function figureRow(what: string, subject: string, latency = "–", goal?: Goal): Row {
   return { what, subject, latency, peer: "–", ratio: "–", goal: goalCell(goal) };
 }
 

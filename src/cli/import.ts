@@ -173,7 +173,7 @@ async function openProgress(path: string, { id, name }: Company, file: UsageFile
     return { show: () => undefined, end: () => undefined };
   }
   const total = await file.countRows();
-  console.error(title);
+  process.stderr.write(`${title}\n`);
   return {
     show: (rows) => void process.stderr.write(`\r${progressBar(rows, total)}`),
     end: () => void process.stderr.write("\r\u001B[K"),

@@ -7,8 +7,8 @@ import { AppError } from "../core/errors.ts";
  */
 export async function readJson(request: Request, contentType: string): Promise<unknown> {
   if (contentType === "application/json") return parseJson(await readText(request, LIMITS.body_bytes));
-  // Without a body there is nothing to read, and the route's schema says whether one is needed.
-  if (contentType === "" && request.body === null) return undefined;
+  // No body says as much as an empty one: the route's schema tells what is missing.
+  if (contentType === "" && request.body === null) return {};
   throw new AppError(
     "unsupported_media_type",
     `Cannot read ${contentType || "a body without a type"}: send application/json`,

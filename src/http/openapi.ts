@@ -1,4 +1,5 @@
 import { toOpenAPISchema } from "@elysiajs/openapi";
+import type { TSchema } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
 import packageJson from "../../package.json" with { type: "json" };
 
@@ -24,15 +25,16 @@ errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\`
 
 /** The OpenAPI document of every route of the app. */
 export function describe(app: AnyElysia): JsonObject {
-  const { paths } = toOpenAPISchema(
-    app,
-    { paths: [/^\/(docs|openapi|swagger)/] },
-    undefined,
-    undefined,
-    "3.1.2",
-  );
+  const exclude = { paths: [/^\/(docs|openapi|swagger)/] };
+  const made = toOpenAPISchema(app, exclude, undefined, undefined, "3.1.2");
+  const paths: Record<string, Record<string, JsonObject>> = asJson(made.paths);
+  for (const { path, method, hooks } of app.routes) {
+    const route = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
+    // The generator leaves the media type open where a parser of our own reads the body.
+    if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
+  }
   const schemas: JsonObject = {};
-  const shared = hoist(JSON.parse(JSON.stringify(paths)), schemas);
+  const shared = hoist(paths, schemas);
   return {
     openapi: "3.1.0",
     info: {
@@ -51,6 +53,17 @@ export function describe(app: AnyElysia): JsonObject {
       schemas,
     },
   };
+}
+
+/** A body that needs no field may be left out. */
+function jsonBody(schema: TSchema): JsonObject {
+  const required = (schema.required ?? []).length > 0;
+  return { required, content: { "application/json": { schema: asJson(schema) } } };
+}
+
+/** Without what JSON can't tell: the schema library's symbols. */
+function asJson(value: unknown) {
+  return JSON.parse(JSON.stringify(value));
 }
 
 /** Moves every titled schema to `schemas`, once, and leaves a reference; shows texts as what they are read as. */

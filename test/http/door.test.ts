@@ -56,10 +56,10 @@ describe("bodies", () => {
     },
   );
 
-  test("a missing body is a 422 that says an object is needed", async () => {
+  test("a missing body is a 422 that names what is missing", async () => {
     expect(await house.api("POST", "/clients")).toMatchObject({
       status: 422,
-      body: { details: [{ path: "" }] },
+      body: { details: [{ path: "/name", message: "is required" }] },
     });
   });
 

@@ -29,11 +29,6 @@ const ORDER = "The last written first. A record's lines are in its detail.";
 
 const statusOf = ({ status }: BillingRunResult) => (status === "running" ? 202 : 200);
 
-/** No body asks for what an empty one asks for. Elysia's optional bodies would also let `[]` and `null` pass. */
-function readAbsentAsEmpty(request: { body: unknown }): void {
-  request.body = request.body === undefined ? {} : request.body;
-}
-
 export const billingRunRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/billing-runs", tags: TAGS })
     .use(session(deps, "company"))
@@ -45,7 +40,6 @@ export const billingRunRoutes = (deps: Deps) =>
       },
       {
         body: RunBilling,
-        transform: readAbsentAsEmpty,
         response: answers({ 200: dataOf(BillingRunResult), 202: dataOf(BillingRunResult) }),
         detail: {
           summary: "Bill what is due",

@@ -68,5 +68,3 @@ export function billingTables(
   );
   return { billing_runs, billing_records };
 }
-
-export type BillingTables = ReturnType<typeof billingTables>;

@@ -11,7 +11,7 @@ interface RawRow {
   reason?: string;
 }
 
-/** Turns the texts of a file's row into an event that is then read by the rules of ingest. */
+/** Turns the texts of a file's row into an event that is then read by the rules of ingest. Decision 0024. */
 export function toRaw(
   { row, problem, id, subscription, timestamp, usage, metadata }: FileRow,
   source: string,

@@ -24,7 +24,7 @@ export const UsageEvent = Type.Object(
 );
 export type UsageEvent = Static<typeof UsageEvent>;
 
-/** An event as it is sent. The rules are checked by read_events.ts, which is the faster for it. */
+/** An event as it is sent, for the documentation: read_events.ts checks the rules. */
 const NewUsageEvent = strict(
   {
     id: Type.Optional(
@@ -66,7 +66,7 @@ const NewUsageEvent = strict(
 
 const batch = Type.Array(NewUsageEvent, { minItems: 1, maxItems: LIMITS.usage_batch });
 
-/** The body of an ingest request. What arrives is checked by hand, so that its type says nothing. */
+/** The body of an ingest request. What arrives is checked by read_events.ts, so that its type says nothing. */
 export const RecordUsage = Type.Unsafe<unknown>(
   Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })]),
 );

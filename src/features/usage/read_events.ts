@@ -6,8 +6,8 @@ import { externalIdOf, roundUsage } from "./rules.ts";
 import { type CanonicalJson, canonicalJson } from "./store/metadata.ts";
 import { MAX_TIMESTAMP_MS, type NewEvent } from "./store/usage_store.ts";
 
-// Written by hand, since every event passes here: the library's validator takes several times as long, and
-// these rules need the subscription anyway. Source: usage.md, Ingest.
+// Written by hand: these rules need the clock, the subscription and the metadata's size, and the answer must
+// name every broken event, of which a schema's union tells nothing. Source: usage.md, Ingest. Decision 0020.
 
 /** A broken rule: `position` counts from 0; `field` is empty where the event itself is wrong. */
 export interface Problem {

@@ -29,7 +29,7 @@ export const ingestRoutes = (deps: Deps) =>
           "One event, an array or {events: […]}, up to 1,000 events and 5 MB, stored whole or not at all. " +
           "The answer is sent when they are durable. A 422 names every broken event, /3/usage being the " +
           "usage of the fourth.",
-        // Only described: the body is checked by hand, which is faster than the schema.
+        // Only described: the operation checks the body itself and names every broken event.
         requestBody: { required: true, content: { "application/json": { schema: RecordUsage } } },
       },
     });

@@ -74,6 +74,7 @@ const HOURS_BACK: Record<Exclude<RelativeWindow, "this_month" | "last_month">, n
 /**
  * The window that a search means. `last_…` counts hours back from now and takes in the running millisecond,
  * so that what was just stored is found; months are calendar months in the zone. Source: usage.md, Search.
+ * Decision 0022.
  */
 export function windowOf(relative: RelativeWindow, now: Temporal.Instant, zone: string): Window {
   if (relative === "this_month" || relative === "last_month") {

@@ -115,7 +115,7 @@ async function readAgainstStore(
 ): Promise<ReadEvents> {
   const scope = scopeOf(actor);
   const { company_id } = scope;
-  // Not cached: a subscription made or ended a moment ago must count at once, on every instance.
+  // Not cached (decision 0021): a subscription made or ended a moment ago must count at once, on every instance.
   const subscriptions = await queries.findMeteredSubscriptions(
     store.read,
     scope,
