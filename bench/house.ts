@@ -6,7 +6,7 @@ import type { Cleanup } from "./cleanup.ts";
 import { buildRequest } from "./connection.ts";
 import { type ServerProcess, startProcess } from "./processes.ts";
 
-export const EMAIL = "admin@example.com";
+const EMAIL = "admin@example.com";
 export const PASSWORD = "correct horse battery";
 
 const API = "/api/v1";

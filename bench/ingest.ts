@@ -7,7 +7,7 @@ import type { Bench, Stage } from "./stage.ts";
 import { type Measured, medianOf } from "./stats.ts";
 import { type Goal, rateRow, round, type Row } from "./table.ts";
 
-export const EVENTS_PATH = "/usage/events";
+const EVENTS_PATH = "/usage/events";
 const CONNECTIONS = 32;
 const SINGLE_CONNECTIONS = 128;
 const SEED_BATCH = 1_000;

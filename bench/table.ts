@@ -37,7 +37,7 @@ export function rateRow(
     subject: `${round(subject.per_s)} ${unit}/s`,
     latency: `${ms(subject.p50_ms)} / ${ms(subject.p99_ms)}`,
     peer: `${round(peer.per_s)} ${unit}/s, ${peer.name}`,
-    ratio: `${(subject.per_s / peer.per_s).toFixed(2)} ×`,
+    ratio: `${factor(subject.per_s / peer.per_s)} ×`,
     goal: goalCell(goal),
   };
 }
@@ -53,7 +53,7 @@ export function latencyRow(
     subject: `${ms(subject.p50_ms)} ms`,
     latency: `${ms(subject.p50_ms)} / ${ms(subject.p99_ms)}`,
     peer: `${ms(peer.p50_ms)} ms, ${peer.name}`,
-    ratio: `${(subject.p50_ms / peer.p50_ms).toFixed(2)} × (${more_ms < 0 ? "−" : "+"} ${ms(Math.abs(more_ms))} ms)`,
+    ratio: `${factor(subject.p50_ms / peer.p50_ms)} × (${more_ms < 0 ? "−" : "+"} ${ms(Math.abs(more_ms))} ms)`,
     goal: goalCell(goal),
   };
 }
@@ -90,6 +90,10 @@ export function round(value: number): string {
 /** Milliseconds to three digits. */
 export function ms(value: number): string {
   return value >= 100 ? round(value) : value.toPrecision(value < 1 ? 2 : 3);
+}
+
+function factor(ratio: number): string {
+  return ratio.toFixed(ratio < 0.1 ? 3 : 2);
 }
 
 function goalCell(goal: Goal | undefined): string {

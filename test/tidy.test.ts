@@ -42,8 +42,9 @@ describe("files", () => {
   });
 
   test("leave nothing for later and name no machine", () => {
-    const words = ["TO" + "DO", "FIX" + "ME", "/work" + "/", "/ro" + "ot/"];
-    const found = [...code, "README.md", "CHANGELOG.md"].flatMap((file) =>
+    const words = ["TODO", "FIXME", "/work/", "/root/"];
+    const texts = [...code.filter((file) => file !== "test/tidy.test.ts"), "README.md", "CHANGELOG.md"];
+    const found = texts.flatMap((file) =>
       words.filter((word) => read(file).includes(word)).map((word) => `${file}: ${word}`),
     );
     expect(found).toEqual([]);

@@ -259,7 +259,10 @@ describe("what a billing model may not be", () => {
       { billing_type_id: 6, credit_plan: {} },
       ["/credit_plan/monthly_credits", "/credit_plan/credit_consumption"],
     ],
-    [{ billing_type_id: 6, credit_plan: { ...plan, monthly_credits: 1.5 } }, ["/credit_plan/monthly_credits"]],
+    [
+      { billing_type_id: 6, credit_plan: { ...plan, monthly_credits: 1.5 } },
+      ["/credit_plan/monthly_credits"],
+    ],
     [{ billing_type_id: 6, credit_plan: { ...plan, overage_rate: "-1" } }, ["/credit_plan/overage_rate"]],
     [{ billing_type_id: 6, credit_plan: { ...plan, overage_rate: "x" } }, ["/credit_plan/overage_rate"]],
   ])("POST and PUT answer 422 naming the field: %j", async (given, paths) => {

@@ -265,7 +265,7 @@ describe("what a subscription may not be", () => {
     ["POST", "/cancel", { at: "tomorrow" }, "/at"],
     ["POST", "/cancel", { at: null }, "/at"],
     ["POST", "/cancel", { at: "now", why: "x" }, "/why"],
-    ["POST", "/cancel", undefined, ""],
+    ["POST", "/cancel", undefined, "/at"],
   ])("%s %s answers 422 naming the field: %j", async (method, path, body, field) => {
     const { id } = await subscribe(api, catalog);
     const answer = await api(method, `/subscriptions/${id}${path}`, body);
