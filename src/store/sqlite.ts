@@ -64,11 +64,32 @@ export async function openSqlite(file: string): Promise<Store> {
   };
 }
 
+/** Statements that a connection keeps prepared. */
+const STATEMENTS = 500;
+
+/**
+ * Lets a connection keep its most recently used statements prepared: the query builder prepares each one
+ * anew, which costs more than running most of ours.
+ */
+function keepStatements(database: Database): void {
+  const kept = new Map<string, ReturnType<Database["prepare"]>>();
+  const prepare = database.prepare.bind(database);
+  database.prepare = ((sql: string) => {
+    const statement = kept.get(sql) ?? prepare(sql);
+    kept.delete(sql);
+    kept.set(sql, statement);
+    const [oldest] = kept.keys();
+    if (kept.size > STATEMENTS && oldest !== undefined) kept.delete(oldest);
+    return statement;
+  }) as Database["prepare"];
+}
+
 function connect(
   file: string,
   options: { create?: boolean; readwrite?: boolean; readonly?: boolean },
 ): Database {
   const database = new Database(file, options);
+  keepStatements(database);
   database.run("PRAGMA busy_timeout = 5000");
   database.run("PRAGMA foreign_keys = ON");
   return database;
