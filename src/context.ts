@@ -30,3 +30,15 @@ export function operation<I extends TSchema, O extends TSchema>(definition: {
 }): Operation<Context, I, O> {
   return definition;
 }
+
+/**
+ * Work that time starts, for one company at a time. It does everything due by `ctx.now`, so that a missed
+ * hour is made good by the next, and may run twice without harm.
+ */
+export interface Job {
+  name: string;
+  summary: string;
+  /** A cron expression with seconds, read in UTC. */
+  cron: string;
+  run(ctx: Context): Promise<void>;
+}

@@ -15,7 +15,8 @@ import { authenticate } from "./features/sessions/service.ts";
 import { openTokens } from "./features/sessions/tokens.ts";
 import { openDuckDb } from "./features/usage/store/duckdb.ts";
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
-import { openStore, type Store } from "./store/store.ts";
+import { openStore } from "./store/open.ts";
+import type { Store } from "./store/store.ts";
 
 /** Who calls, by which door. */
 export interface Caller {

@@ -1,21 +1,9 @@
 import { Cron } from "croner";
-import type { Context } from "./context.ts";
+import type { Job } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
 import { releaseLease, takeLease } from "./store/lease.ts";
-
-/**
- * Work that time starts. It does everything due by `ctx.now`, so that a missed hour is made good by the next,
- * and may run twice without harm. It runs once for each company.
- */
-export interface Job {
-  name: string;
-  summary: string;
-  /** A cron expression with seconds, read in UTC. */
-  cron: string;
-  run(ctx: Context): Promise<void>;
-}
 
 export const JOBS: readonly Job[] = BILLING_JOBS;
 

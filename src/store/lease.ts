@@ -1,17 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { iso } from "../core/time.ts";
 import type { Store } from "./store.ts";
-import type { ColumnKit } from "./columns.ts";
-
-export function leaseTables(k: ColumnKit) {
-  return {
-    leases: k.table("leases", {
-      name: k.text("name").primaryKey(),
-      holder: k.text("holder").notNull(),
-      expires_at: k.at("expires_at").notNull(),
-    }),
-  };
-}
 
 /**
  * Takes the named lease for `duration` when it is free, expired or already the holder's: of many instances

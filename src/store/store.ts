@@ -1,6 +1,4 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
 type Database = PgDatabase<PgQueryResultHKT>;
@@ -27,17 +25,4 @@ export interface Store {
   /** Whether the database answers. Errors: throws when it does not. */
   ping(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** Where the rows are: `database_url` on PostgreSQL, else the file `meterhouse.sqlite` in data_dir. */
-export interface StoreLocation {
-  database_url: string | null;
-  data_dir: string;
-}
-
-/** Opens the store and brings its tables up to date. */
-export function openStore(location: StoreLocation): Promise<Store> {
-  return location.database_url === null
-    ? openSqlite(`${location.data_dir}/meterhouse.sqlite`)
-    : openPostgres(location.database_url);
 }

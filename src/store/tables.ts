@@ -7,7 +7,7 @@ import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
 import type { ColumnKit } from "./columns.ts";
-import { leaseTables } from "./lease.ts";
+import { leaseTables } from "./lease_tables.ts";
 
 /** Every table of the house in one dialect. Later ones refer to earlier ones. */
 export function defineTables(k: ColumnKit) {

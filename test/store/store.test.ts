@@ -9,7 +9,8 @@ import { insertCompany } from "../../src/features/companies/queries.ts";
 import { insertUser } from "../../src/features/users/queries.ts";
 import { stamped } from "../../src/store/columns.ts";
 import { releaseLease, takeLease } from "../../src/store/lease.ts";
-import { openStore, type Queries, type Store } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Queries, Store } from "../../src/store/store.ts";
 import { TEST_STORE } from "../harness.ts";
 import { testPostgres } from "../postgres.ts";
 

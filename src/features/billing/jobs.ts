@@ -1,5 +1,5 @@
 import { call } from "../../core/operation.ts";
-import type { Job } from "../../jobs.ts";
+import type { Job } from "../../context.ts";
 import { runBilling } from "./service.ts";
 
 export const BILLING_JOBS: readonly Job[] = [

@@ -12,7 +12,9 @@ import {
   sum,
 } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
-import type { BillingModelFacts, BillingType, Proration, Segment } from "./rules.ts";
+import type { BillingType } from "../billing_models/billing_types.ts";
+import type { BillingModelFacts } from "../billing_models/facts.ts";
+import type { Proration, Segment } from "./rules.ts";
 
 export type LineKind = "fee" | "usage" | "maximum_cap" | "minimum_true_up" | "overage";
 

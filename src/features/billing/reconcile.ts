@@ -4,6 +4,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Period } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
+import { modelFacts } from "../billing_models/facts.ts";
 import type { WindowTotal } from "../usage/store/usage_store.ts";
 import { creditMonth } from "./credit_month.ts";
 import { difference } from "./difference.ts";
@@ -18,7 +19,7 @@ import {
   toRecord,
 } from "./queries.ts";
 import { type BillLine, billedUnits, rate, total } from "./rating.ts";
-import { modelFacts, type Segment, segments, type TimelineEntry } from "./rules.ts";
+import { type Segment, segments, type TimelineEntry } from "./rules.ts";
 
 /** A period of a subscription to reconcile; the subscription as it was read. */
 export interface DuePeriod {

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/config.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
-import { BILLING_TYPES, type BillingType } from "../billing/rules.ts";
 import { Currency } from "../companies/model.ts";
+import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
 
 /** A decimal on the wire, as text: exact at any size. */
 const DecimalText = Type.String({ description: "a decimal such as 12.5" });

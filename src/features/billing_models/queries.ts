@@ -6,7 +6,7 @@ import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { modelFacts } from "../billing/rules.ts";
+import { modelFacts } from "./facts.ts";
 import type { BillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
 

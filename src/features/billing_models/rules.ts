@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError, type ErrorDetail } from "../../core/errors.ts";
 import { type Decimal, readDecimal } from "../../core/money.ts";
-import { BILLING_TYPES, billingTypeOf, modelFacts, validateModel } from "../billing/rules.ts";
+import { BILLING_TYPES, billingTypeOf } from "./billing_types.ts";
+import { modelFacts, validateModel } from "./facts.ts";
 import type { BillingModel, CreditPlan, PricingInput, UsageTier } from "./model.ts";
 
 /** The part of a billing model that decides what is charged. It is frozen once a subscription uses it. */

@@ -4,7 +4,7 @@ import { scopeOf } from "../../core/access.ts";
 import { AppError, inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import { BILLING_TYPES } from "../billing/rules.ts";
+import { BILLING_TYPES } from "./billing_types.ts";
 import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
 import {
   BillingModel,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { CreditPlan } from "../../../src/features/billing_models/model.ts";
 import { creditMonth } from "../../../src/features/billing/credit_month.ts";
-import type { BillingModelFacts } from "../../../src/features/billing/rules.ts";
+import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import { cut, MARCH, model, NO_EVENTS } from "./facts.ts";
 
 const plan = (monthly_credits: number, credit_consumption: CreditPlan["credit_consumption"] = "per_unit") =>

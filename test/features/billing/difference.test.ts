@@ -4,7 +4,8 @@ import { roundMoney, sum } from "../../../src/core/money.ts";
 import { instant } from "../../../src/core/time.ts";
 import { difference } from "../../../src/features/billing/difference.ts";
 import { type BillLine, billedUnits, rate, total, type Usage } from "../../../src/features/billing/rating.ts";
-import { type BillingModelFacts, segments } from "../../../src/features/billing/rules.ts";
+import { type BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
+import { segments } from "../../../src/features/billing/rules.ts";
 import { GRADUATED, MARCH, model, NO_EVENTS, utcMonth, VOLUME } from "./facts.ts";
 
 interface Event {

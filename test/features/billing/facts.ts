@@ -7,12 +7,8 @@ import {
   type Usage,
   type UsedSegment,
 } from "../../../src/features/billing/rating.ts";
-import {
-  type BillingModelFacts,
-  type Segment,
-  segments,
-  type TimelineEntry,
-} from "../../../src/features/billing/rules.ts";
+import { type BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
+import { type Segment, segments, type TimelineEntry } from "../../../src/features/billing/rules.ts";
 
 /** A flat model of 31.00 EUR, but for what is given. */
 export function model(given: Partial<BillingModelFacts> = {}): BillingModelFacts {

@@ -8,7 +8,8 @@ import {
   rate,
   rateSegment,
 } from "../../../src/features/billing/rating.ts";
-import type { BillingModelFacts, Segment } from "../../../src/features/billing/rules.ts";
+import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
+import type { Segment } from "../../../src/features/billing/rules.ts";
 import { amounts, charge, cut, MARCH, model, unused, used, wholeMarch } from "./facts.ts";
 
 function plan(id: number, overage_rate: string | null): BillingModelFacts {

@@ -11,7 +11,7 @@ import {
 } from "../../../src/core/money.ts";
 import { periodStartingIn } from "../../../src/core/periods.ts";
 import { billedUnits, rate, rateSegment, total } from "../../../src/features/billing/rating.ts";
-import type { BillingModelFacts } from "../../../src/features/billing/rules.ts";
+import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import {
   amounts,
   charge,

@@ -3,14 +3,12 @@ import * as fc from "fast-check";
 import { daysOf, periodStartingIn, type ZoneTimeline } from "../../../src/core/periods.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import {
-  BILLING_TYPES,
   type BillingModelFacts,
-  billingTypeOf,
   modelFacts,
-  type Segment,
-  segments,
   validateModel,
-} from "../../../src/features/billing/rules.ts";
+} from "../../../src/features/billing_models/facts.ts";
+import { BILLING_TYPES, billingTypeOf } from "../../../src/features/billing_models/billing_types.ts";
+import { type Segment, segments } from "../../../src/features/billing/rules.ts";
 import { cut, GRADUATED, MARCH, model, utcMonth, VOLUME } from "./facts.ts";
 
 const A = model({ id: 1, name: "A" });

@@ -1,0 +1,151 @@
+import { LIMITS } from "../../core/config.ts";
+import type { ErrorDetail } from "../../core/errors.ts";
+import { compare, type Decimal, decimal, isCurrency, isZero } from "../../core/money.ts";
+import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";
+import type { CreditPlan, UsageTier } from "./model.ts";
+
+/** What a price is made of, as far as rating asks. Fields that a type does not take are unset. */
+export interface BillingModelFacts {
+  readonly id: number;
+  readonly name: string;
+  readonly billing_type: BillingType;
+  readonly price: Decimal;
+  readonly currency: string;
+  readonly recurring_fee: Decimal;
+  readonly free_units: Decimal;
+  readonly usage_tiers: readonly UsageTier[];
+  readonly package_size: Decimal | null;
+  readonly minimum_charge: Decimal | null;
+  readonly maximum_charge: Decimal | null;
+  readonly charge_flat_on_zero: boolean;
+  readonly credit_plan: CreditPlan | null;
+}
+
+/**
+ * A stored billing model as its facts: the type by name, the price as an exact decimal. Errors: throws on a
+ * billing_type_id that is not in `BILLING_TYPES`.
+ */
+export function modelFacts(
+  row: Omit<BillingModelFacts, "billing_type" | "price"> & {
+    readonly billing_type_id: number;
+    readonly price: number;
+  },
+): BillingModelFacts {
+  const billing_type = billingTypeOf(row.billing_type_id);
+  if (billing_type === undefined) {
+    throw new Error(`Cannot read billing model ${row.id}: there is no billing type ${row.billing_type_id}`);
+  }
+  return { ...row, billing_type, price: decimal(row.price).toFixed() };
+}
+
+const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
+
+/**
+ * Checks a billing model across its fields; decimals come from `readDecimal`. Answers every broken rule with
+ * its JSON pointer; nothing when the model can be billed.
+ */
+export function validateModel(model: BillingModelFacts): ErrorDetail[] {
+  const { usage_tiers, credit_plan } = model;
+  return [
+    ...(isCurrency(model.currency)
+      ? []
+      : [{ path: "/currency", message: "must be an ISO 4217 code such as EUR" }]),
+    ...fieldsOfType(model),
+    ...notNegative("/price", model.price),
+    ...notNegative("/recurring_fee", model.recurring_fee),
+    ...notNegative("/free_units", model.free_units),
+    ...aboveZero("/package_size", model.package_size),
+    ...tierRules(usage_tiers),
+    ...chargeLimits(model),
+    ...(credit_plan === null ? [] : creditPlanRules(credit_plan)),
+  ];
+}
+
+/** For each field, whether a model uses it. */
+const IS_SET: Readonly<Record<TypedField, (model: BillingModelFacts) => boolean>> = {
+  recurring_fee: (model) => !isZero(model.recurring_fee),
+  free_units: (model) => !isZero(model.free_units),
+  usage_tiers: (model) => model.usage_tiers.length > 0,
+  package_size: (model) => model.package_size !== null,
+  minimum_charge: (model) => model.minimum_charge !== null,
+  maximum_charge: (model) => model.maximum_charge !== null,
+  charge_flat_on_zero: (model) => model.charge_flat_on_zero,
+  credit_plan: (model) => model.credit_plan !== null,
+};
+
+function fieldsOfType(model: BillingModelFacts): ErrorDetail[] {
+  const { billing_type } = model;
+  const rule = BILLING_TYPES.find((candidate) => candidate.billing_type === billing_type);
+  const { needs, optional } = rule ?? { needs: [], optional: [] };
+  const missing = needs
+    .filter((field) => !IS_SET[field](model))
+    .map((field) => ({ path: `/${field}`, message: `is required by billing type ${billing_type}` }));
+  const allowed: readonly string[] = [...needs, ...optional];
+  const takes = allowed.length === 0 ? "none of the optional price fields" : allowed.join(", ");
+  const refused = Object.entries(IS_SET)
+    .filter(([field, isSet]) => !allowed.includes(field) && isSet(model))
+    .map(([field]) => ({
+      path: `/${field}`,
+      message: `must be left out: billing type ${billing_type} takes ${takes}`,
+    }));
+  return [...missing, ...refused];
+}
+
+function notNegative(path: string, value: Decimal | null): ErrorDetail[] {
+  return value !== null && compare(value, "0") < 0 ? [{ path, message: "must be 0 or more" }] : [];
+}
+
+function aboveZero(path: string, value: Decimal | null): ErrorDetail[] {
+  return value !== null && compare(value, "0") <= 0 ? [{ path, message: "must be more than 0" }] : [];
+}
+
+/** Tiers ascend strictly and end open; only upper bounds are stored, so there are no gaps or overlaps. */
+function tierRules(tiers: readonly UsageTier[]): ErrorDetail[] {
+  if (tiers.length > LIMITS.usage_tiers) {
+    return [{ path: "/usage_tiers", message: `must be at most ${LIMITS.usage_tiers} tiers` }];
+  }
+  return tiers.flatMap((tier, index) => {
+    const path = `/usage_tiers/${index}`;
+    return [
+      ...upperBound(`${path}/up_to`, tier, tiers[index - 1], index === tiers.length - 1),
+      ...notNegative(`${path}/unit_price`, tier.unit_price),
+      ...notNegative(`${path}/flat_fee`, tier.flat_fee),
+    ];
+  });
+}
+
+function upperBound(
+  path: string,
+  tier: UsageTier,
+  below: UsageTier | undefined,
+  is_last: boolean,
+): ErrorDetail[] {
+  if (is_last) return tier.up_to === null ? [] : [{ path, message: "must be null: the last tier is open" }];
+  if (tier.up_to === null) return [{ path, message: "must be a bound: only the last tier is open" }];
+  const floor = below?.up_to ?? "0";
+  return compare(tier.up_to, floor) > 0
+    ? []
+    : [{ path, message: `must be more than ${floor}, where the tier begins` }];
+}
+
+function chargeLimits({ minimum_charge, maximum_charge }: BillingModelFacts): ErrorDetail[] {
+  const crossed =
+    minimum_charge !== null && maximum_charge !== null && compare(minimum_charge, maximum_charge) > 0
+      ? [{ path: "/minimum_charge", message: `must be at most the maximum_charge, ${maximum_charge}` }]
+      : [];
+  return [
+    ...notNegative("/minimum_charge", minimum_charge),
+    ...notNegative("/maximum_charge", maximum_charge),
+    ...crossed,
+  ];
+}
+
+function creditPlanRules({ monthly_credits, overage_rate }: CreditPlan): ErrorDetail[] {
+  const whole =
+    Number.isSafeInteger(monthly_credits) && monthly_credits >= 0 && monthly_credits <= MAX_MONTHLY_CREDITS;
+  const message = `must be a whole number from 0 to ${MAX_MONTHLY_CREDITS}`;
+  return [
+    ...(whole ? [] : [{ path: "/credit_plan/monthly_credits", message }]),
+    ...notNegative("/credit_plan/overage_rate", overage_rate),
+  ];
+}

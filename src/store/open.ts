@@ -1,0 +1,16 @@
+import { openPostgres } from "./postgres.ts";
+import { openSqlite } from "./sqlite.ts";
+import type { Store } from "./store.ts";
+
+/** Where the rows are: `database_url` on PostgreSQL, else the file `meterhouse.sqlite` in data_dir. */
+export interface StoreLocation {
+  database_url: string | null;
+  data_dir: string;
+}
+
+/** Opens the store and brings its tables up to date. */
+export function openStore(location: StoreLocation): Promise<Store> {
+  return location.database_url === null
+    ? openSqlite(`${location.data_dir}/meterhouse.sqlite`)
+    : openPostgres(location.database_url);
+}
