@@ -26,12 +26,17 @@ export function openMetrics(): Metrics {
     labelNames: ["method", "route", "status"],
     registers: [registry],
   });
+  // Routes, methods and statuses are few; looking a counter up by its labels costs more than counting.
+  const counters = new Map<string, { inc(): void }>();
   return {
     observeOperation(operation, outcome, duration_ms) {
       operations.observe({ operation, outcome }, duration_ms / 1_000);
     },
     observeRequest(method, route, status) {
-      requests.inc({ method, route, status: String(status) });
+      const key = `${method} ${route} ${status}`;
+      const counter = counters.get(key) ?? requests.labels(method, route, String(status));
+      counters.set(key, counter);
+      counter.inc();
     },
     async print() {
       return { body: await registry.metrics(), content_type: registry.contentType };

@@ -30,20 +30,30 @@ export function parseJson(text: string): unknown {
 
 /** Reads a body as text, and stops at `max_bytes` without keeping more. Errors: too_large, malformed. */
 export async function readText(request: Request, max_bytes: number): Promise<string> {
-  const tooLarge = () => new AppError("too_large", `The body is over ${max_bytes} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > max_bytes) throw tooLarge();
+  const told = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (told > max_bytes) throw tooLarge(max_bytes);
+  // What tells its length is read at once, which is much quicker than chunk by chunk.
+  const bytes = told <= max_bytes ? await request.bytes() : await readChunks(request, max_bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new AppError("malformed", "The body is not UTF-8 text");
+  }
+}
+
+async function readChunks(request: Request, max_bytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength;
-    if (size > max_bytes) throw tooLarge();
+    if (size > max_bytes) throw tooLarge(max_bytes);
     chunks.push(chunk);
   }
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    throw new AppError("malformed", "The body is not UTF-8 text");
-  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(max_bytes: number): AppError {
+  return new AppError("too_large", `The body is over ${max_bytes} bytes`);
 }
 
 /** Refuses NUL in a path or a query, as in a body. Errors: invalid. */

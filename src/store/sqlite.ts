@@ -82,6 +82,12 @@ function keepStatements(database: Database): void {
     if (kept.size > STATEMENTS && oldest !== undefined) kept.delete(oldest);
     return statement;
   }) as Database["prepare"];
+  const close = database.close.bind(database);
+  database.close = () => {
+    // SQLite keeps its file open for as long as a statement lives.
+    for (const statement of kept.values()) statement.finalize();
+    close();
+  };
 }
 
 function connect(

@@ -4,6 +4,7 @@ import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
+import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { User } from "./model.ts";
@@ -62,10 +63,16 @@ export async function findAccountByEmail(q: Reads, email: string): Promise<Accou
   return account;
 }
 
+const accountById = kept<{ id: number }, Account[]>("account_by_id", (q) =>
+  q
+    .select(accountColumns(q))
+    .from(q.tables.users)
+    .where(eq(q.tables.users.id, sql.placeholder("id"))),
+);
+
 /** The account that a token names, in any company. */
 export async function findAccount(q: Reads, id: number): Promise<Account | undefined> {
-  const { users } = q.tables;
-  const [account] = await q.select(accountColumns(q)).from(users).where(eq(users.id, id));
+  const [account] = await accountById(q, { id });
   return account;
 }
 
