@@ -1,18 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Api, Json } from "../../harness.ts";
 import { type Finished, makePlace, type Place, run, startServer } from "../../cli/process.ts";
 import { progressBar } from "../../../src/cli/import.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
 import { addSubscription, ms, search, uuid } from "./facts.ts";
-
-/** A real trace of 8,819 requests to a language model; not part of the project. */
-const TRACE =
-  process.env.AZURE_TRACE ?? resolve(import.meta.dir, "../../../../shared/data/azure-llm-code-2023.csv");
-const no_trace = existsSync(TRACE) ? undefined : `${TRACE} is not there; AZURE_TRACE names it`;
-if (no_trace) console.log(`skipped: the import of the Azure trace: ${no_trace}`);
 
 const T0 = ms("2024-05-01T00:00:00Z");
 
@@ -22,7 +16,7 @@ beforeAll(async () => {
   place = await makePlace();
   await served(async (api) => {
     const catalog = await addCatalog({ api });
-    for (const name of ["llm-tokens", "007", "csv", "tsv", "ndjson", "gz", "parquet", "big", "ids", "two"]) {
+    for (const name of ["007", "csv", "tsv", "ndjson", "gz", "parquet", "big", "ids", "two"]) {
       await addSubscription({ api }, name, catalog);
     }
   });
@@ -64,40 +58,6 @@ function rejectsOf(file: string): Json[] {
     .split("\n")
     .map((line) => JSON.parse(line));
 }
-
-test.skipIf(no_trace !== undefined)(
-  "the Azure trace is imported exactly, and again changes nothing",
-  async () => {
-    const options = [
-      "--timestamp",
-      "TIMESTAMP",
-      "--usage",
-      "ContextTokens + GeneratedTokens",
-      "--subscription",
-      "'llm-tokens'",
-    ];
-    const copy = path("trace.csv");
-    copyFileSync(TRACE, copy);
-    expect(counts(await importFile(copy, ...options))).toEqual([8_819, 0, 0]);
-    expect(counts(await importFile(copy, ...options))).toEqual([0, 8_819, 0]);
-    // The content counts, not the name.
-    copyFileSync(copy, path("renamed.csv"));
-    expect(counts(await importFile(path("renamed.csv"), ...options))).toEqual([0, 8_819, 0]);
-    expect(existsSync(`${copy}.rejects.ndjson`)).toBe(false);
-    await served(async (api) => {
-      const filter = { external_subscription_ids: ["llm-tokens"] };
-      const { data } = await search(api, { ...filter, aggregate: true });
-      expect(data[0]).toMatchObject({ total_usage: 18_059_974 + 245_896, event_count: 8_819 });
-      const first = await search(api, { ...filter, sort_order: "asc", limit: 1 });
-      expect(first.data[0]).toMatchObject({
-        timestamp: ms("2023-11-16T18:17:03.979Z"),
-        usage: 4_818,
-        metadata: {},
-      });
-    });
-  },
-  60_000,
-);
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
