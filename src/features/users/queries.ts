@@ -63,7 +63,7 @@ export async function findAccountByEmail(q: Reads, email: string): Promise<Accou
   return account;
 }
 
-const accountById = kept<{ id: number }, Account[]>("account_by_id", (q) =>
+const accountById = kept<Account[]>("account_by_id", (q) =>
   q
     .select(accountColumns(q))
     .from(q.tables.users)
