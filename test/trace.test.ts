@@ -88,7 +88,7 @@ test.skipIf(missing)(
       expect(new Map(found)).toEqual(trace.hours);
 
       const billed = await api("POST", "/billing-runs", { period: "2023-11" });
-      expect(run).toMatchObject({
+      expect(billed).toMatchObject({
         status: 200,
         body: { data: { status: "finished", counts: { periods: 1 } } },
       });
