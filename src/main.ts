@@ -1,3 +1,4 @@
+import "./environment.ts";
 import { parseArgs } from "node:util";
 import { company } from "./cli/company.ts";
 import type { Command } from "./cli/command.ts";

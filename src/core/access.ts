@@ -39,9 +39,7 @@ const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
-const manager = admin.filter(
-  (permission) => !["users:read", "users:write", "company:write"].includes(permission),
-);
+const manager = admin.filter((permission) => !["users:read", "users:write"].includes(permission));
 const analyst = manager.filter(
   (permission) => permission.endsWith(":read") || permission === "profile:write",
 );

@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 /** Bounds that nobody needs to turn, in one place. Sizes in bytes, times as their name says. */
 export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
+  /** Metadata may nest 100 levels, inside an event of a batch. */
+  body_depth: 110,
   /** How long a shutdown waits for answers in flight before it cuts them off. */
   shutdown_ms: 8_000,
   page_limit: 200,
@@ -57,6 +59,8 @@ export const LIMITS = {
   billing_batch_periods: 200,
   /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
   billing_store_failures: 5,
+  /** How far back the daily job looks for late usage. */
+  billing_recheck_days: 90,
   /** Buckets a rate limiter remembers. */
   rate_limit_buckets: 100_000,
 } as const;

@@ -42,11 +42,14 @@ export class AppError extends Error {
   }
 }
 
+/** A place of the input in words: `/usage_tiers/0` → `usage_tiers.0`. */
+export function placeOf(path: string): string {
+  return path.slice(1).replaceAll("/", ".") || "body";
+}
+
 /** The 422 of a rule that only the service can check, at one place of the input. */
 export function invalid(path: string, message: string): AppError {
-  return new AppError("invalid", `${path.slice(1).replaceAll("/", ".") || "body"}: ${message}`, {
-    details: [{ path, message }],
-  });
+  return new AppError("invalid", `${placeOf(path)} ${message}`, { details: [{ path, message }] });
 }
 
 /** The 404 of a record that is not there, or not this company's: the two are never told apart. */

@@ -16,17 +16,18 @@ export class MinuteLimiter {
   /** Takes one of the key's places in this minute. Errors: rate_limited with the seconds until the next one. */
   take(key: string, now: Temporal.Instant): void {
     this.check(key, now);
+    this.add(key, now);
+  }
+
+  /** Counts what has happened already. */
+  add(key: string, now: Temporal.Instant): void {
     this.#bucket(key, now).count++;
   }
 
-  /** Gives back a place that turned out not to count. */
-  giveBack(key: string, now: Temporal.Instant): void {
-    this.#bucket(key, now).count--;
-  }
-
-  /** Refuses a key that has no place left, without taking one. Errors: rate_limited. */
-  check(key: string, now: Temporal.Instant): void {
-    if (this.#bucket(key, now).count < this.#limit) return;
+  /** How many places the key has left, at least one, without taking any. Errors: rate_limited. */
+  check(key: string, now: Temporal.Instant): number {
+    const left = this.#limit - this.#bucket(key, now).count;
+    if (left > 0) return left;
     const retry_after_s = 60 - Math.floor((now.epochMilliseconds % 60_000) / 1_000);
     throw new AppError("rate_limited", `Too many requests: try again in ${retry_after_s} s`, {
       retry_after_s,

@@ -47,7 +47,7 @@ export const Name = trimmed(LIMITS.name_length);
 export const Search = Type.String({
   minLength: 1,
   maxLength: LIMITS.name_length,
-  description: "a part of the name",
+  description: `1 to ${LIMITS.name_length} characters, a part of what is looked for`,
 });
 
 export const Email = Type.Transform(
@@ -61,14 +61,16 @@ export const Email = Type.Transform(
   .Decode((text) => text.toLowerCase())
   .Encode((text) => text);
 
-/** A text that people read, trimmed, with something in it. */
+/** A text that people read, trimmed, with something in it that can be seen. */
 export function trimmed(max: number) {
+  const format = `text of 1 to ${max}`;
+  const description = `1 to ${max} characters, not blank`;
+  FormatRegistry.Set(format, (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max);
   return Type.Transform(
     Type.String({
-      minLength: 1,
-      maxLength: max,
-      pattern: "\\S",
-      description: `1 to ${max} characters, not blank`,
+      format,
+      description,
+      "x-schema": { type: "string", minLength: 1, maxLength: max, description },
     }),
   )
     .Decode((text) => text.trim())

@@ -1,7 +1,7 @@
 import type { StaticDecode, TSchema } from "@sinclair/typebox";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { AppError, type ErrorDetail } from "./errors.ts";
+import { AppError, type ErrorDetail, placeOf } from "./errors.ts";
 
 /** At most this many broken rules are named in one answer. */
 const DETAILS = 100;
@@ -21,10 +21,9 @@ export function invalidInput(errors: Iterable<ValueError>): AppError {
     details.push({ path: error.path, message: messageOf(error) });
     if (details.length === DETAILS) break;
   }
-  const summary = details
-    .slice(0, 3)
-    .map(({ path, message }) => `${path.slice(1).replaceAll("/", ".") || "body"} ${message}`);
-  if (details.length > 3) summary.push(`and ${details.length - 3} more`);
+  const summary = details.slice(0, 3).map(({ path, message }) => `${placeOf(path)} ${message}`);
+  if (details.length > 3)
+    summary.push(`and ${details.length === DETAILS ? "at least " : ""}${details.length - 3} more`);
   return new AppError("invalid", summary.join("; ") || "The request breaks a rule", { details });
 }
 

@@ -62,7 +62,8 @@ function allowed(path: string, routes: AnyElysia["routes"]): string[] {
     const parts = pattern.split("/");
     const given = path.replace(/\/$/, "").split("/");
     return (
-      parts.length === given.length && parts.every((part, i) => part.startsWith(":") || part === given[i])
+      parts.length === given.length &&
+      parts.every((part, i) => (part.startsWith(":") ? given[i] !== "" : part === given[i]))
     );
   };
   const found = new Set(

@@ -1,6 +1,7 @@
 import { toOpenAPISchema } from "@elysiajs/openapi";
 import type { TSchema } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
+import { ErrorBody } from "./errors.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -32,6 +33,7 @@ export function describe(app: AnyElysia): JsonObject {
     const route = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
     // The generator leaves the media type open where a parser of our own reads the body.
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
+    if (route) describeAnswers(route);
   }
   const schemas: JsonObject = {};
   const shared = hoist(paths, schemas);
@@ -55,6 +57,57 @@ export function describe(app: AnyElysia): JsonObject {
   };
 }
 
+/** The schema of what may also be null. */
+function orNull(schema: Json): Json {
+  return { anyOf: [schema, { type: "null" }] };
+}
+
+const ANSWERS: Record<string, string> = {
+  200: "Done.",
+  201: "Created.",
+  202: "Accepted: the work goes on.",
+  400: "The body is not JSON.",
+  401: "No token, a bad one, or one that has ended.",
+  403: "Your role or level does not allow it, or it names what is not yours.",
+  404: "Not found.",
+  409: "The state of the record forbids it.",
+  413: "The body is too large.",
+  415: "The body is not JSON in UTF-8.",
+  422: "It breaks a rule; each broken one is named.",
+  429: "Too much at once.",
+  500: "Internal error; the request id finds its cause in the log.",
+  503: "Try again later.",
+};
+
+const HEADERS: Record<string, JsonObject> = {
+  401: { "WWW-Authenticate": { description: "`Bearer`", schema: { type: "string" } } },
+  429: { "Retry-After": { description: "Seconds", schema: { type: "integer" } } },
+  503: { "Retry-After": { description: "Seconds", schema: { type: "integer" } } },
+};
+
+/** Says what each answer means, and adds those that every body may get. */
+function describeAnswers(route: JsonObject): void {
+  const given = isObject(route.responses) ? route.responses : {};
+  const error = { "application/json": { schema: asJson(ErrorBody) } };
+  const refused = isObject(route.requestBody)
+    ? { 400: { content: error }, 413: { content: error }, 415: { content: error } }
+    : {};
+  const responses: JsonObject = { ...refused, ...given };
+  for (const [status, response] of Object.entries(responses)) {
+    const headers = HEADERS[status];
+    responses[status] = {
+      ...(isObject(response) ? response : {}),
+      description: ANSWERS[status] ?? "",
+      ...(headers ? { headers } : {}),
+    };
+  }
+  route.responses = responses;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A body that needs no field may be left out. */
 function jsonBody(schema: TSchema): JsonObject {
   const required = (schema.required ?? []).length > 0;
@@ -71,7 +124,7 @@ function hoist(node: Json, schemas: JsonObject): Json {
   if (Array.isArray(node)) return node.map((item) => hoist(item, schemas));
   if (typeof node !== "object" || node === null) return node;
   const shown = node["x-schema"];
-  if (shown !== undefined) return shown;
+  if (shown !== undefined) return Array.isArray(node.type) ? orNull(shown) : shown;
   const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, hoist(value, schemas)]));
   const { title } = copy;
   if (typeof title !== "string" || copy.type !== "object") return copy;

@@ -33,7 +33,7 @@ export function session(deps: Deps, admits: Level | "any" | "open", { counted = 
   return new Elysia({ name: `session for ${admits}${counted ? "" : ", uncounted"}` })
     .onParse({ as: "scoped" }, async (caller) => {
       await signIn(caller);
-      return readJson(caller.request, caller.contentType);
+      return readJson(caller.request);
     })
     .derive({ as: "scoped" }, async (caller) => {
       const actor = await signIn(caller);

@@ -49,12 +49,14 @@ describe("bodies", () => {
     expect(answer.status).toBe(413);
   });
 
-  test.each(["text/plain", "application/x-www-form-urlencoded", "application/xml"])(
-    "%s is a 415",
-    async (type) => {
-      expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
-    },
-  );
+  test.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "application/xml",
+    "application/json; charset=latin1",
+  ])("%s is a 415", async (type) => {
+    expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
+  });
 
   test("a missing body is a 422 that names what is missing", async () => {
     expect(await house.api("POST", "/clients")).toMatchObject({
@@ -62,6 +64,40 @@ describe("bodies", () => {
       body: { details: [{ path: "/name", message: "is required" }] },
     });
   });
+
+  const nested = (depth: number, inside: string) => `${'{"a":'.repeat(depth)}${inside}${"}".repeat(depth)}`;
+
+  test.each([
+    ["just too deep", nested(LIMITS.body_depth + 1, "1")],
+    ["far too deep", nested(200_000, "1")],
+    ["arrays far too deep", `{"name":${"[".repeat(1_000_000)}`],
+    ["NUL far down", nested(100_000, '"\\u0000"')],
+  ])("a body %s is refused before anything recursive sees it", async (_, body) => {
+    const { status, body: answer } = await house.api("POST", "/clients", body);
+    expect(status).toBe(422);
+    expect(answer.details).toEqual([{ path: "", message: "must be at most 110 levels deep" }]);
+  });
+
+  test("brackets in text do not count as depth", async () => {
+    expect((await house.api("POST", "/clients", { name: `\\"${"[{".repeat(90)}` })).status).toBe(201);
+  });
+
+  test.each([
+    [{ name: "a\0b" }, "/name", "must not contain the NUL character"],
+    ['{"name":"a\\ud800"}', "/name", "must not contain half of a surrogate pair"],
+    ['{"n":{"a/b~c":["\\udc00"]}}', "/n/a~1b~0c/0", "must not contain half of a surrogate pair"],
+    ['{"n":{"\\u0000":1}}', "/n", "must not contain the NUL character"],
+  ])("text that a database can't keep is refused with its place: %j", async (body, path, message) => {
+    const answer = await house.api("POST", "/clients", body);
+    expect(answer).toMatchObject({ status: 422, body: { details: [{ path, message }] } });
+  });
+
+  test.each(["Application/JSON", "application/json; charset=UTF-8", 'application/json;charset="utf-8"'])(
+    "the media type may be written as %s",
+    async (type) => {
+      expect((await house.api("POST", "/clients", { name: "x" }, { "content-type": type })).status).toBe(201);
+    },
+  );
 
   test("a field named __proto__ is only an unknown field", async () => {
     const { status, body } = await house.api("POST", "/clients", '{"name":"x","__proto__":{"polluted":1}}');
@@ -77,7 +113,7 @@ test("NUL in a query is refused like NUL in a body", async () => {
 });
 
 describe("paths and methods", () => {
-  test.each(["/nowhere", "/clients/1/nothing", "/../etc/passwd"])(
+  test.each(["/nowhere", "/clients/1/nothing", "/clients//", "/../etc/passwd"])(
     "an unknown path is a JSON 404: %s",
     async (path) => {
       const { status, body } = await house.api("GET", path);

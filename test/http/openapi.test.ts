@@ -65,6 +65,9 @@ test("every route under /api/v1 tells its errors, and those with a body describe
     }
     if (path.includes("{id}")) expect(operation.responses["404"], name).toBeObject();
     const bodyless = ["get", "delete"].includes(method);
+    for (const status of ["400", "413", "415"]) {
+      expect(operation.responses[status] === undefined, `${name} ${status}`).toBe(bodyless);
+    }
     expect(operation.requestBody?.content["application/json"].schema !== undefined, name).toBe(!bodyless);
   }
 });

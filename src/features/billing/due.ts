@@ -82,6 +82,22 @@ export function namedPeriod(
   return has_ended ? { due: [period], not_due: 0 } : { due: [], not_due: 1 };
 }
 
+/** The periods that have a record, by their starts, and ended after an instant. */
+export function closedPeriods(
+  life: BilledLife,
+  zones: ZoneTimeline,
+  starts: ReadonlySet<IsoInstant> = new Set(),
+  ended_after: Temporal.Instant,
+): DuePeriods {
+  const periods = [...starts].map((start) =>
+    periodContaining(instant(start), life.billing_anchor_day, zones),
+  );
+  return {
+    due: periods.filter((period) => Temporal.Instant.compare(period.to, ended_after) > 0),
+    not_due: 0,
+  };
+}
+
 /** The end of the period that starts at an instant. */
 export function endOfPeriodAt(start: IsoInstant, life: BilledLife, zones: ZoneTimeline): Temporal.Instant {
   return periodContaining(instant(start), life.billing_anchor_day, zones).to;

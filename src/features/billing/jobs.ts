@@ -1,6 +1,6 @@
 import { call } from "../../core/operation.ts";
 import type { Job } from "../../context.ts";
-import { runBilling } from "./service.ts";
+import { recheckBilling, runBilling } from "./service.ts";
 
 export const BILLING_JOBS: readonly Job[] = [
   {
@@ -10,6 +10,14 @@ export const BILLING_JOBS: readonly Job[] = [
     cron: "10 0 * * * *",
     async run(ctx) {
       await call(ctx, runBilling, {});
+    },
+  },
+  {
+    name: "billing_recheck",
+    summary: "Adjust the bills of the last 90 days that usage came late for",
+    cron: "10 30 2 * * *",
+    async run(ctx) {
+      await call(ctx, recheckBilling, {});
     },
   },
 ];

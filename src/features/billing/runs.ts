@@ -4,7 +4,14 @@ import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { iso } from "../../core/time.ts";
 import { listZones } from "../subscriptions/queries.ts";
-import { type DuePeriods, endOfPeriodAt, isGapless, namedPeriod, unbilledPeriods } from "./due.ts";
+import {
+  closedPeriods,
+  type DuePeriods,
+  endOfPeriodAt,
+  isGapless,
+  namedPeriod,
+  unbilledPeriods,
+} from "./due.ts";
 import type { BillingRunResult } from "./model.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
@@ -15,9 +22,11 @@ export interface Run {
   readonly ctx: Context;
   readonly options: ReconcileOptions & { readonly billing_run_id: number };
   /** "2026-11": the periods that start in that month. Undefined: every due one that has no record. */
-  readonly period: string | undefined;
+  readonly period?: string | undefined;
+  /** The periods that have a record and ended after this instant, again. */
+  readonly closed_since?: Temporal.Instant;
   /** Undefined: all of the company. */
-  readonly subscription_ids: readonly number[] | undefined;
+  readonly subscription_ids?: readonly number[] | undefined;
   readonly progress: Progress;
   /** Whether a run that found nothing to do is forgotten. */
   readonly forgets_idle: boolean;
@@ -102,13 +111,17 @@ async function dueOf(
 
 /** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
 async function duePeriodsOf(
-  { ctx, options, period }: Run,
+  { ctx, options, period, closed_since }: Run,
   batch: readonly queries.BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<(subscription: queries.BillableSubscription) => DuePeriods> {
   const { now, config, store } = ctx;
   if (period !== undefined) return (subscription) => namedPeriod(subscription, zones, period, now);
   const ids = batch.map(({ id }) => id);
+  if (closed_since !== undefined) {
+    const recorded = await queries.listClosedStarts(store.read, options.scope, ids);
+    return (subscription) => closedPeriods(subscription, zones, recorded.get(subscription.id), closed_since);
+  }
   const closed = await queries.listClosedPeriods(store.read, options.scope, ids);
   const gappy = batch.filter((subscription) => {
     const own = closed.get(subscription.id);

@@ -1,9 +1,9 @@
-import { operation } from "../../context.ts";
+import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/config.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
-import { ById, paged } from "../../core/schema.ts";
+import { ById, Nothing, paged } from "../../core/schema.ts";
 import type { Reads } from "../../store/store.ts";
 import {
   BillingRecord,
@@ -17,7 +17,7 @@ import {
 } from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import { runToEnd } from "./runs.ts";
+import { type Run, runToEnd } from "./runs.ts";
 
 /**
  * Bills: without `period` every period that ended at least BILLING_GRACE ago and has no record, with it the
@@ -32,23 +32,22 @@ export const runBilling = operation({
   input: RunBilling,
   output: BillingRunResult,
   async run(ctx, { period, subscription_ids, dry_run = false }) {
-    const { store, actor, now, origin, background } = ctx;
-    const scope = scopeOf(actor);
-    if (subscription_ids) await checkSubscriptions(store.read, scope, subscription_ids);
-    const requested_by = actor.kind === "user" ? actor.user_id : null;
-    const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
-    const begun = await store.tx(async (q) => {
-      await queries.interruptRunsSilentSince(q, scope, silent_since, now);
-      const asked = { dry_run, period: period ?? null, requested_by, counts: NO_COUNTS };
-      return queries.insertRun(q, scope, now, asked);
-    });
-    const progress = new Progress(begun, now);
-    const options = { scope, billing_run_id: begun.id, dry_run };
-    const forgets_idle = origin === "job";
-    const run = background.keep(runToEnd({ ctx, options, period, subscription_ids, progress, forgets_idle }));
-    if (origin !== "rest") return run;
-    return (await endedWithin(run, LIMITS.billing_run_wait_ms)) ?? progress.told();
+    if (subscription_ids) await checkSubscriptions(ctx.store.read, scopeOf(ctx.actor), subscription_ids);
+    return startRun(ctx, { period, subscription_ids, dry_run });
   },
+});
+
+/**
+ * Bills again what was closed lately: usage that came late for a period of the last 90 days becomes an
+ * adjustment. Source: billing.md, One mechanism: reconcile. Decision 0033.
+ */
+export const recheckBilling = operation({
+  name: "recheck_billing",
+  permission: "billing:write",
+  input: Nothing,
+  output: BillingRunResult,
+  run: (ctx) =>
+    startRun(ctx, { closed_since: ctx.now.subtract({ hours: 24 * LIMITS.billing_recheck_days }) }),
 });
 
 /** Lists billing runs without their errors, newest first. Source: billing.md, One mechanism: reconcile. */
@@ -106,6 +105,27 @@ export const getBillingRecord = operation({
     return record;
   },
 });
+
+/** What a run is asked to bill, and whether only to tell. */
+type Asked = Pick<Run, "period" | "closed_since" | "subscription_ids"> & { dry_run?: boolean };
+
+/** Begins a run and answers it as it ended or, over HTTP after a few seconds, as it stands. */
+async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Promise<BillingRunResult> {
+  const { store, actor, now, origin, background } = ctx;
+  const scope = scopeOf(actor);
+  const requested_by = actor.kind === "user" ? actor.user_id : null;
+  const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
+  const begun = await store.tx(async (q) => {
+    await queries.interruptRunsSilentSince(q, scope, silent_since, now);
+    const row = { dry_run, period: asked.period ?? null, requested_by, counts: NO_COUNTS };
+    return queries.insertRun(q, scope, now, row);
+  });
+  const progress = new Progress(begun, now);
+  const options = { scope, billing_run_id: begun.id, dry_run };
+  const run = background.keep(runToEnd({ ctx, options, ...asked, progress, forgets_idle: origin === "job" }));
+  if (origin !== "rest") return run;
+  return (await endedWithin(run, LIMITS.billing_run_wait_ms)) ?? progress.told();
+}
 
 async function checkSubscriptions(q: Reads, scope: Scope, ids: readonly number[]): Promise<void> {
   const known = await queries.existingSubscriptions(q, scope, ids);

@@ -2,10 +2,12 @@ import { type Static, Type } from "@sinclair/typebox";
 import { At, Email, Id, Name, strict } from "../../core/schema.ts";
 import { Password } from "../users/model.ts";
 
-export const TimeZone = Type.String({
-  format: "time-zone",
-  description: "an IANA time zone such as Asia/Kuala_Lumpur",
-});
+/** Read in its usual spelling: `asia/kathmandu` is `Asia/Kathmandu`. */
+export const TimeZone = Type.Transform(
+  Type.String({ format: "time-zone", description: "an IANA time zone such as Asia/Kuala_Lumpur" }),
+)
+  .Decode((text) => Temporal.Now.zonedDateTimeISO(text).timeZoneId)
+  .Encode((text) => text);
 export const Currency = Type.String({
   format: "currency",
   description: "an ISO 4217 currency code such as EUR",

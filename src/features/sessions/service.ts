@@ -19,12 +19,11 @@ export const login = operation({
   input: Login,
   output: LoginResponse,
   async run({ store, passwords, tokens, login_guard, now, address }, { email, password }) {
-    login_guard.attempt(address, email, now);
     const account = await findAccountByEmail(store.read, email);
-    if (!(await passwords.verify(password, account?.password_hash)) || !account) {
-      throw new AppError("unauthorized", "Invalid credentials");
-    }
-    login_guard.forgive(address, email, now);
+    const fits = await login_guard.attempt(address, email, now, () =>
+      passwords.verify(password, account?.password_hash),
+    );
+    if (!fits || !account) throw new AppError("unauthorized", "Invalid credentials");
     const { token, expires_at } = await tokens.sign(account.id, account.token_version);
     return { type: "bearer" as const, token, expiresAt: iso(expires_at) };
   },
@@ -50,11 +49,10 @@ export const changePassword = operation({
   output: Nothing,
   async run({ store, actor, now, passwords, login_guard, address }, { current_password, new_password }) {
     const account = await findOwnAccount(store.read, actor);
-    login_guard.attempt(address, account.email, now);
-    if (!(await passwords.verify(current_password, account.password_hash))) {
-      throw invalid("/current_password", "is not your password");
-    }
-    login_guard.forgive(address, account.email, now);
+    const fits = await login_guard.attempt(address, account.email, now, () =>
+      passwords.verify(current_password, account.password_hash),
+    );
+    if (!fits) throw invalid("/current_password", "is not your password");
     const password_hash = await passwords.hash(new_password);
     const scope = scopeOf(actor);
     await store.tx((q) => updateUser(q, scope, now, account.id, { password_hash, end_tokens: true }));

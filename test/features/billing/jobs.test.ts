@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { releaseLease, takeLease } from "../../../src/store/lease.ts";
 import { makePlace, run } from "../../cli/process.ts";
-import { type Books, FLAT, openBooks } from "./books.ts";
+import { type Books, FLAT, openBooks, PER_UNIT } from "./books.ts";
 
 let books: Books;
 
@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => books.house.stop());
 
-async function runBillingJob(): Promise<boolean> {
-  const job = JOBS.find(({ name }) => name === "billing_run");
-  if (!job) throw new Error("There is no job billing_run");
+async function runBillingJob(wanted = "billing_run"): Promise<boolean> {
+  const job = JOBS.find(({ name }) => name === wanted);
+  if (!job) throw new Error(`There is no job ${wanted}`);
   return runJob(books.house.deps, job);
 }
 
@@ -47,6 +47,37 @@ test("a run of the job is told like any other, unless it had nothing to do", asy
   ]);
 });
 
+test("the daily job adjusts what late usage changed in the last 90 days, and nothing else", async () => {
+  books.clock.set("2024-08-01T01:00:00Z");
+  const company = await books.addCompany({ timezone: "Asia/Kathmandu" });
+  const id = await company.subscribe(PER_UNIT, {
+    started_at: "2024-03-20T00:00:00Z",
+    billing_anchor_day: 31,
+  });
+  await runBillingJob();
+  const before = await company.records(id);
+  expect(before.length).toBe(5);
+
+  // The periods end on 31 March, 30 April, 31 May, 30 June and 31 July; 90 days back is 3 May.
+  await company.use(id, ["2024-03-25T00:00:00Z", "7"], ["2024-04-29T00:00:00Z", "5"]);
+  await company.use(id, ["2024-05-01T00:00:00Z", "3"], ["2024-07-31T00:00:00Z", "1"]);
+  books.clock.set("2024-08-01T02:30:10Z");
+  expect(await runBillingJob("billing_run")).toBe(true);
+  expect(await company.records(id)).toEqual(before);
+  expect(await runBillingJob("billing_recheck")).toBe(true);
+  await runBillingJob("billing_recheck");
+  const written = (await company.records(id)).slice(before.length);
+  expect(written).toMatchObject([
+    {
+      kind: "adjustment",
+      sequence: 1,
+      billedUnits: 3,
+      totalCharges: "1.50",
+      adjusts_billing_record_id: before[2].id,
+    },
+  ]);
+});
+
 test("one instance runs the job at a time", async () => {
   const { store, clock } = books.house.deps;
   const lease = Temporal.Duration.from({ minutes: 1 });
@@ -65,7 +96,7 @@ test("the command line runs the job", async () => {
     expect(ran).toMatchObject({ code: 0, err: "", out: "Ran billing_run\n" });
     const unknown = await run(["job", "billing_walk"], place.env);
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain("known are billing_run");
+    expect(unknown.err).toContain("known are billing_run, billing_recheck");
   } finally {
     place.remove();
   }

@@ -40,27 +40,28 @@ describe("clients", () => {
 
   test("the list is whole without a page, and a page with meta when one is asked for", async () => {
     const tenant = await house.addTenant();
-    for (const name of ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"])
+    for (const name of ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b", "Ärzte ÖL"])
       await tenant.api("POST", "/clients", { name });
     const names = async (query: string) => {
       const { body } = await tenant.api("GET", `/clients${query}`);
       return { names: body.data.map((client: { name: string }) => client.name), meta: body.meta };
     };
     expect(await names("")).toEqual({
-      names: ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"],
+      names: ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b", "Ärzte ÖL"],
       meta: undefined,
     });
     expect(await names("?page=2&limit=2")).toEqual({
       names: ["Gamma", "ALPHABET"],
-      meta: { page: 2, limit: 2, total: 5, total_pages: 3 },
+      meta: { page: 2, limit: 2, total: 6, total_pages: 3 },
     });
     expect(await names("?page=9")).toMatchObject({
       names: [],
-      meta: { page: 9, limit: 20, total: 5, total_pages: 1 },
+      meta: { page: 9, limit: 20, total: 6, total_pages: 1 },
     });
     expect((await names("?search=alpha")).names).toEqual(["Alpha", "ALPHABET"]);
     expect((await names("?search=100%25")).names).toEqual(["beta 100%"]);
     expect((await names("?search=_")).names).toEqual(["a_b"]);
+    expect((await names(`?search=${encodeURIComponent("Ärzte ÖL")}`)).names).toEqual(["Ärzte ÖL"]);
   });
 
   test.each([
