@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Context } from "./context.ts";
 import type { Actor } from "./core/access.ts";
 import { Background } from "./core/background.ts";
-import type { Config } from "./core/config.ts";
+import { type Config, LIMITS } from "./core/config.ts";
 import { MinuteLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
@@ -54,10 +54,10 @@ export interface OpenOptions {
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
 export async function openDeps(config: Config, options: OpenOptions = {}): Promise<Deps> {
   const { clock = systemClock, without_usage = false } = options;
-  mkdirSync(config.data_dir, { recursive: true });
+  makeDataDir(config.data_dir);
   const log = openLog(config.log_level);
   const metrics = openMetrics();
-  const store = await openStore(config);
+  const store = await openTransactional(config);
   const usage = await (without_usage ? unopenedUsage() : openUsage(config)).catch(async (error) => {
     await store.close();
     throw error;
@@ -94,6 +94,34 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   };
 }
 
+function makeDataDir(data_dir: string): void {
+  try {
+    mkdirSync(data_dir, { recursive: true });
+  } catch (error) {
+    throw new Error(`Cannot use DATA_DIR ${data_dir}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Errors: throws one that names the database, without its password. */
+async function openTransactional(config: Config): Promise<Store> {
+  const { database_url, data_dir } = config;
+  try {
+    return await openStore(config);
+  } catch (error) {
+    const place = database_url === null ? `SQLite in ${data_dir}` : `PostgreSQL at ${placeOf(database_url)}`;
+    throw new Error(`Cannot open ${place}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function placeOf(database_url: string): string {
+  const url = URL.parse(database_url);
+  return url ? `${url.host}${url.pathname}` : "DATABASE_URL";
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function openUsage(config: Config): Promise<UsageStore> {
   return openDuckDb({ path: join(config.data_dir, "usage.duckdb"), memory_limit: config.usage_memory_limit });
 }
@@ -112,13 +140,19 @@ async function unopenedUsage(): Promise<UsageStore> {
   };
 }
 
-/** The signing secret of this data directory, made on the first start. */
+/** The signing secret of this data directory, made on the first start. Errors: throws when it was damaged. */
 function keepSecret(data_dir: string): string {
   const file = join(data_dir, "jwt_secret");
   if (!existsSync(file)) {
     const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64url");
-    writeFileSync(file, secret, { mode: 0o600, flag: "wx" });
+    // Written aside and moved, so that a power cut leaves the whole file or none.
+    writeFileSync(`${file}.new`, secret, { mode: 0o600, flush: true });
+    renameSync(`${file}.new`, file);
   }
   chmodSync(file, 0o600);
-  return readFileSync(file, "utf8").trim();
+  const kept = readFileSync(file, "utf8").trim();
+  if (kept.length < LIMITS.secret_bytes) {
+    throw new Error(`Cannot sign tokens: ${file} is damaged; remove it, and everyone signs in again`);
+  }
+  return kept;
 }

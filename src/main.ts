@@ -1,7 +1,7 @@
 import "./environment.ts";
 import { parseArgs } from "node:util";
 import { company } from "./cli/company.ts";
-import type { Command } from "./cli/command.ts";
+import type { Command, Words } from "./cli/command.ts";
 import { doctor } from "./cli/doctor.ts";
 import { importCommand } from "./cli/import.ts";
 import { job } from "./cli/job.ts";
@@ -32,12 +32,25 @@ async function main([first, ...rest]: string[]): Promise<void> {
   if (!command)
     throw new Error(`No such command: ${name}; known are ${COMMANDS.map((known) => known.name).join(", ")}`);
   if (words.includes("--help") || words.includes("-h")) return console.log(command.help);
-  const { values, positionals } = parseArgs({
-    args: words,
-    options: command.options,
-    allowPositionals: true,
-  });
-  await command.run({ values, positionals });
+  await command.run(readWords(command, words));
+}
+
+/** Errors: throws one line on an unknown option or a word too many. */
+function readWords({ name, options, operands }: Command, words: string[]): Words {
+  const read = () => {
+    try {
+      return parseArgs({ args: words, options, allowPositionals: true });
+    } catch (error) {
+      // Node explains at length how else the option could be meant.
+      throw new Error(String(error instanceof Error ? error.message : error).split(". ")[0], {
+        cause: error,
+      });
+    }
+  };
+  const { values, positionals } = read();
+  const surplus = positionals[operands];
+  if (surplus !== undefined) throw new Error(`Unexpected word: ${surplus}; see ${name} --help`);
+  return { values, positionals };
 }
 
 try {

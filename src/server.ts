@@ -26,7 +26,7 @@ export async function listen(deps: Deps): Promise<Server> {
     url: `http://localhost:${app.server?.port}`,
     async stop() {
       const drained = app.stop().then(() => true);
-      if (await Promise.race([drained, Bun.sleep(LIMITS.shutdown_ms)])) return;
+      if (await Promise.race([drained, Bun.sleep(LIMITS.drain_ms)])) return;
       await app.stop(true);
     },
   };

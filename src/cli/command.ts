@@ -18,6 +18,8 @@ export interface Command {
   /** The whole help text. */
   help: string;
   options: NonNullable<ParseArgsConfig["options"]>;
+  /** How many words it takes beside its options. */
+  operands: number;
   run(words: Words): Promise<void>;
 }
 

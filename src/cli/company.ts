@@ -23,6 +23,7 @@ export const company: Command = {
   --currency CODE            ISO 4217 code of new billing models (USD)
 
 Works beside a running server.`,
+  operands: 1,
   options: {
     name: { type: "string" },
     "admin-email": { type: "string" },

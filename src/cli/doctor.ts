@@ -1,11 +1,10 @@
 import { statfsSync } from "node:fs";
-import { readConfig } from "../core/config.ts";
+import { type Config, LIMITS, readConfig } from "../core/config.ts";
+import { AppError } from "../core/errors.ts";
 import { openDeps } from "../deps.ts";
 import type { Command } from "./command.ts";
 
 const PING_MS = 5_000;
-/** As long as the hash it keys: a shorter one is easier to guess than to break. */
-const SECRET_BYTES = 32;
 const LOW_DISK_BYTES = 1024 ** 3;
 
 interface Finding {
@@ -18,8 +17,9 @@ export const doctor: Command = {
   summary: "Check configuration, stores, migrations, disk and clock",
   help: `Usage: bun src/main.ts doctor
 
-Prints one line for each check and exits with 1 when one fails. On the embedded usage store the server must be
-stopped, since one process at a time may open it.`,
+Prints one line for each check and exits with 1 when one fails. Beside a running server it leaves the usage
+store to it.`,
+  operands: 0,
   options: {},
   async run() {
     const findings = await examine();
@@ -29,35 +29,65 @@ stopped, since one process at a time may open it.`,
 };
 
 async function examine(): Promise<Finding[]> {
+  const configured = await check("configuration", async () => {
+    readConfig(process.env);
+    return "every setting can be used";
+  });
+  if (!configured.ok) return [configured];
   const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
-  const findings: Finding[] = [{ ok: true, text: "configuration: every setting can be used" }];
-  const deps = await openDeps(config);
-  try {
-    findings.push({
-      ok: true,
-      text: `transactional store: ${deps.store.dialect}, opened, migrations up to date`,
-    });
-    await deps.store.ping();
-    await deps.usage.ping(PING_MS);
-    findings.push({ ok: true, text: "usage store: opened, answers" });
-  } finally {
-    await deps.close();
-  }
-  findings.push(
+  return [
+    configured,
+    await check("transactional store", () => examineStore(config)),
+    await check("usage store", () => examineUsage(config)),
     examineSecret(config.jwt_secret),
     examineDisk(config.data_dir),
     examineClock(),
     examineThreads(),
-  );
-  return findings;
+  ];
+}
+
+/** One line of the report, whatever becomes of the check. */
+async function check(what: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { ok: true, text: `${what}: ${await look()}` };
+  } catch (error) {
+    return { ok: false, text: `${what}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+async function examineStore(config: Config): Promise<string> {
+  const deps = await openDeps(config, { without_usage: true });
+  try {
+    await deps.store.ping();
+    return `${deps.store.dialect}, answers, migrations up to date`;
+  } finally {
+    await deps.close();
+  }
+}
+
+async function examineUsage(config: Config): Promise<string> {
+  try {
+    const deps = await openDeps(config);
+    try {
+      await deps.usage.ping(PING_MS);
+      return "answers";
+    } finally {
+      await deps.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.kind === "unavailable")
+      return "in use by another process: a running server";
+    throw error;
+  }
 }
 
 function examineSecret(jwt_secret: string | null): Finding {
   if (jwt_secret === null) return { ok: true, text: "signing secret: made once, kept in the data directory" };
   const bytes = new TextEncoder().encode(jwt_secret).length;
+  const { secret_bytes } = LIMITS;
   return {
-    ok: bytes >= SECRET_BYTES,
-    text: `signing secret: JWT_SECRET has ${bytes} bytes, ${SECRET_BYTES} or more are safe`,
+    ok: bytes >= secret_bytes,
+    text: `signing secret: JWT_SECRET has ${bytes} bytes, ${secret_bytes} or more are safe`,
   };
 }
 

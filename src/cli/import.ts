@@ -42,6 +42,7 @@ EXPR is a column, or an expression in DuckDB's SQL: --usage "input_tokens + outp
 What is in brackets is the column by default. One row is one event, by the rules of POST /usage/events.
 Importing a file again stores nothing twice. Two imports that take different things from one file need --id.
 The server must be stopped: one process at a time may open the embedded usage store.`,
+  operands: 2,
   options: {
     company: { type: "string" },
     format: { type: "string" },

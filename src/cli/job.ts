@@ -9,6 +9,7 @@ export const job: Command = {
 ${JOBS.map(({ name, summary }) => `  ${name}  ${summary}`).join("\n")}
 
 A running server does this by itself; it must be stopped for a run by hand on the embedded usage store.`,
+  operands: 1,
   options: {},
   async run({ positionals: [name] }) {
     const found = JOBS.find((candidate) => candidate.name === name);

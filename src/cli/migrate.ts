@@ -6,6 +6,7 @@ export const migrate: Command = {
   help: `Usage: bun src/main.ts migrate
 
 The server does this at its start, too. Instances that start together wait for one another.`,
+  operands: 0,
   options: {},
   async run() {
     await withDeps(async ({ store }) => console.log(`The ${store.dialect} database is up to date`), {

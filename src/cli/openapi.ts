@@ -8,6 +8,7 @@ export const openapi: Command = {
   help: `Usage: bun src/main.ts openapi
 
 Prints what a running server answers at /openapi.json.`,
+  operands: 0,
   options: {},
   async run() {
     await withDeps(async (deps) => console.log(JSON.stringify(describe(buildApp(deps)), null, 2)), {

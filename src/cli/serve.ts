@@ -1,13 +1,14 @@
-import { readConfig } from "../core/config.ts";
+import { LIMITS, readConfig } from "../core/config.ts";
 import { call } from "../core/operation.ts";
 import { decode } from "../core/validate.ts";
 import { type Deps, openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
-import { addCompany, listCompanies } from "../features/companies/service.ts";
+import { foundCompany, listCompanies } from "../features/companies/service.ts";
+import { interruptRuns } from "../features/billing/service.ts";
 import { makePassword } from "../features/sessions/passwords.ts";
 import { startJobs } from "../jobs.ts";
-import { listen } from "../server.ts";
-import { type Command, operatorContext } from "./command.ts";
+import { listen, type Server } from "../server.ts";
+import { type Command, commandContext, operatorContext } from "./command.ts";
 
 export const serve: Command = {
   name: "serve",
@@ -16,21 +17,28 @@ export const serve: Command = {
 
 Brings the databases up to date, creates the first company and its admin when there is none, serves HTTP and
 runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores and exit with 0.`,
+  operands: 0,
   options: {},
   async run() {
     const deps = await openDeps(readConfig(process.env));
     await addFirstCompany(deps);
+    if (deps.store.dialect === "sqlite") await interruptLostRuns(deps);
     const server = await listen(deps);
     const stopJobs = startJobs(deps);
     console.log(`Meterhouse listens on ${server.url} (API under /api/v1, documentation at /docs)`);
 
     const signal = await firstSignal();
     deps.log.info({ signal }, "stopping");
-    await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
-    await deps.close();
+    // Whatever still holds on then is cut off: both stores are as safe as after a crash.
+    await Promise.race([stop(deps, server, stopJobs), Bun.sleep(LIMITS.shutdown_ms)]);
     process.exit(0);
   },
 };
+
+async function stop(deps: Deps, server: Server, stopJobs: () => Promise<void>): Promise<void> {
+  await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
+  await deps.close();
+}
 
 /** On the very first start there must be someone who can sign in. */
 async function addFirstCompany(deps: Deps): Promise<void> {
@@ -39,9 +47,18 @@ async function addFirstCompany(deps: Deps): Promise<void> {
   const { company_name, admin_email, admin_password } = deps.config;
   const password = admin_password ?? makePassword();
   const input = decode(AddCompany, { name: company_name, admin_email, admin_password: password });
-  const { name } = await call(ctx, addCompany, input);
-  console.log(`Created the company ${name} with the admin ${input.admin_email}`);
+  const { founded } = await call(ctx, foundCompany, input);
+  // Another instance that started at the same time was first.
+  if (!founded) return;
+  console.log(`Created the company ${input.name} with the admin ${input.admin_email}`);
   if (admin_password === null) console.log(`Its password, shown only now: ${password}`);
+}
+
+/** Runs that a killed process left behind: on SQLite this one is the only server. */
+async function interruptLostRuns(deps: Deps): Promise<void> {
+  for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
+    await call(commandContext(deps, id), interruptRuns, {});
+  }
 }
 
 function firstSignal(): Promise<string> {

@@ -3,9 +3,11 @@ import { call } from "../core/operation.ts";
 import { decode } from "../core/validate.ts";
 import { CreateUser } from "../features/users/model.ts";
 import { createUser, listUsers } from "../features/users/service.ts";
+import { listCompanies } from "../features/companies/service.ts";
 import {
   type Command,
   commandContext,
+  operatorContext,
   passwordOf,
   printTable,
   required,
@@ -24,6 +26,7 @@ export const user: Command = {
   --client-id ID       the client of a user with the role client
 
 Works beside a running server.`,
+  operands: 1,
   options: {
     company: { type: "string" },
     email: { type: "string" },
@@ -37,6 +40,9 @@ Works beside a running server.`,
     const company_id = requiredId(words, "company");
     await withDeps(
       async (deps) => {
+        const companies = await call(operatorContext(deps), listCompanies, {});
+        if (!companies.some(({ id }) => id === company_id))
+          throw new Error(`--company ${company_id} is no company`);
         const ctx = commandContext(deps, company_id);
         if (verb === "list") {
           const { data } = await call(ctx, listUsers, {});

@@ -3,10 +3,13 @@ import { resolve } from "node:path";
 /** Bounds that nobody needs to turn, in one place. Sizes in bytes, times as their name says. */
 export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
+  /** Bodies being read at once, all together. */
+  bodies_bytes: 128 * 1024 * 1024,
   /** Metadata may nest 100 levels, inside an event of a batch. */
   body_depth: 110,
-  /** How long a shutdown waits for answers in flight before it cuts them off. */
-  shutdown_ms: 8_000,
+  /** How long a shutdown waits for answers in flight before it cuts them off, and how long it takes in all. */
+  drain_ms: 6_000,
+  shutdown_ms: 9_000,
   page_limit: 200,
   page_limit_default: 20,
   /** A list that answers whole when no page is asked for stops here. */
@@ -21,6 +24,8 @@ export const LIMITS = {
   password_length_min: 12,
   password_length_max: 256,
   rest_token_hours: 24,
+  /** As long as the hash that it keys: a shorter secret is easier to guess than to break. */
+  secret_bytes: 32,
   /** Verified tokens remembered, to spare their signature check. */
   token_cache: 10_000,
   /** Password hashes computed at once, and callers that may wait for one. */
@@ -161,6 +166,17 @@ function seconds(value: string): number {
   throw new BadSetting("must be a whole number of seconds from 1 to 3600");
 }
 
+function adminEmail(value: string): string {
+  if (/^[^\s@]+@[^\s@]+$/.test(value)) return value;
+  throw new BadSetting("must be an email address");
+}
+
+function adminPassword(value: string): string {
+  const { password_length_min: min, password_length_max: max } = LIMITS;
+  if (value.length >= min && value.length <= max) return value;
+  throw new BadSetting(`must be ${min} to ${max} characters`);
+}
+
 function size(value: string): string {
   if (/^[1-9]\d{0,5}(MB|GB)$/.test(value)) return value;
   throw new BadSetting("must be a size such as 512MB or 4GB");
@@ -195,13 +211,13 @@ export const SETTINGS = {
     "ADMIN_EMAIL",
     "admin@example.com",
     "First start: the first admin's email",
-    text,
+    adminEmail,
   ),
   admin_password: defineSetting(
     "ADMIN_PASSWORD",
     null,
     "First start: its password; unset: made up and printed once",
-    text,
+    adminPassword,
   ),
   company_name: defineSetting("COMPANY_NAME", "My company", "First start: the first company's name", text),
   billing_grace: defineSetting(

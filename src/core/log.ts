@@ -11,6 +11,21 @@ export function openLog(level: string): Log {
     level,
     base: null,
     timestamp: () => `,"time":"${Temporal.Now.instant().toString({ smallestUnit: "millisecond" })}"`,
+    serializers: { err: withoutParameters },
     redact: SECRETS.flatMap((name) => [name, `*.${name}`]),
   });
+}
+
+/**
+ * An error as it is logged. A failed query brings its parameters along, in its message and its stack too:
+ * password hashes and emails among them.
+ */
+export function withoutParameters(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { params: _, query: __, ...told } = pino.stdSerializers.err(error);
+  return { ...told, message: cut(told.message), stack: cut(told.stack) };
+}
+
+function cut(text: string): string {
+  return text.replaceAll(/\n?params: .*/g, "");
 }

@@ -18,7 +18,25 @@ export async function readJson(request: Request): Promise<unknown> {
     const found = told ?? "a body without a type";
     throw new AppError("unsupported_media_type", `Cannot read ${found}: send application/json in UTF-8`);
   }
-  return parseJson(await readBytes(request, LIMITS.body_bytes));
+  return takeRoom(request, async () => parseJson(await readBytes(request, LIMITS.body_bytes)));
+}
+
+/** Bytes of the bodies that are being read. */
+let under_way = 0;
+
+/** Reads a body when there is room for it beside the others. Errors: unavailable. */
+async function takeRoom<T>(request: Request, read: () => Promise<T>): Promise<T> {
+  const told = Number(request.headers.get("content-length") ?? Number.NaN);
+  const bytes = told <= LIMITS.body_bytes ? told : LIMITS.body_bytes;
+  if (under_way + bytes > LIMITS.bodies_bytes) {
+    throw new AppError("unavailable", "Too many large bodies at once: try again", { retry_after_s: 1 });
+  }
+  under_way += bytes;
+  try {
+    return await read();
+  } finally {
+    under_way -= bytes;
+  }
 }
 
 /** Parses the bytes of a JSON text. Errors: malformed, invalid. */

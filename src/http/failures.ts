@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } fr
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { invalidInput } from "../core/validate.ts";
+import { outage } from "../store/constraints.ts";
 import { answerError } from "./errors.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -17,15 +18,17 @@ export function failures(log: Log, routesOf: () => AnyElysia["routes"]) {
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(set.headers)) headers[name] = String(value);
       const known = asAppError(error, request.method, path, routesOf);
-      if (!known) {
-        log.error(
-          { err: error, request_id: headers["x-request-id"], method: request.method, path },
-          "internal error",
-        );
-        return Response.json({ error: "Internal error" }, { status: 500, headers });
+      if (known?.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
+      if (!known || known.kind === "unavailable") {
+        const call = { request_id: headers["x-request-id"], method: request.method, path };
+        log.error({ err: error, ...call }, known ? "unavailable" : "internal error");
       }
-      if (known.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
-      return answerError(known, headers);
+      const answer = known
+        ? answerError(known, headers)
+        : Response.json({ error: "Internal error" }, { status: 500, headers });
+      // For the request counter, which looks at this and not at the answer.
+      set.status = answer.status;
+      return answer;
     });
 }
 
@@ -41,14 +44,15 @@ function asAppError(
       return new AppError("not_found", `No such path: ${method} ${path}`);
     return new AppError("method_not_allowed", `${method} is not allowed here`);
   }
-  // A body that another parser refused before ours; the cause holds an AppError of our own parser.
-  if (error instanceof ParseError)
-    return error.cause instanceof AppError
-      ? error.cause
-      : new AppError("malformed", "The body can't be read");
+  // Signing in and reading the body happen in the parser: what they throw comes wrapped.
+  if (error instanceof ParseError) {
+    return error.cause === undefined || error.cause instanceof SyntaxError
+      ? new AppError("malformed", "The body can't be read")
+      : asAppError(error.cause, method, path, routesOf);
+  }
   // Our own answer not fitting its schema is our bug, not the caller's.
   if (error instanceof ValidationError && error.type !== "response") return invalidInput(violations(error));
-  return null;
+  return outage(error);
 }
 
 function violations(error: ValidationError) {

@@ -7,6 +7,17 @@ const PING_MS = 2_000;
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
 
+/** Errors: throws when the work takes longer. */
+async function within(limit_ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`No answer within ${limit_ms} ms`)), limit_ms);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** What a supervisor asks, at the origin: alive, ready, and the numbers of the process. */
 export const probes = (deps: Deps) =>
   new Elysia({ name: "probes", tags: ["Operations"] })
@@ -22,7 +33,7 @@ export const probes = (deps: Deps) =>
       "/ready",
       async ({ status }) => {
         try {
-          await Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]);
+          await within(PING_MS, Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]));
           return { status: "ok" as const };
         } catch (error) {
           deps.log.error({ err: error }, "not ready");

@@ -39,6 +39,35 @@ export function refusal(
   return null;
 }
 
+/** What a database says that is gone, starting, read-only or held up by a lock. */
+const OUTAGES = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ETIMEDOUT",
+  "SQLITE_BUSY",
+  "25006", // read_only_sql_transaction
+  "53300", // too_many_connections
+  "55P03", // lock_not_available
+  "57014", // query_canceled
+  "57P01", // admin_shutdown
+  "57P02", // crash_shutdown
+  "57P03", // cannot_connect_now
+]);
+
+/** The error of a database that can't answer now, or null when it is another. */
+export function outage(error: unknown): AppError | null {
+  const state = sqlState(error);
+  if (state === undefined || !OUTAGES.has(state)) return null;
+  return new AppError("unavailable", "The database can't be reached: try again", {
+    retry_after_s: 1,
+    cause: error,
+  });
+}
+
 function causes(error: unknown): DatabaseError[] {
   return error instanceof Error ? [error, ...causes(error.cause)] : [];
 }

@@ -10,6 +10,10 @@ import type { Queries, Reads, Store } from "./store.ts";
 import { defineTables } from "./tables.ts";
 
 const POOL = 10;
+/** A lost connection is tried again after 0.1, 0.2, 0.4, 0.8 s and then every second. */
+const backoff = (attempt: number) => Math.min(0.1 * 2 ** attempt, 1);
+/** No statement waits for a lock, or runs, for longer: a request must end. */
+const SESSION = { TimeZone: "UTC", lock_timeout: 10_000, statement_timeout: 60_000 };
 /** Serialization failures are retried this often before the caller is told to come back. */
 const ATTEMPTS = 12;
 const SERIALIZATION_FAILURE = "40001";
@@ -22,8 +26,9 @@ export async function openPostgres(url: string): Promise<Store> {
     postgres(url, {
       max: POOL,
       onnotice: () => undefined,
-      connection: { TimeZone: "UTC" },
+      connection: SESSION,
       connect_timeout: 10,
+      backoff,
     });
   // Two pools: a read inside a transaction must never wait for a transaction's slot.
   const writer = connect();
@@ -72,7 +77,7 @@ export async function openPostgres(url: string): Promise<Store> {
       await reader`SELECT 1`;
     },
     async close() {
-      await Promise.all([writer.end({ timeout: 5 }), reader.end({ timeout: 5 })]);
+      await Promise.all([writer.end({ timeout: 1 }), reader.end({ timeout: 1 })]);
     },
   };
 }

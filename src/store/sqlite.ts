@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { sqliteColumns } from "./columns.sqlite.ts";
-import { refusal } from "./constraints.ts";
+import { refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./handle.ts";
 import { migrateSqlite } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
@@ -18,6 +18,8 @@ export async function openSqlite(file: string): Promise<Store> {
   // FULL: an answered write survives a power cut, not only a crash of the process.
   writer.run("PRAGMA synchronous = FULL");
   migrateSqlite(writer);
+  // From here on waiting for another process is done without holding up this one: see begin.
+  writer.run("PRAGMA busy_timeout = 0");
   const reader = connect(file, { readonly: true });
 
   const tables = defineTables(sqliteColumns);
@@ -29,7 +31,7 @@ export async function openSqlite(file: string): Promise<Store> {
 
   async function transaction<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     const handle = openHandle(writes, tables);
-    writer.run("BEGIN IMMEDIATE");
+    await begin(writer);
     try {
       const result = await current.run(handle.q, () => work(handle.q));
       writer.run("COMMIT");
@@ -62,6 +64,23 @@ export async function openSqlite(file: string): Promise<Store> {
       writer.close();
     },
   };
+}
+
+/** How long a transaction waits for another process that writes, such as a command beside the server. */
+const BUSY_MS = 5_000;
+
+/** Begins a transaction. Errors: throws SQLITE_BUSY when another process writes for too long. */
+async function begin(writer: Database): Promise<void> {
+  const give_up = performance.now() + BUSY_MS;
+  for (let pause_ms = 1; ; pause_ms = Math.min(2 * pause_ms, 100)) {
+    try {
+      writer.run("BEGIN IMMEDIATE");
+      return;
+    } catch (error) {
+      if (sqlState(error) !== "SQLITE_BUSY" || performance.now() > give_up) throw error;
+    }
+    await Bun.sleep(pause_ms);
+  }
 }
 
 /** Statements that a connection keeps prepared. */

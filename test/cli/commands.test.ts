@@ -30,6 +30,8 @@ describe("the command line", () => {
     [["user", "list", "--company", "x"], "--company must be a positive whole number"],
     [["job", "nothing"], "No such job: nothing"],
     [["serve", "--port", "1"], "Unknown option '--port'"],
+    [["serve", "extra"], "Unexpected word: extra; see serve --help"],
+    [["company", "list", "extra"], "Unexpected word: extra; see company --help"],
   ])("fails with exit 1 and one clear line: %j", async (words, message) => {
     const { code, err } = await run(words, place.env);
     expect(code).toBe(1);
@@ -82,7 +84,10 @@ describe("the command line", () => {
     expect((await run(["user", "list", "--company", String(company.id)], place.env)).out).toContain(
       "second@example.com",
     );
-    expect((await run(["doctor"], place.env)).code).toBe(1);
+    const doctor = await run(["doctor"], place.env);
+    expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining("in use by another process") });
+    const nobody = await run(["user", "list", "--company", "99"], place.env);
+    expect(nobody).toMatchObject({ code: 1, err: "--company 99 is no company\n" });
     server.kill("SIGTERM");
     await server.exited;
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { connect } from "node:net";
+import { TEST_STORE } from "../harness.ts";
 import { makePlace, type Place, run, startServer } from "./process.ts";
 
 let place: Place;
@@ -76,6 +77,36 @@ describe("serve", () => {
     await server.exited;
   });
 
+  test.skipIf(TEST_STORE !== "postgres")("instances that start together found one company", async () => {
+    const second = await makePlace();
+    const env = { ...place.env, DATA_DIR: second.data_dir };
+    const servers = await Promise.all([startServer(place.env), startServer(env)]);
+    expect(servers.filter(({ greeting }) => greeting.includes("Created the company"))).toHaveLength(1);
+    const list = await run(["company", "list"], place.env);
+    expect(list.out.trim().split("\n")).toHaveLength(2);
+    for (const server of servers) server.kill("SIGTERM");
+    expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
+    second.remove();
+  });
+
+  test("a damaged signing secret stops the start with a clear line", async () => {
+    await Bun.write(`${place.data_dir}/jwt_secret`, "");
+    const { code, err } = await run(["serve"], place.env);
+    expect([code, err.trim()]).toEqual([1, expect.stringContaining("jwt_secret is damaged")]);
+  });
+
+  test("a database that can't be reached is named, without its password", async () => {
+    const { code, err } = await run(["serve"], {
+      ...place.env,
+      DATABASE_URL: "postgres://me:secret@127.0.0.1:1/x",
+    });
+    expect([code, err.trim()]).toEqual([
+      1,
+      expect.stringContaining("Cannot open PostgreSQL at 127.0.0.1:1/x"),
+    ]);
+    expect(err).not.toContain("secret");
+  });
+
   test.each([
     [{ PORT: "http" }, "PORT must be a whole number"],
     [{ BILLING_GRACE: "an hour" }, "BILLING_GRACE must be an ISO 8601 duration"],
@@ -83,7 +114,7 @@ describe("serve", () => {
     [{ DATABASE_URL: "mysql://x" }, "DATABASE_URL must start with postgres://"],
     [{ METERHOUSE_PORT: "1" }, "METERHOUSE_PORT is not a setting"],
     [{ PORT: "x", LOG_LEVEL: "loud" }, "LOG_LEVEL must be one of"],
-    [{ ADMIN_PASSWORD: "short" }, "admin_password must be 12 to 256 characters"],
+    [{ ADMIN_PASSWORD: "short" }, "ADMIN_PASSWORD must be 12 to 256 characters"],
   ])("a setting that can't be used stops the start: %j", async (env, message) => {
     const { code, err } = await run(["serve"], { ...place.env, ...env });
     expect(code).toBe(1);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Database } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -150,6 +151,28 @@ describe("tx", () => {
     else expect(committed).toBeGreaterThan(5);
   });
 });
+
+test.skipIf(TEST_STORE !== "sqlite")(
+  "another process that writes makes a transaction wait, and nobody else",
+  async () => {
+    const other = new Database(join(data_dir, "meterhouse.sqlite"));
+    other.run("BEGIN IMMEDIATE");
+    let is_done = false;
+    const write = store
+      .tx((q) => insertClient(q, scope, NOW, "after the other"))
+      .finally(() => {
+        is_done = true;
+      });
+    // The event loop turns, and reads are answered, while the write waits.
+    for (let i = 0; i < 20; i++) await Bun.sleep(1);
+    expect(await names()).not.toContain("after the other");
+    expect(is_done).toBe(false);
+    other.run("COMMIT");
+    await write;
+    expect(await names()).toContain("after the other");
+    other.close();
+  },
+);
 
 describe("broken constraints", () => {
   const user = { email: "a@example.com", role: "admin" as const, client_id: null, password_hash: "x" };

@@ -50,6 +50,21 @@ export const recheckBilling = operation({
     startRun(ctx, { closed_since: ctx.now.subtract({ hours: 24 * LIMITS.billing_recheck_days }) }),
 });
 
+/**
+ * Marks the company's runs as interrupted that say they run while nobody can be running them: after a start
+ * on a store that only this process uses. Source: billing.md, One mechanism: reconcile.
+ */
+export const interruptRuns = operation({
+  name: "interrupt_runs",
+  permission: "billing:write",
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, now }) {
+    await store.tx((q) => queries.interruptRunsSilentSince(q, scopeOf(actor), now, now));
+    return {};
+  },
+});
+
 /** Lists billing runs without their errors, newest first. Source: billing.md, One mechanism: reconcile. */
 export const listBillingRuns = operation({
   name: "list_billing_runs",

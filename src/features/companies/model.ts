@@ -39,3 +39,4 @@ export const AddCompany = strict({
   timezone: Type.Optional(TimeZone),
   currency: Type.Optional(Currency),
 });
+export type AddCompany = Static<typeof AddCompany>;

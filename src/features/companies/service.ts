@@ -3,6 +3,7 @@ import { operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
+import type { Queries } from "../../store/store.ts";
 import { insertUser } from "../users/queries.ts";
 import { AddCompany, Company, UpdateCompany } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -56,16 +57,47 @@ export const addCompany = operation({
   permission: "companies:write",
   input: AddCompany,
   output: Company,
-  async run(
-    { store, now, passwords },
-    { name, admin_email, admin_password, timezone = "UTC", currency = "USD" },
-  ) {
-    const password_hash = await passwords.hash(admin_password);
-    return store.tx(async (q) => {
-      const company = await queries.insertCompany(q, now, { name, timezone, currency });
-      const admin = { email: admin_email, role: "admin" as const, client_id: null, password_hash };
-      await insertUser(q, { company_id: company.id }, now, admin);
-      return company;
-    });
+  async run({ store, now, passwords }, input) {
+    const password_hash = await passwords.hash(input.admin_password);
+    return store.tx((q) => insertWithAdmin(q, now, input, password_hash));
   },
 });
+
+/** Adds the deployment's first company, unless there is one: of instances that start together one does. */
+export const foundCompany = operation({
+  name: "found_company",
+  permission: "companies:write",
+  input: AddCompany,
+  output: Type.Object({ founded: Type.Boolean() }),
+  async run({ store, now, passwords }, input) {
+    const password_hash = await passwords.hash(input.admin_password);
+    const found = async (q: Queries) => {
+      if ((await queries.listCompanies(q)).length > 0) return { founded: false };
+      await insertWithAdmin(q, now, input, password_hash);
+      return { founded: true };
+    };
+    try {
+      return await store.tx(found);
+    } catch (error) {
+      // The other instance's admin may be seen before its company is: both are there by now.
+      if ((await queries.listCompanies(store.read)).length > 0) return { founded: false };
+      throw error;
+    }
+  },
+});
+
+async function insertWithAdmin(
+  q: Queries,
+  now: Temporal.Instant,
+  { name, admin_email: email, timezone = "UTC", currency = "USD" }: AddCompany,
+  password_hash: string,
+): Promise<Company> {
+  const company = await queries.insertCompany(q, now, { name, timezone, currency });
+  await insertUser(q, { company_id: company.id }, now, {
+    email,
+    role: "admin",
+    client_id: null,
+    password_hash,
+  });
+  return company;
+}
