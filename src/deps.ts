@@ -123,7 +123,13 @@ function reasonOf(error: unknown): string {
 }
 
 function openUsage(config: Config): Promise<UsageStore> {
-  return openDuckDb({ path: join(config.data_dir, "usage.duckdb"), memory_limit: config.usage_memory_limit });
+  return openDuckDb({
+    path: join(config.data_dir, "usage.duckdb"),
+    memory_limit: config.usage_memory_limit,
+    readers: LIMITS.usage_readers,
+    readers_waiting: LIMITS.usage_readers_waiting,
+    pending_events: LIMITS.usage_pending_events,
+  });
 }
 
 const refuse = () => Promise.reject(new Error("The usage store was not opened"));

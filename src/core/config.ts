@@ -50,7 +50,7 @@ export const LIMITS = {
   /** Events waiting for their commit before ingest answers "later". */
   usage_pending_events: 200_000,
   usage_readers: 6,
-  usage_readers_waiting: 64,
+  usage_readers_waiting: 256,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
   /** Records that a run answers. */

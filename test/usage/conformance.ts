@@ -13,6 +13,7 @@ import type {
   UsageStore,
 } from "../../src/features/usage/store/usage_store.ts";
 import { anyFilter, anyGroups, anyPage, modelEvent, someEvents } from "./events.ts";
+import { LOCAL_KEYS } from "./local_keys.ts";
 import { METADATA_PAIRS, METADATA_TEXTS } from "./metadata_tables.ts";
 import { decimalText, groups, type ModelEvent, matching, page, windowTotal } from "./model.ts";
 
@@ -137,6 +138,39 @@ function appendCases(): void {
     else expect(together).toEqual({ ...expected, accepted: expected.accepted + 1 });
   });
 
+  test.each<[string, Partial<NewEvent>, AppendResult | string]>([
+    ["the same", {}, { accepted: 0, duplicates: 1 }],
+    ["a default timestamp", { timestamp: 5, timestamp_given: false }, { accepted: 0, duplicates: 1 }],
+    ["another usage", { usage: "1.500001" }, "usage"],
+    ["another id", { id: crypto.randomUUID() }, "too late"],
+  ])("append() of what may only repeat a stored id, with %s", async (_, change, expected) => {
+    const repeat = { ...event, ...change, only_if_stored: "too late" };
+    const company_id = await company([event]);
+    expect(await judged(append(company_id, [repeat]), "too late")).toEqual(expected);
+    expect(await count(company_id)).toBe(1);
+    // What the same call, or the same commit, stores before it counts as well.
+    const added = typeof expected === "string" ? expected : { ...expected, accepted: 1 };
+    expect(await judged(append(newCompany(), [event, repeat]), "too late")).toEqual(added);
+    const other_id = newCompany();
+    const [first, second] = await Promise.all([
+      append(other_id, [event]),
+      judged(append(other_id, [repeat]), "too late"),
+    ]);
+    expect([first, second]).toEqual([{ accepted: 1, duplicates: 0 }, expected]);
+  });
+
+  test("append() stores nothing of a call whose repeats are new, and names them all", async () => {
+    const company_id = await company([event]);
+    const late = Array.from({ length: 150 }, () => ({ ...modelEvent(), only_if_stored: "too late" }));
+    const call = [modelEvent(), { ...event, usage: "7" }, ...late, late[0] ?? event];
+    const { kind, details } = await failure(append(company_id, call));
+    expect(kind).toBe("invalid");
+    expect(details).toEqual(
+      Array.from({ length: 151 }, (_, i) => ({ path: `/${i + 2}/timestamp`, message: "too late" })),
+    );
+    expect(await count(company_id)).toBe(1);
+  });
+
   test("append() stores nothing of a call with a conflict, and names the first 100 positions", async () => {
     const events = Array.from({ length: 130 }, () => modelEvent());
     const company_id = await company(events);
@@ -169,9 +203,13 @@ function appendCases(): void {
   });
 }
 
-/** The answer of an append, or the fields in which its only conflict lies. */
-function judged(call: Promise<AppendResult>): Promise<AppendResult | string | undefined> {
+/** The answer of an append, or the fields in which its only conflict lies, or `refusal` if it is that. */
+function judged(call: Promise<AppendResult>, refusal?: string): Promise<AppendResult | string | undefined> {
   return call.catch((error: AppError) => {
+    if (refusal !== undefined && error.kind === "invalid") {
+      expect(error.details).toMatchObject([{ message: refusal }]);
+      return refusal;
+    }
     expect(error).toMatchObject({ kind: "conflict", details: [{}] });
     return error.details?.[0]?.message.split("other ").at(-1);
   });
@@ -298,29 +336,7 @@ function metadataCases(): void {
 }
 
 function aggregateCases(): void {
-  test.each<[time_zone: string, kind: GroupKind, instants: string[], keys: string[]]>([
-    ["UTC", "hour", ["2026-11-21T13:59:59.999Z"], ["2026-11-21T13:00+00:00"]],
-    ["Asia/Kuala_Lumpur", "hour", ["2026-11-21T05:00Z"], ["2026-11-21T13:00+08:00"]],
-    ["Asia/Kuala_Lumpur", "day", ["2026-11-20T15:59Z", "2026-11-20T16:00Z"], ["2026-11-20", "2026-11-21"]],
-    ["Asia/Kathmandu", "day", ["2026-01-01T18:14Z", "2026-01-01T18:15Z"], ["2026-01-01", "2026-01-02"]],
-    ["Asia/Kathmandu", "hour", ["1985-12-31T18:29Z"], ["1985-12-31T23:00+05:30"]],
-    [
-      "America/New_York",
-      "hour",
-      ["2026-11-01T05:30Z", "2026-11-01T06:30Z"],
-      ["2026-11-01T01:00-04:00", "2026-11-01T01:00-05:00"],
-    ],
-    ["America/Sao_Paulo", "day", ["2018-11-04T02:59Z", "2018-11-04T03:00Z"], ["2018-11-03", "2018-11-04"]],
-    ["America/Sao_Paulo", "hour", ["2018-11-04T03:00Z"], ["2018-11-04T01:00-02:00"]],
-    [
-      "America/St_Johns",
-      "hour",
-      ["2006-04-02T03:30Z", "2006-04-02T03:31Z"],
-      ["2006-04-02T00:00-03:30", "2006-04-02T01:00-02:30"],
-    ],
-    ["Africa/Monrovia", "hour", ["1970-01-01T00:00Z"], ["1969-12-31T23:00-00:44:30"]],
-    ["America/New_York", "month", ["1970-01-01T00:00Z", "2026-03-01T04:59Z"], ["1969-12", "2026-02"]],
-  ])("aggregate() in %s by %s", async (time_zone, kind, instants, keys) => {
+  test.each(LOCAL_KEYS)("aggregate() in %s by %s", async (time_zone, kind, instants, keys) => {
     const times = instants.map((text) => Temporal.Instant.from(text).epochMilliseconds);
     const company_id = await company(times.map((timestamp) => modelEvent({ timestamp })));
     const rows = await aggregate(company_id, [kind], { time_zone });

@@ -98,14 +98,18 @@ describe("the DuckDB usage store, when a commit fails", () => {
       store.append(1, [fresh], NOW_MS),
       store.append(1, [{ ...fresh, usage: "9" }], NOW_MS),
       store.append(1, [{ ...stored, usage: "9" }], NOW_MS),
+      store.append(1, [{ ...modelEvent(), only_if_stored: "too late" }], NOW_MS),
+      store.append(1, [{ ...fresh, only_if_stored: "too late" }], NOW_MS),
       store.append(1, newEvents(5_000), NOW_MS),
     ].map(failure);
-    // The fourth rests on what is stored, the second and the third on what failed to be.
+    // The fourth rests on what is stored, the fifth on what is not; the others on what failed to be.
     expect((await Promise.all(calls)).map(({ kind, retry_after_s }) => [kind, retry_after_s])).toEqual([
       ["unavailable", 1],
       ["unavailable", 1],
       ["unavailable", 1],
       ["conflict", undefined],
+      ["invalid", undefined],
+      ["unavailable", 1],
       ["unavailable", 1],
     ]);
     expect(await count(store)).toBe(1);
@@ -142,7 +146,7 @@ describe("the DuckDB usage store, its limits", () => {
   });
 
   test("questions over their time are interrupted, too many are refused, and the store goes on", async () => {
-    const store = await openDuckDb({ path: newPath(), readers: 1, readers_waiting: 2 });
+    const store = await openDuckDb({ path: newPath(), readers: 1, readers_waiting: 8 });
     for (let i = 0; i < 10; i++) await store.append(1, newEvents(10_000), NOW_MS);
     const windows = Array.from({ length: 200 }, () => ({ subscription_id: 1, start_ms: 0, end_ms: NOW_MS }));
     const slow = (timeout_ms: number) => failure(store.totals(1, windows, { timeout_ms }));
@@ -157,6 +161,24 @@ describe("the DuckDB usage store, its limits", () => {
     expect(errors.map(({ retry_after_s }) => retry_after_s)).toEqual([1, 1, 1, 1]);
     expect(performance.now() - started_ms).toBeLessThan(2_000);
     expect(await count(store)).toBe(100_000);
+    await store.close();
+  });
+
+  test("questions are interrupted also while they wait for a thread", async () => {
+    // More at once than the four threads that run native calls unless told otherwise.
+    const store = await openDuckDb({ path: newPath(), readers: 8 });
+    await store.append(1, newEvents(10_000), NOW_MS);
+    const windows = Array.from({ length: 5_000 }, () => ({
+      subscription_id: 1,
+      start_ms: 0,
+      end_ms: NOW_MS,
+    }));
+    const started_ms = performance.now();
+    const errors = await Promise.all(
+      Array.from({ length: 8 }, () => failure(store.totals(1, windows, { timeout_ms: 200 }))),
+    );
+    expect(errors.map(({ kind }) => kind)).toEqual(Array(8).fill("unavailable"));
+    expect(performance.now() - started_ms).toBeLessThan(3_000);
     await store.close();
   });
 });

@@ -1,6 +1,5 @@
-import { AppError } from "../../core/errors.ts";
 import type { FileRow, RejectedRow } from "./model.ts";
-import type { Problem } from "./read_events.ts";
+import { type Problem, refusedEvents } from "./read_events.ts";
 import { readMoment } from "./rules.ts";
 import type { AppendResult, NewEvent, UsageStore } from "./store/usage_store.ts";
 
@@ -48,14 +47,9 @@ export function rejectedRows(problems: readonly Problem[], row_of: readonly numb
   return [...reasons].map(([row, texts]) => ({ row, reason: texts.join("; ") }));
 }
 
-/** Events that were not stored, by their index, since their id has other content. */
-interface Conflict {
-  index: number;
-  message: string;
-}
-
 /**
- * Stores the events, those aside whose id is used by an event with other content. Errors: unavailable when
+ * Stores the events, those aside that the store refuses: it has their id with other content, or they may
+ * only repeat and are new. `refused` tells of those by their position in `events`. Errors: unavailable when
  * the commit fails; whatever was stored before stays and is a duplicate when it comes again.
  */
 export async function storeFresh(
@@ -63,9 +57,9 @@ export async function storeFresh(
   company_id: number,
   events: readonly NewEvent[],
   now_ms: number,
-): Promise<AppendResult & { conflicts: Conflict[] }> {
-  const conflicts: Conflict[] = [];
-  let left = events.map((event, index) => ({ event, index }));
+): Promise<AppendResult & { refused: Problem[] }> {
+  const refused: Problem[] = [];
+  let left = events.map((event, position) => ({ event, position }));
   while (left.length > 0) {
     try {
       const stored = await usage.append(
@@ -73,29 +67,19 @@ export async function storeFresh(
         left.map(({ event }) => event),
         now_ms,
       );
-      return { ...stored, conflicts };
+      return { ...stored, refused };
     } catch (error) {
-      // An answer names the first hundred: each round takes those out.
-      const taken = conflictsIn(error);
-      if (taken.size === 0) throw error;
-      for (const [position, message] of taken) {
-        const index = left[position]?.index;
-        if (index !== undefined) conflicts.push({ index, message });
-      }
-      left = left.filter((_, position) => !taken.has(position));
+      // An answer may name the first hundred only: each round takes those out.
+      const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
+      if (named.size === 0) throw error;
+      left = left.filter(({ position }, index) => {
+        const problem = named.get(index);
+        if (problem !== undefined) refused.push({ ...problem, position });
+        return problem === undefined;
+      });
     }
   }
-  return { accepted: 0, duplicates: 0, conflicts };
-}
-
-function conflictsIn(error: unknown): Map<number, string> {
-  const taken = new Map<number, string>();
-  if (!(error instanceof AppError) || error.kind !== "conflict") return taken;
-  for (const { path, message } of error.details ?? []) {
-    const position = /^\/(\d+)\/id$/.exec(path)?.[1];
-    if (position !== undefined) taken.set(Number(position), `id ${message}`);
-  }
-  return taken;
+  return { accepted: 0, duplicates: 0, refused };
 }
 
 /** Null for JSON's null, undefined for what is no object. */

@@ -56,7 +56,9 @@ const NewUsageEvent = strict(
         {
           additionalProperties: true,
           maxProperties: LIMITS.usage_metadata_keys,
-          description: `Free-form, nested values too; at most ${LIMITS.usage_metadata_bytes} bytes of JSON`,
+          description:
+            `Free-form, nested values too; at most ${LIMITS.usage_metadata_bytes} bytes of JSON. Its numbers ` +
+            "are doubles, so that whole ones beyond 2^53 are rounded: send long ids as strings.",
         },
       ),
     ),

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import type { MeteredSubscription } from "./queries.ts";
 import { externalIdOf, roundUsage } from "./rules.ts";
 import { type CanonicalJson, canonicalJson } from "./store/metadata.ts";
-import { MAX_TIMESTAMP_MS, type NewEvent } from "./store/usage_store.ts";
+import type { NewEvent } from "./store/usage_store.ts";
 
 // Written by hand: these rules need the clock, the subscription and the metadata's size, and the answer must
 // name every broken event, of which a schema's union tells nothing. Source: usage.md, Ingest. Decision 0020.
@@ -24,7 +24,7 @@ export interface Reading {
   subscriptions: ReadonlyMap<string, MeteredSubscription>;
   /** Whether a usage may come as text, as files have it. */
   usage_as_text: boolean;
-  /** Reading stops after this many problems. */
+  /** Reading stops when there are more problems than this; one more is kept, to tell that. */
   max_problems: number;
 }
 
@@ -89,7 +89,7 @@ export function readEvents(raws: readonly unknown[], reading: Reading): ReadEven
     if (event) {
       read.events.push(event);
       read.positions.push(position);
-    } else if (read.problems.length >= reading.max_problems) break;
+    } else if (read.problems.length > reading.max_problems) break;
   }
   return read;
 }
@@ -107,7 +107,10 @@ export function invalidEvents(problems: readonly Problem[], single: boolean): Ap
     };
   });
   const summary = details.slice(0, 3).map(({ path, message }) => `${path.slice(1) || "body"} ${message}`);
-  if (details.length > 3) summary.push(`and ${details.length - 3} more`);
+  if (details.length > 3) {
+    const others = problems.length > details.length ? "at least " : "";
+    summary.push(`and ${others}${details.length - 3} more`);
+  }
   return new AppError("invalid", `Nothing was stored: ${summary.join("; ")}`, { details });
 }
 
@@ -135,14 +138,20 @@ class EventReader {
     }
     const id = this.#id(raw.id);
     const subscription = this.#subscription(raw);
-    const timestamp = this.#timestamp(raw.timestamp, subscription);
+    const timestamp = this.#timestamp(raw.timestamp);
     const usage = this.#usage(raw.usage);
     const metadata = this.#metadata(raw.metadata);
+    const outside = timestamp === undefined ? undefined : outsideLife(timestamp, subscription);
+    // With an id, and nothing else wrong, it may be a repeat: only the store can tell (decision 0021).
+    if (outside !== undefined && (raw.id === undefined || this.#problems.length > before)) {
+      this.#refuse("timestamp", outside);
+    }
     // Each reads as undefined only after its problem was noted; the compiler can't know.
     if (this.#problems.length > before || id === undefined || subscription === undefined) return undefined;
     if (timestamp === undefined || usage === undefined || metadata === undefined) return undefined;
     const timestamp_given = raw.timestamp !== undefined;
-    return { id, subscription_id: subscription.id, timestamp, timestamp_given, usage, metadata };
+    const event = { id, subscription_id: subscription.id, timestamp, timestamp_given, usage, metadata };
+    return outside === undefined ? event : { ...event, only_if_stored: outside };
   }
 
   #id(id: unknown): string | undefined {
@@ -170,32 +179,19 @@ class EventReader {
     }
     const id = externalIdIn(this.#reading.company_id, raw);
     const subscription = id === undefined ? undefined : this.#reading.subscriptions.get(id);
-    return subscription ?? this.#refuse("external_subscription_id", "names no subscription of this company");
+    if (subscription !== undefined) return subscription;
+    const field = composite === undefined ? "external_subscription_id" : "subscription_id";
+    return this.#refuse(field, "names no subscription of this company");
   }
 
-  #timestamp(given: unknown, subscription: MeteredSubscription | undefined): number | undefined {
+  #timestamp(given: unknown): number | undefined {
     const { now_ms } = this.#reading;
     const timestamp = given === undefined ? now_ms : given;
-    if (
-      typeof timestamp !== "number" ||
-      !Number.isInteger(timestamp) ||
-      timestamp < 0 ||
-      timestamp > MAX_TIMESTAMP_MS
-    ) {
+    if (typeof timestamp !== "number" || !Number.isInteger(timestamp) || timestamp < 0) {
       return this.#refuse("timestamp", "must be a whole number of milliseconds since 1970");
     }
     if (timestamp > now_ms + LIMITS.usage_future_ms) {
       return this.#refuse("timestamp", `must be at most an hour in the future; here it is ${at(now_ms)}`);
-    }
-    if (subscription === undefined) return timestamp;
-    if (timestamp < subscription.starts_ms) {
-      return this.#refuse(
-        "timestamp",
-        `must not be before the subscription's start, ${at(subscription.starts_ms)}`,
-      );
-    }
-    if (subscription.ends_ms !== null && timestamp >= subscription.ends_ms) {
-      return this.#refuse("timestamp", `must be before the subscription's end, ${at(subscription.ends_ms)}`);
     }
     return timestamp === 0 ? 0 : timestamp;
   }
@@ -240,14 +236,37 @@ class EventReader {
   }
 
   #refuse(field: string, message: string): undefined {
+    // An event may have more unknown fields than anyone wants to hear of.
+    if (this.#problems.length > this.#reading.max_problems) return;
     this.#problems.push({ position: this.#position, field, message });
   }
+}
+
+/** What is wrong with an instant outside of a subscription's life. */
+function outsideLife(timestamp: number, subscription: MeteredSubscription | undefined): string | undefined {
+  if (subscription === undefined) return undefined;
+  const { starts_ms, ends_ms } = subscription;
+  if (timestamp < starts_ms) return `must not be before the subscription's start, ${at(starts_ms)}`;
+  if (ends_ms !== null && timestamp >= ends_ms)
+    return `must be before the subscription's end, ${at(ends_ms)}`;
+  return undefined;
 }
 
 function externalIdIn(company_id: number, raw: Record<string, unknown>): string | undefined {
   const { external_subscription_id: external, subscription_id: composite } = raw;
   if (typeof external === "string") return external;
   return typeof composite === "string" ? externalIdOf(company_id, composite) : undefined;
+}
+
+/** What an append refused event by event, by position. Empty for any other error. */
+export function refusedEvents(error: unknown): Problem[] {
+  if (!(error instanceof AppError) || !["conflict", "invalid"].includes(error.kind)) return [];
+  return (error.details ?? []).flatMap(({ path, message }) => {
+    const [, position, field] = /^\/(\d+)\/(\w+)$/.exec(path) ?? [];
+    return position === undefined || field === undefined
+      ? []
+      : [{ position: Number(position), field, message }];
+  });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -21,7 +21,14 @@ import {
   type UsageEvent,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { externalIdsOf, invalidEvents, type ReadEvents, readEvents, sentEvents } from "./read_events.ts";
+import {
+  externalIdsOf,
+  invalidEvents,
+  type ReadEvents,
+  readEvents,
+  refusedEvents,
+  sentEvents,
+} from "./read_events.ts";
 import { compositeKey, type Window, windowOf } from "./rules.ts";
 import type { EventFilter, StoredEvent } from "./store/usage_store.ts";
 
@@ -45,7 +52,7 @@ export const recordUsage = operation({
     try {
       return await ctx.usage.append(company_id, events, ctx.now.epochMilliseconds);
     } catch (error) {
-      throw single ? ofSingleEvent(error) : error;
+      throw refusalOf(error, single);
     }
   },
 });
@@ -71,12 +78,11 @@ export const importUsage = operation({
     const unreadable = raws.flatMap(({ row, reason }): RejectedRow[] =>
       reason === undefined ? [] : [{ row, reason }],
     );
-    const taken = stored.conflicts.map(({ index, message }) => ({
-      position: positions[index] ?? 0,
-      field: "",
-      message,
+    const refused = stored.refused.map((problem) => ({
+      ...problem,
+      position: positions[problem.position] ?? 0,
     }));
-    const rejected = [...unreadable, ...rejectedRows([...problems, ...taken], row_of)];
+    const rejected = [...unreadable, ...rejectedRows([...problems, ...refused], row_of)];
     return {
       accepted: stored.accepted,
       duplicates: stored.duplicates,
@@ -124,9 +130,11 @@ async function readAgainstStore(
   return readEvents(raws, { company_id, now_ms: now.epochMilliseconds, subscriptions, ...limits });
 }
 
-/** A single event has no position: its conflict is at `/id`. */
-function ofSingleEvent(error: unknown): unknown {
+/** A failed append as the request is told of it. A single event has no position: its conflict is at `/id`. */
+function refusalOf(error: unknown, single: boolean): unknown {
   if (!(error instanceof AppError) || error.details === undefined) return error;
+  if (error.kind === "invalid") return invalidEvents(refusedEvents(error), single);
+  if (!single) return error;
   const details = error.details.map(({ path, message }) => ({ path: path.replace(/^\/0/, ""), message }));
   return new AppError(error.kind, error.message, { details, cause: error });
 }

@@ -222,6 +222,65 @@ describe("the same id again", () => {
   });
 });
 
+describe("the same id again, after its subscription ended", () => {
+  const BROKEN = "must be before the subscription's end";
+  let tenant: Tenant;
+  const stored = { id: uuid(901), external_subscription_id: "ended", usage: 1 };
+  const dated = { ...stored, id: uuid(902), timestamp: NOW + HOUR / 2 };
+  const fresh = () => ({ ...stored, id: crypto.randomUUID() });
+
+  beforeAll(async () => {
+    tenant = await house.addTenant();
+    const { id } = await addSubscription(tenant, "ended");
+    await addSubscription(tenant, "running");
+    expect((await send(tenant.api, [stored, dated])).status).toBe(201);
+    await tenant.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
+    clock.set("2026-03-10T12:00:07.000Z");
+  });
+  afterAll(() => clock.set("2026-03-10T12:00:00.000Z"));
+
+  test.each<[string, () => unknown, number, number | string[]]>([
+    ["as it was, without a timestamp", () => stored, 201, 1],
+    ["as it was, its timestamp after the end", () => dated, 201, 1],
+    ["in a batch, twice", () => [stored, dated, stored], 201, 3],
+    ["with another usage", () => ({ ...stored, usage: 2 }), 409, ["/id"]],
+    ["with another timestamp after the end", () => ({ ...dated, timestamp: NOW + HOUR }), 409, ["/id"]],
+    ["when it was never stored", fresh, 422, ["/timestamp"]],
+    ["without an id", () => ({ ...stored, id: undefined }), 422, ["/timestamp"]],
+    [
+      "beside new ones, which are named",
+      () => [stored, fresh(), { ...stored, usage: 2 }, dated, fresh()],
+      422,
+      ["/1/timestamp", "/4/timestamp"],
+    ],
+    [
+      "with a broken rule, both are named",
+      () => [{ ...fresh(), usage: "x" }],
+      422,
+      ["/0/usage", "/0/timestamp"],
+    ],
+  ])("%s", async (_, body, status, told) => {
+    const answer = await send(tenant.api, body());
+    expect(answer.status).toBe(status);
+    if (typeof told === "number") expect(answer.body.data).toEqual({ accepted: 0, duplicates: told });
+    else expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(told);
+    if (status === 422) expect(answer.body.error).toContain(BROKEN);
+    expect((await search(tenant.api, { external_subscription_ids: ["ended"] })).meta.total).toBe(2);
+  });
+
+  test("a batch of a duplicate after the end and a new event is stored", async () => {
+    const running = { ...fresh(), external_subscription_id: "running" };
+    const answer = await send(tenant.api, [stored, running]);
+    expect(answer.body.data).toEqual({ accepted: 1, duplicates: 1 });
+  });
+
+  test("a thousand new ones: a hundred are named, and that there are more", async () => {
+    const { status, body } = await send(tenant.api, Array.from({ length: 1_000 }, fresh));
+    expect([status, body.details.length]).toEqual([422, 100]);
+    expect(body.error).toEndWith("; and at least 97 more");
+  });
+});
+
 test("a subscription takes events as soon as it exists", async () => {
   expect((await send(api, { external_subscription_id: "newest", usage: 1 })).status).toBe(422);
   await addSubscription(house, "newest");
@@ -248,4 +307,7 @@ test("the OpenAPI document describes the body", async () => {
   expect(schema.anyOf).toHaveLength(3);
   expect(schema.anyOf[0]).toEqual({ $ref: "#/components/schemas/NewUsageEvent" });
   expect(components.schemas.NewUsageEvent.required).toEqual(["usage"]);
+  expect(components.schemas.NewUsageEvent.properties.metadata.description).toContain(
+    "whole ones beyond 2^53 are rounded: send long ids as strings",
+  );
 });

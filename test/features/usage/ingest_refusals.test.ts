@@ -50,13 +50,19 @@ describe("POST /usage/events refuses", () => {
     ],
     [{ ...good, external_subscription_id: 5 }, [["/external_subscription_id", "must be a string"]]],
     [{ ...good, external_subscription_id: null }, [["/external_subscription_id", "must be a string"]]],
-    [{ usage: 1, subscription_id: "acme" }, [["/external_subscription_id", "names no subscription"]]],
+    [{ usage: 1, subscription_id: "acme" }, [["/subscription_id", "names no subscription"]]],
+    [{ usage: 1, subscription_id: "999:acme" }, [["/subscription_id", "names no subscription"]]],
+    [
+      [good, good, good, { usage: 1, subscription_id: "999:acme" }],
+      [["/3/subscription_id", "names no subscription"]],
+    ],
     [{ usage: 1, subscription_id: 5 }, [["/subscription_id", "must be a string"]]],
     [{ ...good, timestamp: "2026-03-10" }, [["/timestamp", "whole number"]]],
     [{ ...good, timestamp: null }, [["/timestamp", "whole number"]]],
     [{ ...good, timestamp: 1.5 }, [["/timestamp", "whole number"]]],
     [{ ...good, timestamp: -1 }, [["/timestamp", "whole number"]]],
-    [{ ...good, timestamp: 1e300 }, [["/timestamp", "whole number"]]],
+    [{ ...good, timestamp: 1e15 }, [["/timestamp", "at most an hour in the future"]]],
+    [{ ...good, timestamp: 1e300 }, [["/timestamp", "at most an hour in the future"]]],
     [{ ...good, timestamp: NOW + HOUR + 1 }, [["/timestamp", "at most an hour in the future"]]],
     [
       { ...good, timestamp: ms("2019-12-31T23:59:59.999Z") },
@@ -76,7 +82,7 @@ describe("POST /usage/events refuses", () => {
     [{ ...good, metadata: { k: "x".repeat(16_384) } }, [["/metadata", "16384 bytes"]]],
     [{ ...good, metadata: { k: "é".repeat(8_190) } }, [["/metadata", "16384 bytes"]]],
     [{ ...good, metadata: { k: tooDeep } }, [["/metadata", "nested"]]],
-    [{ ...good, metadata: { k: "\ud800" } }, [["/metadata", "surrogate"]]],
+    [{ ...good, metadata: { k: "\ud800" } }, [["/metadata/k", "surrogate"]]],
     [{ ...good, metadata: { k: "a\0b" } }, [["/metadata/k", "NUL"]]],
     [
       { ...good, quantity: 1, "a/b": 2 },
@@ -141,13 +147,29 @@ describe("POST /usage/events refuses", () => {
     expect((await search(tenant.api, {})).meta.total).toBe(0);
   });
 
-  test("the first hundred broken rules are named", async () => {
-    const { body } = await send(
-      api,
-      Array.from({ length: 1_000 }, () => ({ ...good, usage: "x" })),
-    );
+  test.each([
+    [3, 3, /metadata$|usage must be a number$/],
+    [4, 4, /; and 1 more$/],
+    [100, 100, /; and 97 more$/],
+    [101, 100, /; and at least 97 more$/],
+    [1_000, 100, /; and at least 97 more$/],
+  ])(
+    "with %d broken rules: %d are named, the first, and the message says %p",
+    async (broken, named, said) => {
+      const events = Array.from({ length: broken }, () => ({ ...good, usage: "x" }));
+      const { body } = await send(api, events);
+      expect(body.details).toHaveLength(named);
+      expect(body.details.at(-1).path).toBe(`/${named - 1}/usage`);
+      expect(body.error).toMatch(said);
+    },
+  );
+
+  test("with a hundred of an event's thousands of unknown fields", async () => {
+    const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, i]));
+    const { body } = await send(api, [good, { ...good, ...fields }, { ...good, usage: "x" }]);
     expect(body.details).toHaveLength(100);
-    expect(body.details.at(-1).path).toBe("/99/usage");
+    expect(body.details.at(-1).path).toBe("/1/f99");
+    expect(body.error).toEndWith("; and at least 97 more");
   });
 
   test("1,000 events are stored and 1,001 are a 413, as is a body over 5 MB", async () => {

@@ -35,8 +35,10 @@ export interface DuckDbOptions {
   threads?: number;
   /** Questions that run at once. Default 4: fewer than UV_THREADPOOL_SIZE, or they hold up the writer. */
   readers?: number;
-  /** Questions that may wait for those. Default 64. */
+  /** Questions that may wait for those. Default 256. */
   readers_waiting?: number;
+  /** Questions of one company that may wait. Default a quarter of all. */
+  readers_waiting_company?: number;
   /** Events that may wait for their commit. Default 100,000. */
   pending_events?: number;
   /** How long a commit waits for more appends. Default 2. */
@@ -59,7 +61,8 @@ export async function openStoreOn(
   database: Database,
   options: Omit<DuckDbOptions, "path">,
 ): Promise<UsageStore> {
-  const { readers = 4, readers_waiting = 64 } = options;
+  const { readers = 4, readers_waiting = 256 } = options;
+  const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
   const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
   const index = new FingerprintIndex();
   const hash = new SipHash(database.fingerprint_key);
@@ -68,7 +71,8 @@ export async function openStoreOn(
     const inventory = await takeInventory(connection, index, hash);
     const limits = { pending_events, group_ms, group_events };
     const writer = new Writer(connection, index, inventory.last_seq, limits);
-    const pool = await Readers.open(database.instance, readers, readers_waiting);
+    const waiting = { waiting: readers_waiting, waiting_company: readers_waiting_company };
+    const pool = await Readers.open(database.instance, { readers, ...waiting });
     return new DuckDbUsageStore(database, writer, pool, hash, inventory);
   } catch (error) {
     connection.closeSync();
@@ -104,11 +108,13 @@ class DuckDbUsageStore implements UsageStore {
   }
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    return this.#readers.run(timeout_ms, (connection) => search(connection, query));
+    return this.#readers.run(query.company_id, timeout_ms, (connection) => search(connection, query));
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    return this.#readers.run(timeout_ms, (connection) => aggregate(connection, query, this.#range));
+    return this.#readers.run(query.company_id, timeout_ms, (connection) =>
+      aggregate(connection, query, this.#range),
+    );
   }
 
   totals(
@@ -116,13 +122,13 @@ class DuckDbUsageStore implements UsageStore {
     windows: readonly UsageWindow[],
     { created_until_ms, timeout_ms }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    return this.#readers.run(timeout_ms, (connection) =>
+    return this.#readers.run(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, created_until_ms),
     );
   }
 
   async ping(timeout_ms: number): Promise<void> {
-    await this.#readers.run(timeout_ms, (connection) => connection.run("SELECT 1"));
+    await this.#readers.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
   }
 
   close(): Promise<void> {

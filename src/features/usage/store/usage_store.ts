@@ -21,6 +21,11 @@ export interface NewEvent {
   /** At most six decimals and under 1e12 in size; negative is a correction. */
   usage: Decimal;
   metadata: CanonicalJson | null;
+  /**
+   * Set when the event may only repeat a stored one: what is wrong with its timestamp. Its subscription may
+   * have ended since it was stored.
+   */
+  only_if_stored?: string;
 }
 
 /** `accepted` events were stored by this call, `duplicates` were stored before, or earlier in the call. */
@@ -134,7 +139,8 @@ export interface TotalsOptions {
 /**
  * The port. Every answered append is seen by every question asked after it. Errors of every question:
  * unavailable when it ran longer than `timeout_ms` (its wait for a connection included) or the store is
- * closed, rate_limited when too many questions wait already; both carry `retry_after_s`.
+ * closed, rate_limited when too many questions wait already, in all or of the company; both carry
+ * `retry_after_s`. Companies that wait are served in turn: one with many questions holds up no other.
  */
 export interface UsageStore {
   /**
@@ -142,8 +148,9 @@ export interface UsageStore {
    * process and a power cut. An id that the company has already, stored or earlier in the same call, is a
    * duplicate when the content is the same (subscription, usage by value, metadata, and timestamp unless
    * the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
-   * Errors: conflict when the content is other, with `details` naming the first 100 positions as
-   * `/3/id`; unavailable when too many events are pending or the commit failed (sending the same events
+   * Errors: invalid when events with `only_if_stored` are new, with `details` naming each as `/3/timestamp`
+   * with that text; else conflict when the content is other, with `details` naming the first 100 positions
+   * as `/3/id`; unavailable when too many events are pending or the commit failed (sending the same events
    * again is safe); too_large when the call alone is over the bound on pending events.
    */
   append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;

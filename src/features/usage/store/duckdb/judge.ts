@@ -1,14 +1,14 @@
-import { AppError } from "../../../../core/errors.ts";
+import { AppError, type ErrorDetail } from "../../../../core/errors.ts";
 import type { AppendRequest } from "./append_request.ts";
 import type { StoredRow } from "./stored_rows.ts";
 
 /** What becomes of a request. */
 export interface Verdict {
   request: AppendRequest;
-  /** The positions of the events to store. Empty when there are conflicts: whole or not at all. */
+  /** The positions of the events to store. Empty when the request is refused: whole or not at all. */
   fresh: number[];
   duplicates: number;
-  conflict: AppError | undefined;
+  refusal: AppError | undefined;
   /** The verdict rests on events of another request of the same group, which may yet fail to commit. */
   leans_on_group: boolean;
 }
@@ -34,16 +34,21 @@ export class Judge {
       request,
       fresh: [],
       duplicates: 0,
-      conflict: undefined,
+      refusal: undefined,
       leans_on_group: false,
     };
     const conflicts: [position: number, fields: string[]][] = [];
-    request.events.forEach(({ id }, position) => {
+    const refused: ErrorDetail[] = [];
+    request.events.forEach(({ id, only_if_stored }, position) => {
       const row = candidates.get(position)?.find((c) => c.id === id && c.company_id === request.company_id);
       const earlier = staged?.get(id);
       const place = earlier ?? fresh.get(id);
       const before = row ?? (place && contentOf(place));
       if (before === undefined) {
+        if (only_if_stored !== undefined) {
+          refused.push({ path: `/${position}/timestamp`, message: only_if_stored });
+          return;
+        }
         fresh.set(id, { request, position });
         verdict.fresh.push(position);
         return;
@@ -53,9 +58,10 @@ export class Judge {
       if (fields.length > 0) conflicts.push([position, fields]);
       else verdict.duplicates++;
     });
-    if (conflicts.length > 0) {
+    if (refused.length > 0 || conflicts.length > 0) {
       verdict.fresh = [];
-      verdict.conflict = conflictError(request, conflicts);
+      verdict.refusal =
+        refused.length > 0 ? notStoredError(request, refused) : conflictError(request, conflicts);
     } else if (staged === undefined) {
       this.#staged.set(request.company_id, fresh);
     } else {
@@ -84,6 +90,15 @@ function differences(before: Content, place: Place): string[] {
   if (repeat.millionths !== before.millionths) fields.push("usage");
   if (repeat.metadata !== before.metadata) fields.push("metadata");
   return fields;
+}
+
+function notStoredError(request: AppendRequest, details: ErrorDetail[]): AppError {
+  const [count, total] = [details.length, request.events.length];
+  return new AppError(
+    "invalid",
+    `Cannot store these events: ${count} of ${total} may only repeat stored ones, and are new`,
+    { details },
+  );
 }
 
 function conflictError(request: AppendRequest, conflicts: [position: number, fields: string[]][]): AppError {

@@ -1,52 +1,63 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../../core/errors.ts";
+import { type Asker, Turns, type WaitingLimits } from "./turns.ts";
 
 interface Waiting {
   resolve(connection: DuckDBConnection): void;
   reject(error: AppError): void;
 }
 
-/** A bounded pool of connections for questions, each with a time limit. */
+/** An interrupt is lost on a statement that has not begun, such as one that waits for a thread. */
+const INTERRUPT_AGAIN_MS = 50;
+
+/** How many questions run at once, and how many may wait for those. */
+export interface ReadersLimits extends WaitingLimits {
+  readers: number;
+}
+
+/** A bounded pool of connections for questions, each with a time limit; companies take turns. */
 export class Readers {
   readonly #idle: DuckDBConnection[];
   readonly #size: number;
-  readonly #max_waiting: number;
-  readonly #waiting = new Set<Waiting>();
+  readonly #turns: Turns<Waiting>;
   #closed: PromiseWithResolvers<void> | undefined;
 
-  private constructor(connections: DuckDBConnection[], max_waiting: number) {
+  private constructor(connections: DuckDBConnection[], limits: WaitingLimits) {
     this.#idle = connections;
     this.#size = connections.length;
-    this.#max_waiting = max_waiting;
+    this.#turns = new Turns(limits);
   }
 
-  static async open(instance: DuckDBInstance, size: number, max_waiting: number): Promise<Readers> {
+  static async open(instance: DuckDBInstance, { readers, ...limits }: ReadersLimits): Promise<Readers> {
     const connections: DuckDBConnection[] = [];
-    for (let i = 0; i < size; i++) connections.push(await instance.connect());
-    return new Readers(connections, max_waiting);
+    for (let i = 0; i < readers; i++) connections.push(await instance.connect());
+    return new Readers(connections, limits);
   }
 
   /**
-   * Runs `read` in a read transaction, so that its statements see one instant.
+   * Runs `read` for a company in a read transaction, so that its statements see one instant.
    * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, and
    * after close.
    */
-  async run<T>(timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  async run<T>(
+    asker: Asker,
+    timeout_ms: number,
+    read: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
     const started_ms = performance.now();
-    const connection = await this.#take(timeout_ms);
+    const connection = await this.#take(asker, timeout_ms);
     let late = false;
     const left_ms = timeout_ms - (performance.now() - started_ms);
-    const timer = setTimeout(
-      () => {
-        late = true;
-        connection.interrupt();
-      },
-      Math.max(left_ms, 0),
-    );
+    const interrupt = (): void => {
+      late = true;
+      connection.interrupt();
+      timer = setTimeout(interrupt, INTERRUPT_AGAIN_MS);
+    };
+    let timer = setTimeout(interrupt, Math.max(left_ms, 0));
     try {
       await connection.run("BEGIN TRANSACTION READ ONLY");
       const result = await read(connection);
-      // An interrupt between two statements is lost: the late answer is refused all the same.
+      // The interrupt was lost: the late answer is refused all the same.
       if (late) throw timeoutError(timeout_ms);
       return result;
     } catch (error) {
@@ -55,7 +66,7 @@ export class Readers {
       clearTimeout(timer);
       // Ends the transaction, a failed one too. There is none when BEGIN itself failed.
       await connection.run("ROLLBACK").catch(() => undefined);
-      this.#giveBack(connection);
+      this.#giveBack(asker, connection);
     }
   }
 
@@ -63,27 +74,28 @@ export class Readers {
   async close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
-      for (const waiting of this.#waiting) waiting.reject(closedError());
-      this.#waiting.clear();
+      for (const waiting of this.#turns.clear()) waiting.reject(closedError());
       this.#finishClose();
     }
     await this.#closed.promise;
   }
 
-  async #take(timeout_ms: number): Promise<DuckDBConnection> {
+  async #take(asker: Asker, timeout_ms: number): Promise<DuckDBConnection> {
     if (this.#closed !== undefined) throw closedError();
     const connection = this.#idle.pop();
-    if (connection !== undefined) return connection;
-    if (this.#waiting.size >= this.#max_waiting) {
-      throw new AppError("rate_limited", `Cannot query usage: ${this.#waiting.size} queries wait already`, {
-        retry_after_s: 1,
-      });
+    if (connection !== undefined) {
+      this.#turns.start(asker);
+      return connection;
     }
     const { promise, resolve, reject } = Promise.withResolvers<DuckDBConnection>();
     const waiting: Waiting = { resolve, reject };
-    this.#waiting.add(waiting);
+    if (!this.#turns.wait(asker, waiting)) {
+      throw new AppError("rate_limited", "Cannot query usage: too many queries wait already", {
+        retry_after_s: 1,
+      });
+    }
     const timer = setTimeout(() => {
-      this.#waiting.delete(waiting);
+      this.#turns.leave(asker, waiting);
       reject(timeoutError(timeout_ms));
     }, timeout_ms);
     try {
@@ -93,13 +105,12 @@ export class Readers {
     }
   }
 
-  #giveBack(connection: DuckDBConnection): void {
-    const [next] = this.#waiting;
+  #giveBack(asker: Asker, connection: DuckDBConnection): void {
+    const next = this.#turns.finish(asker);
     if (next === undefined) {
       this.#idle.push(connection);
       this.#finishClose();
     } else {
-      this.#waiting.delete(next);
       next.resolve(connection);
     }
   }

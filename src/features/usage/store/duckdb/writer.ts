@@ -117,7 +117,7 @@ export class Writer {
         "Cannot store the events: the commit failed; send them again, what is stored will not count twice",
         { retry_after_s: 1, cause },
       );
-      const sure = new Set(verdicts.filter((v) => v.conflict && !v.leans_on_group).map((v) => v.request));
+      const sure = new Set(verdicts.filter((v) => v.refusal && !v.leans_on_group).map((v) => v.request));
       for (const verdict of verdicts) if (sure.has(verdict.request)) answer(verdict);
       for (const request of group) if (!sure.has(request)) request.reject(error);
     }
@@ -173,9 +173,9 @@ export class Writer {
   }
 }
 
-function answer({ request, fresh, duplicates, conflict }: Verdict): void {
-  if (conflict === undefined) request.resolve({ accepted: fresh.length, duplicates });
-  else request.reject(conflict);
+function answer({ request, fresh, duplicates, refusal }: Verdict): void {
+  if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
+  else request.reject(refusal);
 }
 
 function pickRows(
