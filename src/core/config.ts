@@ -49,7 +49,7 @@ export const LIMITS = {
   usage_import_memory: "512MB",
   /** Events waiting for their commit before ingest answers "later". */
   usage_pending_events: 200_000,
-  usage_readers: 6,
+  usage_readers: 4,
   usage_readers_waiting: 256,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
