@@ -56,6 +56,9 @@ export async function openDuckDb(options: DuckDbOptions): Promise<UsageStore> {
   return openStoreOn(await openDatabase(options.path, { memory_limit, threads }), options);
 }
 
+/** Pings that may wait for one another. */
+const PINGS = 16;
+
 /** Opens the store on a database, which it closes when it closes itself. */
 export async function openStoreOn(
   database: Database,
@@ -73,7 +76,13 @@ export async function openStoreOn(
     const writer = new Writer(connection, index, inventory.last_seq, limits);
     const waiting = { waiting: readers_waiting, waiting_company: readers_waiting_company };
     const pool = await Readers.open(database.instance, { readers, ...waiting });
-    return new DuckDbUsageStore(database, writer, pool, hash, inventory);
+    // A place of its own: that questions take their time does not mean that the store is not ready.
+    const pings = await Readers.open(database.instance, {
+      readers: 1,
+      waiting: PINGS,
+      waiting_company: PINGS,
+    });
+    return new DuckDbUsageStore(database, writer, pool, pings, hash, inventory);
   } catch (error) {
     connection.closeSync();
     database.close();
@@ -85,14 +94,23 @@ class DuckDbUsageStore implements UsageStore {
   readonly #database: Database;
   readonly #writer: Writer;
   readonly #readers: Readers;
+  readonly #pings: Readers;
   readonly #hash: SipHash;
   readonly #range: TimeRange;
   #closing: Promise<void> | undefined;
 
-  constructor(database: Database, writer: Writer, readers: Readers, hash: SipHash, range: TimeRange) {
+  constructor(
+    database: Database,
+    writer: Writer,
+    readers: Readers,
+    pings: Readers,
+    hash: SipHash,
+    range: TimeRange,
+  ) {
     this.#database = database;
     this.#writer = writer;
     this.#readers = readers;
+    this.#pings = pings;
     this.#hash = hash;
     this.#range = range;
   }
@@ -128,7 +146,7 @@ class DuckDbUsageStore implements UsageStore {
   }
 
   async ping(timeout_ms: number): Promise<void> {
-    await this.#readers.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
+    await this.#pings.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
   }
 
   close(): Promise<void> {
@@ -139,6 +157,7 @@ class DuckDbUsageStore implements UsageStore {
   async #close(): Promise<void> {
     await this.#writer.close();
     await this.#readers.close();
+    await this.#pings.close();
     // Empties the log into the file, so that the next opening need not replay it.
     const connection = await this.#database.instance.connect();
     try {
