@@ -25,7 +25,8 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     if (deps.store.dialect === "sqlite") await interruptLostRuns(deps);
     const server = await listen(deps);
     const stopJobs = startJobs(deps);
-    console.log(`Meterhouse listens on ${server.url} (API under /api/v1, documentation at /docs)`);
+    const origin = deps.config.public_url ?? server.url;
+    console.log(`Meterhouse listens on ${server.url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
 
     const signal = await firstSignal();
     deps.log.info({ signal }, "stopping");

@@ -74,8 +74,8 @@ export const LIMITS = {
 export interface Config {
   port: number;
   host: string;
-  /** The origin under which the world reaches the service, without a slash at the end. */
-  public_url: string;
+  /** The origin under which the world reaches the service, without a slash at the end; null: this machine. */
+  public_url: string | null;
   data_dir: string;
   /** PostgreSQL's address, or null for SQLite in data_dir. */
   database_url: string | null;
@@ -190,8 +190,8 @@ export const SETTINGS = {
   host: defineSetting("HOST", "0.0.0.0", "Address to listen on", text),
   public_url: defineSetting(
     "PUBLIC_URL",
-    "http://localhost:3000",
-    "Origin under which users reach the service",
+    null,
+    "Origin under which users reach the service; unset: localhost and PORT",
     origin,
   ),
   data_dir: defineSetting(
@@ -274,8 +274,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push(`${name} ${error.message}`);
     }
   }
-  if (environment.PUBLIC_URL === undefined)
-    values.public_url = `http://localhost:${environment.PORT || SETTINGS.port.fallback}`;
   if (environment.USAGE_URL) problems.push("USAGE_URL must be unset: usage events are kept in DATA_DIR");
   for (const name of Object.keys(environment)) {
     if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);
