@@ -13,14 +13,22 @@ interface Step {
 
 const TESTS = ["bun", "test", "--only-failures", "--timeout", "60000"];
 
+/** As the service itself is started. */
+const THREADS = { UV_THREADPOOL_SIZE: "16" };
+
 const STEPS: Step[] = [
   { name: "format", command: ["bun", "x", "biome", "format", "."] },
   { name: "lint", command: ["bun", "x", "oxlint"] },
   { name: "types", command: ["bun", "x", "tsc", "--noEmit"] },
   { name: "unused code", command: ["bun", "--bun", "x", "knip"] },
   { name: "migrations", command: ["bun", "scripts/migrations.ts", "--check"] },
-  { name: "tests on SQLite", command: TESTS, env: { TEST_STORE: "sqlite" } },
-  { name: "tests on PostgreSQL", command: TESTS, env: { TEST_STORE: "postgres" }, skip: whyNoPostgres() },
+  { name: "tests on SQLite", command: TESTS, env: { ...THREADS, TEST_STORE: "sqlite" } },
+  {
+    name: "tests on PostgreSQL",
+    command: TESTS,
+    env: { ...THREADS, TEST_STORE: "postgres" },
+    skip: whyNoPostgres(),
+  },
 ];
 
 interface Counts {

@@ -122,11 +122,20 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/**
+ * How many usage queries run at once. Each holds a thread of the native pool while it runs, and commits and
+ * readiness need one too: with the pool's default of four, two are left for them.
+ */
+export function usageReaders(): number {
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  return Math.max(1, Math.min(LIMITS.usage_readers, threads - 2));
+}
+
 function openUsage(config: Config): Promise<UsageStore> {
   return openDuckDb({
     path: join(config.data_dir, "usage.duckdb"),
     memory_limit: config.usage_memory_limit,
-    readers: LIMITS.usage_readers,
+    readers: usageReaders(),
     readers_waiting: LIMITS.usage_readers_waiting,
     pending_events: LIMITS.usage_pending_events,
   });

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../src/core/config.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { usageReaders } from "../../../src/deps.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { type House, startHouse, type Tenant } from "../../harness.ts";
 import { addSubscription, send } from "./facts.ts";
@@ -59,7 +60,7 @@ test("a company that floods the search is refused itself; others are served, and
   expect(ready.status).toBe(200);
   const kinds = await flood;
   // As many ran as there are readers, and a quarter of all that may wait did.
-  const served = LIMITS.usage_readers + LIMITS.usage_readers_waiting / 4;
+  const served = usageReaders() + LIMITS.usage_readers_waiting / 4;
   expect(Object.groupBy(kinds, (kind) => kind).unavailable).toHaveLength(served);
   expect(Object.groupBy(kinds, (kind) => kind).rate_limited).toHaveLength(120 - served);
   expect((await house.api("POST", "/usage/search", { limit: 1 })).status).toBe(200);
