@@ -42,6 +42,11 @@ export class AppError extends Error {
   }
 }
 
+/** A key as one part of a JSON pointer (RFC 6901). */
+export function pointerPart(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
 /** A place of the input in words: `/usage_tiers/0` → `usage_tiers.0`. */
 export function placeOf(path: string): string {
   return path.slice(1).replaceAll("/", ".") || "body";

@@ -20,3 +20,22 @@ export function iso(moment: Temporal.Instant): IsoInstant {
 export function instant(text: IsoInstant): Temporal.Instant {
   return Temporal.Instant.from(text);
 }
+
+export function later(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
+  return Temporal.Instant.compare(a, b) >= 0 ? a : b;
+}
+
+export function earlier(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
+  return Temporal.Instant.compare(a, b) <= 0 ? a : b;
+}
+
+/** What the work comes to, or null when it takes longer; it goes on all the same. */
+export async function endedWithin<T>(work: Promise<T>, wait_ms: number): Promise<T | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), wait_ms);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/config.ts";
-import { AppError, invalid } from "../core/errors.ts";
+import { AppError, invalid, pointerPart } from "../core/errors.ts";
 
 /**
  * Reads a JSON body. Errors: unsupported_media_type, too_large, malformed (not JSON, or not UTF-8), and
@@ -122,6 +122,6 @@ function refuseText(value: unknown, path: string): void {
   for (const [key, member] of Object.entries(value)) {
     // A bad key has no path that could be written down: its object is named.
     refuseText(key, path);
-    refuseText(member, `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+    refuseText(member, `${path}/${pointerPart(key)}`);
   }
 }

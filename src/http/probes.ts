@@ -1,22 +1,12 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
+import { endedWithin } from "../core/time.ts";
 import type { Deps } from "../deps.ts";
 import { ErrorBody } from "./errors.ts";
 
 const PING_MS = 2_000;
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
-
-/** Errors: throws when the work takes longer. */
-async function within(limit_ms: number, work: Promise<unknown>): Promise<void> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`No answer within ${limit_ms} ms`)), limit_ms);
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** What a supervisor asks, at the origin: alive, ready, and the numbers of the process. */
 export const probes = (deps: Deps) =>
@@ -33,7 +23,8 @@ export const probes = (deps: Deps) =>
       "/ready",
       async ({ status }) => {
         try {
-          await within(PING_MS, Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]));
+          const pings = Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]);
+          if ((await endedWithin(pings, PING_MS)) === null) throw new Error(`No answer within ${PING_MS} ms`);
           return { status: "ok" as const };
         } catch (error) {
           deps.log.error({ err: error }, "not ready");

@@ -5,7 +5,7 @@ import {
   periodStartingIn,
   type ZoneTimeline,
 } from "../../core/periods.ts";
-import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { earlier, type IsoInstant, instant, iso, later } from "../../core/time.ts";
 
 /** The life of a subscription as periods are cut from it. */
 export interface BilledLife {
@@ -101,12 +101,4 @@ export function closedPeriods(
 /** The end of the period that starts at an instant. */
 export function endOfPeriodAt(start: IsoInstant, life: BilledLife, zones: ZoneTimeline): Temporal.Instant {
   return periodContaining(instant(start), life.billing_anchor_day, zones).to;
-}
-
-function earlier(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
-  return Temporal.Instant.compare(a, b) <= 0 ? a : b;
-}
-
-function later(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
-  return Temporal.Instant.compare(a, b) >= 0 ? a : b;
 }

@@ -1,4 +1,5 @@
 import { dayOf, daysOf, type Period } from "../../core/periods.ts";
+import { earlier, later } from "../../core/time.ts";
 import type { BillingModelFacts } from "../billing_models/facts.ts";
 
 /** A model and the instant from which it is in force, until the next one's. */
@@ -55,12 +56,4 @@ export function segments(
     const proration = { numerator: first_day.until(end_day).days, denominator: daysOf(period) };
     return { ...slice, first_day, proration };
   });
-}
-
-function later(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
-  return Temporal.Instant.compare(a, b) >= 0 ? a : b;
-}
-
-function earlier(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
-  return Temporal.Instant.compare(a, b) <= 0 ? a : b;
 }

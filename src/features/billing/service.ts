@@ -4,6 +4,7 @@ import { LIMITS } from "../../core/config.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
+import { endedWithin } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import {
   BillingRecord,
@@ -146,15 +147,4 @@ async function checkSubscriptions(q: Reads, scope: Scope, ids: readonly number[]
   const known = await queries.existingSubscriptions(q, scope, ids);
   const unknown = ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) throw invalid(`/subscription_ids/${unknown}`, "names no subscription of this company");
-}
-
-/** What the work comes to, or null when it takes longer. */
-async function endedWithin<T>(work: Promise<T>, wait_ms: number): Promise<T | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), wait_ms);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError, type ErrorDetail } from "../../core/errors.ts";
+import { AppError, type ErrorDetail, placeOf } from "../../core/errors.ts";
 import { type Decimal, readDecimal } from "../../core/money.ts";
 import { BILLING_TYPES, billingTypeOf } from "./billing_types.ts";
 import { modelFacts, validateModel } from "./facts.ts";
@@ -114,9 +114,7 @@ function readOrNote(refused: ErrorDetail[], value: Told, path: string, kind?: "p
 }
 
 function invalidModel(details: ErrorDetail[]): AppError {
-  const [first, ...more] = details.map(
-    ({ path, message }) => `${path.slice(1).replaceAll("/", ".")} ${message}`,
-  );
+  const [first, ...more] = details.map(({ path, message }) => `${placeOf(path)} ${message}`);
   const message = more.length === 0 ? `${first}` : `${first}; and ${more.length} more`;
   return new AppError("invalid", message, { details });
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import { periodContaining, type ZoneTimeline } from "../../core/periods.ts";
-import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { CANCEL_TIMES, Subscription } from "./model.ts";
 
 /** The life of a subscription, `[started_at, ends_at)`. */
@@ -50,8 +50,4 @@ export function endOf(
  */
 export function turnOf({ updated_at }: { updated_at: IsoInstant }, now: Temporal.Instant): Temporal.Instant {
   return later(instant(updated_at), now);
-}
-
-function later(a: Temporal.Instant, b: Temporal.Instant): Temporal.Instant {
-  return Temporal.Instant.compare(a, b) >= 0 ? a : b;
 }

@@ -1,3 +1,4 @@
+import { pointerPart } from "../../core/errors.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /** The rows of a file as the engine's SQL sees them. */
@@ -102,7 +103,7 @@ function ndjsonType(types: readonly string[]): string {
 }
 
 function pointer(key: string): string {
-  return quoteText(`/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  return quoteText(`/${pointerPart(key)}`);
 }
 
 /** A Parquet file, which knows its columns and their types. */

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../core/config.ts";
-import { AppError, type ErrorDetail } from "../../core/errors.ts";
+import { AppError, type ErrorDetail, pointerPart } from "../../core/errors.ts";
 import { iso } from "../../core/time.ts";
 import type { MeteredSubscription } from "./queries.ts";
 import { externalIdOf, roundUsage } from "./rules.ts";
@@ -57,7 +57,8 @@ export function sentEvents(body: unknown): SentEvents {
   if (!Object.hasOwn(body, "events")) return { raws: [body], single: true };
   const { events, ...others } = body;
   const [other] = Object.keys(others);
-  if (other !== undefined) throw invalidBody(`/${pointer(other)}`, "is not a known field; known is events");
+  if (other !== undefined)
+    throw invalidBody(`/${pointerPart(other)}`, "is not a known field; known is events");
   if (!Array.isArray(events)) throw invalidBody("/events", "must be an array");
   return { raws: bounded(events), single: false };
 }
@@ -101,7 +102,7 @@ export function invalidEvents(problems: readonly Problem[], single: boolean): Ap
     return {
       path: place
         .filter((part) => part !== "")
-        .map((part) => `/${pointer(part)}`)
+        .map((part) => `/${pointerPart(part)}`)
         .join(""),
       message: problem.message,
     };
@@ -275,11 +276,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function at(ms: number): string {
   return iso(Temporal.Instant.fromEpochMilliseconds(ms));
-}
-
-/** A key as part of a JSON pointer. */
-function pointer(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function invalidBody(path: string, message: string): AppError {

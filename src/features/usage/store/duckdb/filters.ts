@@ -1,3 +1,4 @@
+import { pointerPart } from "../../../../core/errors.ts";
 import { type Decimal, decimal } from "../../../../core/money.ts";
 import type { EventFilter } from "../usage_store.ts";
 import type { Parameters } from "./sql.ts";
@@ -89,7 +90,7 @@ function metadataSearchSql(search: string, parameters: Parameters): string {
 }
 
 function pointer(keys: readonly string[]): string {
-  return keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return keys.map((key) => `/${pointerPart(key)}`).join("");
 }
 
 /** A string's JSON text without its quotes. */
