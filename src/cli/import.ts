@@ -12,7 +12,7 @@ import {
   type RoleSources,
   type UsageFile,
 } from "../features/usage/import_file.ts";
-import { importUsage } from "../features/usage/service.ts";
+import { importUsage } from "../features/usage/ingest.ts";
 import {
   type Command,
   commandContext,

@@ -4,8 +4,9 @@ import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
 import { session } from "../../http/session.ts";
+import { recordUsage } from "./ingest.ts";
 import { FoundUsage, RecordedUsage, RecordUsage, SearchUsage } from "./model.ts";
-import { recordUsage, searchUsage } from "./service.ts";
+import { searchUsage } from "./service.ts";
 
 const SEARCH = `Without \`aggregate\`: one page of events. With it: exact sums by \`group_by\`, or one row \`total\`; then
 \`page\` and \`limit\` do not apply. Groups by time come in their order, others by total_usage, unless sort_by
