@@ -79,7 +79,7 @@ describe("the DuckDB usage store, its file", () => {
 /** Makes every write fail, by a change of the table that is not committed, until it is called. */
 async function blockWrites(database: Database): Promise<() => Promise<void>> {
   const other = await database.instance.connect();
-  await other.run("BEGIN; ALTER TABLE usage_events ADD COLUMN extra INTEGER");
+  await other.run("BEGIN; ALTER TABLE usage_hot_0 ADD COLUMN extra INTEGER");
   return async () => {
     await other.run("ROLLBACK");
     other.closeSync();
@@ -190,7 +190,7 @@ describe("the DuckDB usage store, its fingerprints", () => {
     const index = new FingerprintIndex();
     const connection = await database.instance.connect();
     const limits = { group_ms: 0, group_events: 10, pending_events: 10 };
-    const writer = new Writer(connection, index, 0, limits);
+    const writer = new Writer(connection, index, { last_seq: 0, hot_rows: 0 }, limits);
     const event = modelEvent();
     const first = prepareAppend(1, [event], NOW_MS, hash);
     const second = prepareAppend(1, [modelEvent()], NOW_MS, hash);

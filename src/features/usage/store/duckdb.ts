@@ -4,6 +4,7 @@
  */
 import { aggregate, type TimeRange } from "./duckdb/aggregate.ts";
 import { prepareAppend } from "./duckdb/append_request.ts";
+import { Compaction, type CompactionLimits } from "./duckdb/compaction.ts";
 import { type Database, openDatabase } from "./duckdb/database.ts";
 import { FingerprintIndex } from "./duckdb/fingerprints.ts";
 import { Readers } from "./duckdb/readers.ts";
@@ -45,7 +46,13 @@ export interface DuckDbOptions {
   group_ms?: number;
   /** Events after which it waits no longer. Default 4,096. */
   group_events?: number;
+  /** When stored events are sorted. Default: 500,000 at a time, and again 8,000,000. */
+  compaction?: CompactionLimits;
+  /** Told when the background work failed; it is tried again. */
+  on_failure?: (error: unknown) => void;
 }
+
+const COMPACTION: CompactionLimits = { hot_rows: 500_000, run_rows: 8_000_000, move_rows: 500_000 };
 
 /**
  * Opens the store; the time it takes grows with the events stored, whose ids it reads into memory.
@@ -73,7 +80,7 @@ export async function openStoreOn(
   try {
     const inventory = await takeInventory(connection, index, hash);
     const limits = { pending_events, group_ms, group_events };
-    const writer = new Writer(connection, index, inventory.last_seq, limits);
+    const writer = new Writer(connection, index, inventory, limits);
     const waiting = { waiting: readers_waiting, waiting_company: readers_waiting_company };
     const pool = await Readers.open(database.instance, { readers, ...waiting });
     // A place of its own: that questions take their time does not mean that the store is not ready.
@@ -82,7 +89,19 @@ export async function openStoreOn(
       waiting: PINGS,
       waiting_company: PINGS,
     });
-    return new DuckDbUsageStore(database, writer, pool, pings, hash, inventory);
+    const { compaction = COMPACTION, on_failure = () => undefined } = options;
+    const background = await database.instance.connect();
+    const compactor = new Compaction(background, writer, compaction, on_failure);
+    compactor.notice();
+    return new DuckDbUsageStore({
+      database,
+      writer,
+      compactor,
+      readers: pool,
+      pings,
+      hash,
+      range: inventory,
+    });
   } catch (error) {
     connection.closeSync();
     database.close();
@@ -90,48 +109,45 @@ export async function openStoreOn(
   }
 }
 
+/** What an open store is made of. */
+interface Parts {
+  database: Database;
+  writer: Writer;
+  compactor: Compaction;
+  readers: Readers;
+  pings: Readers;
+  hash: SipHash;
+  range: TimeRange;
+}
+
 class DuckDbUsageStore implements UsageStore {
-  readonly #database: Database;
-  readonly #writer: Writer;
-  readonly #readers: Readers;
-  readonly #pings: Readers;
-  readonly #hash: SipHash;
-  readonly #range: TimeRange;
+  readonly #parts: Parts;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    database: Database,
-    writer: Writer,
-    readers: Readers,
-    pings: Readers,
-    hash: SipHash,
-    range: TimeRange,
-  ) {
-    this.#database = database;
-    this.#writer = writer;
-    this.#readers = readers;
-    this.#pings = pings;
-    this.#hash = hash;
-    this.#range = range;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
-    const prepared = prepareAppend(company_id, events, now_ms, this.#hash);
+    const { hash, range, writer, compactor } = this.#parts;
+    const prepared = prepareAppend(company_id, events, now_ms, hash);
     // Widened before the commit, so that no question finds an event outside of it.
     for (const { timestamp } of events) {
-      if (timestamp < this.#range.min_timestamp) this.#range.min_timestamp = timestamp;
-      if (timestamp > this.#range.max_timestamp) this.#range.max_timestamp = timestamp;
+      if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
+      if (timestamp > range.max_timestamp) range.max_timestamp = timestamp;
     }
-    return this.#writer.append(prepared);
+    const result = await writer.append(prepared);
+    compactor.notice();
+    return result;
   }
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    return this.#readers.run(query.company_id, timeout_ms, (connection) => search(connection, query));
+    return this.#parts.readers.run(query.company_id, timeout_ms, (connection) => search(connection, query));
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    return this.#readers.run(query.company_id, timeout_ms, (connection) =>
-      aggregate(connection, query, this.#range),
+    return this.#parts.readers.run(query.company_id, timeout_ms, (connection) =>
+      aggregate(connection, query, this.#parts.range),
     );
   }
 
@@ -140,13 +156,13 @@ class DuckDbUsageStore implements UsageStore {
     windows: readonly UsageWindow[],
     { created_until_ms, timeout_ms }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    return this.#readers.run(company_id, timeout_ms, (connection) =>
+    return this.#parts.readers.run(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, created_until_ms),
     );
   }
 
   async ping(timeout_ms: number): Promise<void> {
-    await this.#pings.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
+    await this.#parts.pings.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
   }
 
   close(): Promise<void> {
@@ -155,16 +171,18 @@ class DuckDbUsageStore implements UsageStore {
   }
 
   async #close(): Promise<void> {
-    await this.#writer.close();
-    await this.#readers.close();
-    await this.#pings.close();
+    const { database, writer, compactor, readers, pings } = this.#parts;
+    await compactor.close();
+    await writer.close();
+    await readers.close();
+    await pings.close();
     // Empties the log into the file, so that the next opening need not replay it.
-    const connection = await this.#database.instance.connect();
+    const connection = await database.instance.connect();
     try {
       await connection.run("CHECKPOINT");
     } finally {
       connection.closeSync();
-      this.#database.close();
+      database.close();
     }
   }
 }

@@ -6,33 +6,23 @@ import {
   type DuckDBVector,
 } from "@duckdb/node-api";
 import type { AppendRequest } from "./append_request.ts";
+import { appendChunks } from "./appending.ts";
 import type { Verdict } from "./judge.ts";
-import { EVENT_COLUMNS, USAGE_TYPE } from "./schema.ts";
+import { EVENT_COLUMNS, type HotTable, USAGE_TYPE } from "./schema.ts";
 
-/** The rows of an engine chunk. */
-const CHUNK_ROWS = 2048;
 const TYPES = Object.values(EVENT_COLUMNS);
 
 /** Appends the fresh events of all verdicts, numbered from `first_seq`, within the open transaction. */
-export async function appendRows(
+export function appendRows(
   connection: DuckDBConnection,
+  table: HotTable,
   verdicts: readonly Verdict[],
   first_seq: number,
 ): Promise<void> {
   const rows = verdicts.flatMap(({ request, fresh }) => fresh.map((position) => ({ request, position })));
-  const appender = await connection.createAppender("usage_events");
-  try {
-    for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
-      appender.appendDataChunk(fillChunk(rows.slice(start, start + CHUNK_ROWS), first_seq + start));
-    }
-    appender.flushSync();
-  } catch (error) {
-    // Closing would flush again what just failed.
-    appender.clear();
-    throw error;
-  } finally {
-    appender.closeSync();
-  }
+  return appendChunks(connection, table, rows.length, (start, end) =>
+    fillChunk(rows.slice(start, end), first_seq + start),
+  );
 }
 
 function fillChunk(

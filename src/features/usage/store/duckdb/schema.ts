@@ -1,15 +1,17 @@
 import { BIGINT, DECIMAL, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
 
-/** The layout that this code reads and writes; a file with a higher one is refused. */
-export const SCHEMA_VERSION = 1;
+/** The layout that this code reads and writes; a file with another one is refused. */
+export const SCHEMA_VERSION = 2;
 
 /** Up to twelve digits before the point and six after: the sums of it are exact. */
 export const USAGE_TYPE = DECIMAL(18, 6);
+/** A sum of usages: more of them than any file holds. */
+export const TOTAL_TYPE = DECIMAL(38, 6);
 
 /**
- * The columns of usage_events, in their order. `seq` numbers the rows in the order of commits, from 1, with
- * gaps where a commit failed; it finds a row without an index. There is no unique index on the id: it costs
- * more than the rest of the write, growing with the table.
+ * The columns of events, in their order. `seq` numbers the rows in the order of commits, from 1, with gaps
+ * where a commit failed. There is no unique index on the id: it costs more than the rest of the write, growing
+ * with the table.
  */
 export const EVENT_COLUMNS = {
   seq: BIGINT,
@@ -22,16 +24,49 @@ export const EVENT_COLUMNS = {
   created_at: BIGINT,
 } as const;
 
-/** Creates what is missing. usage_meta holds schema_version and fingerprint_key (16 bytes in hex). */
+/**
+ * The tables of events: an event is in one of them. It arrives in a hot one, where rows stand in the order of
+ * commits, moves on to `usage_runs`, which holds sorted runs of some hundred thousand events, and from there to
+ * `usage_settled`, whose runs are longer. Runs are sorted by company and timestamp, so that a question reads
+ * few blocks of each. compaction.ts moves them, and says why there are four hot ones.
+ */
+export const HOT_TABLES = ["usage_hot_0", "usage_hot_1", "usage_hot_2", "usage_hot_3"] as const;
+export const EVENT_TABLES = [...HOT_TABLES, "usage_runs", "usage_settled"] as const;
+export type HotTable = (typeof HOT_TABLES)[number];
+
+/**
+ * The columns of sums by company and UTC hour, counted since 1970, with the `seq` of the last event in them.
+ * A commit adds its own sums as `usage_hour_deltas`; they are folded into `usage_hour_folds`. Both may hold
+ * several rows of an hour: only together they are its sum.
+ */
+export const HOUR_COLUMNS = {
+  company_id: INTEGER,
+  hour: INTEGER,
+  total: TOTAL_TYPE,
+  events: BIGINT,
+  low: USAGE_TYPE,
+  high: USAGE_TYPE,
+  seq: BIGINT,
+} as const;
+
+const EVENTS_SQL = Object.entries(EVENT_COLUMNS)
+  .map(([name, type]) => `${name} ${type}${name === "metadata" ? "" : " NOT NULL"}`)
+  .join(", ");
+const HOURS_SQL = Object.entries(HOUR_COLUMNS)
+  .map(([name, type]) => `${name} ${type} NOT NULL`)
+  .join(", ");
+
+/**
+ * Creates what is missing. usage_meta holds schema_version and fingerprint_key (16 bytes in hex). Questions
+ * read the views: `usage_events`, and `usage_hours`, which hold the same events at every instant.
+ */
 export const CREATE_TABLES = `
   CREATE TABLE IF NOT EXISTS usage_meta (name VARCHAR NOT NULL, value VARCHAR NOT NULL);
-  CREATE TABLE IF NOT EXISTS usage_events (
-    seq BIGINT NOT NULL,
-    company_id INTEGER NOT NULL,
-    subscription_id INTEGER NOT NULL,
-    timestamp BIGINT NOT NULL,
-    id UUID NOT NULL,
-    usage DECIMAL(18,6) NOT NULL,
-    metadata VARCHAR,
-    created_at BIGINT NOT NULL
-  );`;
+  ${EVENT_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table} (${EVENTS_SQL});`).join("\n")}
+  CREATE TABLE IF NOT EXISTS usage_hour_deltas (${HOURS_SQL});
+  CREATE TABLE IF NOT EXISTS usage_hour_folds (${HOURS_SQL});
+  CREATE OR REPLACE VIEW usage_events AS
+    ${EVENT_TABLES.toReversed()
+      .map((table) => `FROM ${table}`)
+      .join(" UNION ALL ")};
+  CREATE OR REPLACE VIEW usage_hours AS FROM usage_hour_folds UNION ALL FROM usage_hour_deltas;`;

@@ -1,6 +1,8 @@
 import { type DuckDBConnection, DuckDBDecimalValue, type DuckDBValue } from "@duckdb/node-api";
 import { fingerprint, readStoredId } from "./append_request.ts";
+import { HOUR_MS } from "../time_buckets.ts";
 import type { FingerprintIndex } from "./fingerprints.ts";
+import { HOT_TABLES } from "./schema.ts";
 import type { SipHash } from "./siphash.ts";
 import { asNumber, asText, asUuid, Parameters, query } from "./sql.ts";
 
@@ -14,23 +16,70 @@ export interface StoredRow {
   metadata: string | null;
 }
 
-/** The rows with these sequence numbers, by number. Numbers without a row are left out. */
+/** A row that may be an event's: one with its fingerprint. */
+export interface Candidate {
+  company_id: number;
+  seq: number;
+  /** The timestamp that the row has if it is of the same content; undefined when it may have any. */
+  timestamp: number | undefined;
+}
+
+/**
+ * The candidates' rows, by number; numbers without a row in their company are left out. A row is looked for at
+ * its event's timestamp first, where a sorted run has it in one block, and only then everywhere in its company.
+ */
 export async function findRows(
   connection: DuckDBConnection,
-  seqs: readonly number[],
+  candidates: readonly Candidate[],
 ): Promise<Map<number, StoredRow>> {
-  if (seqs.length === 0) return new Map();
+  const found = new Map<number, StoredRow>();
+  for (const of_company of Map.groupBy(candidates, ({ company_id }) => company_id).values()) {
+    const at_timestamp = of_company.filter(({ timestamp }) => timestamp !== undefined);
+    await findOfCompany(connection, at_timestamp, true, found);
+    const missing = of_company.filter(({ seq }) => !found.has(seq));
+    await findOfCompany(connection, missing, false, found);
+  }
+  return found;
+}
+
+/** Adds the rows of one company's candidates to `found`. */
+async function findOfCompany(
+  connection: DuckDBConnection,
+  candidates: readonly Candidate[],
+  at_timestamp: boolean,
+  found: Map<number, StoredRow>,
+): Promise<void> {
+  const [first] = candidates;
+  if (first === undefined) return;
   const parameters = new Parameters();
+  const conditions = [
+    `company_id = ${parameters.integer(first.company_id)}`,
+    `seq IN (SELECT unnest(${parameters.integers(candidates.map(({ seq }) => seq))}))`,
+  ];
+  if (at_timestamp) {
+    const timestamps = candidates.map(({ timestamp = 0 }) => timestamp);
+    const { min, max } = rangeOf(timestamps);
+    conditions.push(`timestamp BETWEEN ${parameters.integer(min)} AND ${parameters.integer(max)}`);
+  }
   const sql = `SELECT seq, company_id, id, subscription_id, timestamp, usage, metadata FROM usage_events
-    WHERE seq IN (SELECT unnest(${parameters.integers(seqs)}))`;
-  const rows = await query(connection, sql, parameters);
-  return new Map(rows.map((row) => [asNumber(row[0]), toStoredRow(row)]));
+    WHERE ${conditions.join(" AND ")}`;
+  for (const row of await query(connection, sql, parameters)) found.set(asNumber(row[0]), toStoredRow(row));
+}
+
+function rangeOf(numbers: readonly number[]): { min: number; max: number } {
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const number of numbers) {
+    min = Math.min(min, number);
+    max = Math.max(max, number);
+  }
+  return { min, max };
 }
 
 /** What the store knows of its rows when it opens. */
 export interface Inventory {
   last_seq: number;
-  /** The smallest and the largest timestamp; the smallest is above the largest when there is no row. */
+  hot_rows: number;
+  /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
   min_timestamp: number;
   max_timestamp: number;
 }
@@ -54,13 +103,13 @@ export async function takeInventory(
       index.add(hash.high, hash.low, asNumber(seqs?.getItem(row)));
     }
   }
-  const sql = `SELECT coalesce(max(seq), 0), coalesce(min(timestamp), ${Number.MAX_SAFE_INTEGER}),
-    coalesce(max(timestamp), -1) FROM usage_events`;
-  const [last_seq, min_timestamp, max_timestamp] = ((await query(connection, sql))[0] ?? []).map(asNumber);
-  if (last_seq === undefined || min_timestamp === undefined || max_timestamp === undefined) {
-    throw new Error("Cannot read the extent of the usage store: the query gave no row");
-  }
-  return { last_seq, min_timestamp, max_timestamp };
+  // Of the hours' sums, which are fewer; the range is then up to an hour wider on both sides.
+  const sql = `SELECT coalesce(max(seq), 0), coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
+    coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
+    ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")} FROM usage_hours`;
+  const [row = []] = await query(connection, sql);
+  const [last_seq = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0] = row.map(asNumber);
+  return { last_seq, min_timestamp, max_timestamp, hot_rows };
 }
 
 function toStoredRow(row: DuckDBValue[]): StoredRow {

@@ -5,8 +5,10 @@ import type { AppendRequest, PreparedAppend } from "./append_request.ts";
 import { appendRows } from "./event_chunks.ts";
 import type { FingerprintIndex } from "./fingerprints.ts";
 import { Judge, type Verdict } from "./judge.ts";
+import { appendHourSums, hourSums } from "./hour_sums.ts";
 import { closedError } from "./readers.ts";
-import { findRows, type StoredRow } from "./stored_rows.ts";
+import { HOT_TABLES, type HotTable } from "./schema.ts";
+import { type Candidate, findRows, type StoredRow } from "./stored_rows.ts";
 
 /** How appends are collected. */
 export interface WriterLimits {
@@ -18,12 +20,21 @@ export interface WriterLimits {
   pending_events: number;
 }
 
+/** Work that has the writer for itself, on its connection; its rows are numbered from `first_seq`. */
+export type ExclusiveWork<T> = (
+  connection: DuckDBConnection,
+  first_seq: number,
+) => Promise<{ rows: number; value: T }>;
+
 /** The one writer: a durable commit costs the same for one event and for thousands, so appends share them. */
 export class Writer {
   readonly #connection: DuckDBConnection;
   readonly #index: FingerprintIndex;
   readonly #limits: WriterLimits;
   #next_seq: number;
+  #hot = 0;
+  #hot_rows = 0;
+  #exclusive: (() => Promise<void>)[] = [];
   #queue: AppendRequest[] = [];
   #queued_events = 0;
   #pending_events = 0;
@@ -32,10 +43,17 @@ export class Writer {
   #drained = Promise.resolve();
   #closed = false;
 
-  constructor(connection: DuckDBConnection, index: FingerprintIndex, last_seq: number, limits: WriterLimits) {
+  /** `stored`: what the tables hold already. */
+  constructor(
+    connection: DuckDBConnection,
+    index: FingerprintIndex,
+    stored: { last_seq: number; hot_rows: number },
+    limits: WriterLimits,
+  ) {
     this.#connection = connection;
     this.#index = index;
-    this.#next_seq = last_seq + 1;
+    this.#next_seq = stored.last_seq + 1;
+    this.#hot_rows = stored.hot_rows;
     this.#limits = limits;
   }
 
@@ -65,6 +83,36 @@ export class Writer {
     }
   }
 
+  /** Rows in the hot tables at the opening, or written to the present one since the last rotation. */
+  get hot_rows(): number {
+    return this.#hot_rows;
+  }
+
+  /** Runs `work` when no append is under way; appends wait meanwhile. Errors: those of `work`. */
+  exclusive<T>(work: ExclusiveWork<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#exclusive.push(async () => {
+      try {
+        const { rows, value } = await work(this.#connection, this.#next_seq);
+        this.#next_seq += rows;
+        resolve(value);
+      } catch (error) {
+        reject(error);
+      }
+    });
+    this.#drain();
+    return promise;
+  }
+
+  /** Turns to the next hot table. Every row of the others has a number up to `last_seq`, and is committed. */
+  rotate(): Promise<{ hot: HotTable; last_seq: number }> {
+    return this.exclusive(async (_, first_seq) => {
+      this.#hot = (this.#hot + 1) % HOT_TABLES.length;
+      this.#hot_rows = 0;
+      return { rows: 0, value: { hot: this.#hotTable(), last_seq: first_seq - 1 } };
+    });
+  }
+
   /** Refuses new appends and answers when those queued are done. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -88,7 +136,12 @@ export class Writer {
 
   /** One group after the other; what is queued during a commit is the next group. */
   async #commitGroups(): Promise<void> {
-    while (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
+    for (;;) {
+      const exclusive = this.#exclusive.shift();
+      if (exclusive) await exclusive();
+      else if (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
+      else break;
+    }
     // In the same turn as the last look at the queue: an append in between would wait forever.
     this.#running = false;
   }
@@ -125,8 +178,8 @@ export class Writer {
 
   async #judgeGroup(group: AppendRequest[]): Promise<Verdict[]> {
     const found = group.map((request) => this.#findFingerprints(request));
-    const seqs = found.flatMap((byPosition) => [...byPosition.values()].flat());
-    const rows = await findRows(this.#connection, [...new Set(seqs)]);
+    const candidates = group.flatMap((request, i) => candidatesOf(request, found[i]));
+    const rows = await findRows(this.#connection, candidates);
     const judge = new Judge();
     return group.map((request, i) => judge.judge(request, pickRows(found[i], rows)));
   }
@@ -145,11 +198,14 @@ export class Writer {
     const count = verdicts.reduce((sum, verdict) => sum + verdict.fresh.length, 0);
     if (count === 0) return;
     const first_seq = this.#next_seq;
+    const sums = hourSums(verdicts);
     this.#next_seq += count;
+    this.#hot_rows += count;
     let committing = false;
     try {
       await this.#connection.run("BEGIN");
-      await appendRows(this.#connection, verdicts, first_seq);
+      await appendRows(this.#connection, this.#hotTable(), verdicts, first_seq);
+      await appendHourSums(this.#connection, sums, this.#next_seq - 1);
       committing = true;
       await this.#connection.run("COMMIT");
     } catch (error) {
@@ -160,6 +216,10 @@ export class Writer {
       // row without an entry would be stored twice.
       if (committing) this.#enter(verdicts, first_seq);
     }
+  }
+
+  #hotTable(): HotTable {
+    return HOT_TABLES[this.#hot] ?? HOT_TABLES[0];
   }
 
   #enter(verdicts: Verdict[], first_seq: number): void {
@@ -176,6 +236,17 @@ export class Writer {
 function answer({ request, fresh, duplicates, refusal }: Verdict): void {
   if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
   else request.reject(refusal);
+}
+
+function candidatesOf(
+  { company_id, events }: AppendRequest,
+  found: ReadonlyMap<number, readonly number[]> | undefined,
+): Candidate[] {
+  return [...(found ?? [])].flatMap(([position, seqs]) => {
+    const event = events[position];
+    const timestamp = event?.timestamp_given === true ? event.timestamp : undefined;
+    return seqs.map((seq) => ({ company_id, seq, timestamp }));
+  });
 }
 
 function pickRows(

@@ -1,0 +1,199 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { countFolds, foldDeltas, refold } from "./hour_sums.ts";
+import { EVENT_TABLES, HOT_TABLES, type HotTable } from "./schema.ts";
+import { asNumber, query } from "./sql.ts";
+import type { Writer } from "./writer.ts";
+
+/** When events move on, and how many at once. */
+export interface CompactionLimits {
+  /** Hot events after which they are moved to a sorted run. */
+  hot_rows: number;
+  /** Events in short runs after which they are moved to a long one. */
+  run_rows: number;
+  /** Events moved by one transaction: commits wait while it writes down which rows it took. */
+  move_rows: number;
+}
+
+const ORDER = "ORDER BY company_id, timestamp, id";
+
+/** Folds that are read as they are before they are made one row an hour. */
+const LOOSE_FOLDS = 100_000;
+
+/** How long it rests after a failure, such as a full disk. */
+const RETRY_MS = 10_000;
+
+const DAY_MS = 86_400_000;
+
+/** A part of the runs: from one company and instant (inclusive) to another (exclusive). */
+interface Slice {
+  from: Place;
+  until: Place;
+}
+
+interface Place {
+  company_id: number;
+  timestamp: number;
+}
+
+/**
+ * Moves events from the order of their arrival into sorted runs, in the background, and empties the log. Each
+ * move is one transaction, so that every question finds each event once and a kill at any moment loses none.
+ *
+ * The engine's checkpoint holds up writes to the table that it is writing out, and only to that. So the writer
+ * turns to another hot table before a move, whose rows those of the others are then, and to yet another before
+ * the checkpoint, one that was empty when the last checkpoint ended: hence four.
+ */
+export class Compaction {
+  readonly #connection: DuckDBConnection;
+  readonly #writer: Writer;
+  readonly #limits: CompactionLimits;
+  readonly #onFailure: (error: unknown) => void;
+  #running: Promise<void> | undefined;
+  #resting: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+  /** How many folds there were when each hour last had one. */
+  #tidy_folds = 0;
+
+  constructor(
+    connection: DuckDBConnection,
+    writer: Writer,
+    limits: CompactionLimits,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.#connection = connection;
+    this.#writer = writer;
+    this.#limits = limits;
+    this.#onFailure = onFailure;
+  }
+
+  /** To be called after commits: starts a compaction when enough events are hot, unless one is under way. */
+  notice(): void {
+    if (this.#writer.hot_rows < this.#limits.hot_rows || this.#resting !== undefined) return;
+    void this.run().catch((error) => {
+      if (this.#closed) return;
+      this.#onFailure(error);
+      this.#resting = setTimeout(() => {
+        this.#resting = undefined;
+        this.notice();
+      }, RETRY_MS);
+    });
+  }
+
+  /** Compacts now: when it answers, every event that was stored before is in a run. */
+  run(): Promise<void> {
+    this.#running ??= this.#compact().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Gives up what is under way, which loses nothing, and releases the connection. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#resting);
+    while (this.#running !== undefined) {
+      this.#connection.interrupt();
+      await Promise.race([this.#running.catch(() => undefined), Bun.sleep(50)]);
+    }
+    this.#connection.closeSync();
+  }
+
+  async #compact(): Promise<void> {
+    const { hot, last_seq } = await this.#writer.rotate();
+    const tables = HOT_TABLES.filter((table) => table !== hot);
+    for (const [first, last] of await this.#hotSlices(tables, last_seq))
+      await this.#moveHot(tables, first, last);
+    await this.#transact(() => foldDeltas(this.#connection, last_seq));
+    await this.#checkpoint();
+    if ((await this.#count("usage_runs")) >= this.#limits.run_rows) {
+      await this.#settle(last_seq);
+      await this.#checkpoint();
+    }
+    await this.#tidyFolds();
+  }
+
+  /** The numbers of the hot rows, cut into ranges of at most `move_rows` numbers, both ends inclusive. */
+  async #hotSlices(tables: readonly HotTable[], last_seq: number): Promise<[number, number][]> {
+    const from = tables.map((table) => `SELECT min(seq) AS seq FROM ${table}`).join(" UNION ALL ");
+    const [[lowest = null] = []] = await query(this.#connection, `SELECT min(seq) FROM (${from})`);
+    if (lowest === null) return [];
+    const slices: [number, number][] = [];
+    for (let first = asNumber(lowest); first <= last_seq; first += this.#limits.move_rows) {
+      slices.push([first, Math.min(first + this.#limits.move_rows - 1, last_seq)]);
+    }
+    return slices;
+  }
+
+  async #moveHot(tables: readonly HotTable[], first: number, last: number): Promise<void> {
+    const where = `WHERE seq BETWEEN ${first} AND ${last}`;
+    const rows = tables.map((table) => `SELECT * FROM ${table} ${where}`).join(" UNION ALL ");
+    await this.#transact(async () => {
+      await this.#connection.run(`INSERT INTO usage_runs FROM (${rows}) ${ORDER}`);
+      for (const table of tables) await this.#connection.run(`DELETE FROM ${table} ${where}`);
+    });
+  }
+
+  /** Moves the runs' events into one long run, slice by slice in its order. */
+  async #settle(last_seq: number): Promise<void> {
+    for (const { from, until } of await this.#runSlices()) {
+      // The whole slice lies between the two companies: the engine skips blocks by that, not by an OR.
+      const where = `WHERE seq <= ${last_seq} AND company_id BETWEEN ${from.company_id} AND ${until.company_id}
+        AND (company_id > ${from.company_id} OR timestamp >= ${from.timestamp})
+        AND (company_id < ${until.company_id} OR timestamp < ${until.timestamp})`;
+      await this.#transact(async () => {
+        await this.#connection.run(`INSERT INTO usage_settled SELECT * FROM usage_runs ${where} ${ORDER}`);
+        await this.#connection.run(`DELETE FROM usage_runs ${where}`);
+      });
+    }
+  }
+
+  /** Cuts the runs' events into slices of about `move_rows`, in order, at days of a company. */
+  async #runSlices(): Promise<Slice[]> {
+    const days = await query(
+      this.#connection,
+      `SELECT company_id, timestamp // ${DAY_MS}, count(*) FROM usage_runs GROUP BY ALL ORDER BY ALL`,
+    );
+    const slices: Slice[] = [];
+    let from: Place = { company_id: 0, timestamp: 0 };
+    let rows = 0;
+    for (const day of days) {
+      const [company_id = 0, number = 0, count = 0] = day.map(asNumber);
+      const place = { company_id, timestamp: number * DAY_MS };
+      if (rows > 0 && rows + count > this.#limits.move_rows) {
+        slices.push({ from, until: place });
+        from = place;
+        rows = 0;
+      }
+      rows += count;
+    }
+    const beyond = { company_id: 2 ** 31 - 1, timestamp: Number.MAX_SAFE_INTEGER };
+    return [...slices, { from, until: beyond }];
+  }
+
+  async #tidyFolds(): Promise<void> {
+    const folds = await countFolds(this.#connection);
+    if (folds > 2 * this.#tidy_folds + LOOSE_FOLDS) this.#tidy_folds = await refold(this.#connection);
+  }
+
+  async #checkpoint(): Promise<void> {
+    await this.#writer.rotate();
+    await this.#connection.run("CHECKPOINT");
+  }
+
+  async #count(table: (typeof EVENT_TABLES)[number]): Promise<number> {
+    const [[count] = []] = await query(this.#connection, `SELECT count(*) FROM ${table}`);
+    return asNumber(count);
+  }
+
+  async #transact(work: () => Promise<void>): Promise<void> {
+    if (this.#closed) throw new Error("Cannot compact: the usage store is closing");
+    await this.#connection.run("BEGIN");
+    try {
+      await work();
+      await this.#connection.run("COMMIT");
+    } catch (error) {
+      await this.#connection.run("ROLLBACK").catch(() => undefined);
+      throw error;
+    }
+  }
+}
