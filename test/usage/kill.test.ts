@@ -1,18 +1,29 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDuckDb } from "../../src/features/usage/store/duckdb.ts";
 import { modelEvent } from "./events.ts";
+import { forgeCollisions } from "./forged.ts";
 
-const ROUNDS = 5;
+/** Few in every run; `KILL_ROUNDS=100 bun test test/usage/kill.test.ts` makes more of them. */
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 4);
+const ROUND_MS = 15_000;
 
 const folder = await mkdtemp(join(tmpdir(), "usage-kill-"));
 afterAll(() => rm(folder, { recursive: true }));
 
+let restore = () => undefined as void;
+afterEach(() => restore());
+
 /** Runs a writer, kills it in the middle of its work, and gives the batches it sent and was answered. */
-async function runAndKill(path: string, after_ms: number): Promise<{ sent: string[][]; done: string[][] }> {
-  const child = Bun.spawn(["bun", join(import.meta.dir, "kill_writer.ts"), path], { stdout: "pipe" });
+async function runAndKill(
+  path: string,
+  after_ms: number,
+  how: string,
+): Promise<{ sent: string[][]; done: string[][] }> {
+  const child = Bun.spawn(["bun", join(import.meta.dir, "kill_writer.ts"), path, how], { stdout: "pipe" });
   let output = "";
   const decoder = new TextDecoder();
   let killer: ReturnType<typeof setTimeout> | undefined;
@@ -30,44 +41,52 @@ async function runAndKill(path: string, after_ms: number): Promise<{ sent: strin
   return { sent: batches("sent"), done: batches("done") };
 }
 
-test("every answered event survives kill -9, and sending the others again doubles none", async () => {
-  const path = join(folder, "killed.duckdb");
-  const sent = new Map<string, string[]>();
-  let answered = 0;
-  for (let round = 0; round < ROUNDS; round++) {
-    const run = await runAndKill(path, 100 + round * 60);
-    for (const ids of run.sent) sent.set(ids.join(), ids);
-    const done = new Set(run.done.map((ids) => ids.join()));
-    const open = run.sent.filter((ids) => !done.has(ids.join()));
-    expect(run.done.length).toBeGreaterThan(10);
-    answered += run.done.flat().length;
+test.each(["", "collide"])(
+  "every answered event survives kill -9, sent again none doubles %s",
+  async (how) => {
+    const path = join(folder, `killed${how}.duckdb`);
+    const sent = new Map<string, string[]>();
+    let answered = 0;
+    if (how === "collide") restore = forgeCollisions();
+    for (let round = 0; round < ROUNDS; round++) {
+      const run = await runAndKill(path, 300 + ((round * 167) % 600), how);
+      for (const ids of run.sent) sent.set(ids.join(), ids);
+      const done = new Set(run.done.map((ids) => ids.join()));
+      const open = run.sent.filter((ids) => !done.has(ids.join()));
+      expect(run.done.length).toBeGreaterThan(0);
+      answered += run.done.flat().length;
 
-    const store = await openDuckDb({ path, pending_events: 10_000_000 });
-    const repeat = (ids: string[]) =>
-      store.append(
-        1,
-        ids.map((id) => modelEvent({ id })),
-        2,
-      );
-    // An answered batch is a duplicate as a whole.
-    const again = await Promise.all(run.done.map(repeat));
-    expect(again).toEqual(run.done.map(({ length }) => ({ accepted: 0, duplicates: length })));
-    // One without an answer is stored whole or not at all; sent again it is stored.
-    for (const ids of open) {
-      const { accepted, duplicates } = await repeat(ids);
-      expect([accepted, duplicates].toSorted((x, y) => x - y)).toEqual([0, ids.length]);
+      const store = await openDuckDb({ path, pending_events: 10_000_000 });
+      const repeat = (ids: string[]) =>
+        store.append(
+          1,
+          ids.map((id) => modelEvent({ id })),
+          2,
+        );
+      // An answered batch is a duplicate as a whole.
+      const again = await Promise.all(run.done.map(repeat));
+      expect(again).toEqual(run.done.map(({ length }) => ({ accepted: 0, duplicates: length })));
+      // One without an answer is stored whole or not at all; sent again it is stored.
+      for (const ids of open) {
+        const { accepted, duplicates } = await repeat(ids);
+        expect([accepted, duplicates].toSorted((x, y) => x - y)).toEqual([0, ids.length]);
+      }
+      const expected = [...sent.values()].flat().length;
+      expect(await store.check(null, 30_000)).toMatchObject({ events: expected, different: 0 });
+      await store.close();
     }
+    expect(existsSync(`${path}.ids`)).toBe(true);
+    const store = await openDuckDb({ path });
+    const page = { company_id: 1, sort_by: "timestamp", sort_order: "asc", offset: 0 } as const;
+    const { rows, total } = await store.search({ ...page, limit: 10_000_000 }, 30_000);
+    const expected = [...sent.values()].flat();
+    expect(answered).toBeGreaterThan(ROUNDS * 100);
+    expect(total).toBe(expected.length);
+    expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(expected));
     await store.close();
-  }
-  const store = await openDuckDb({ path });
-  const page = { company_id: 1, sort_by: "timestamp", sort_order: "asc", offset: 0 } as const;
-  const { rows, total } = await store.search({ ...page, limit: 10_000_000 }, 30_000);
-  const expected = [...sent.values()].flat();
-  expect(answered).toBeGreaterThan(1_000);
-  expect(total).toBe(expected.length);
-  expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(expected));
-  await store.close();
-}, 60_000);
+  },
+  ROUNDS * ROUND_MS,
+);
 
 test("a commit that the disk refuses is an error, and its events are stored when sent again", async () => {
   const path = join(folder, "full.duckdb");

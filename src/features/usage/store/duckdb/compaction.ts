@@ -1,6 +1,7 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { countFolds, foldDeltas, refold } from "./hour_sums.ts";
-import { EVENT_TABLES, HOT_TABLES, type HotTable } from "./schema.ts";
+import type { SnapshotKeeper } from "./inventory.ts";
+import { type EventTable, HOT_TABLES, type HotTable } from "./schema.ts";
 import { asNumber, query } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
@@ -12,15 +13,16 @@ export interface CompactionLimits {
   run_rows: number;
   /** Events moved by one transaction: commits wait while it writes down which rows it took. */
   move_rows: number;
+  /** New events after which the index's snapshot is written anew, where a tenth of all is not more. */
+  snapshot_rows: number;
+  /** How long it rests after a failure, such as a full disk. */
+  retry_ms: number;
 }
 
 const ORDER = "ORDER BY company_id, timestamp, id";
 
 /** Folds that are read as they are before they are made one row an hour. */
 const LOOSE_FOLDS = 100_000;
-
-/** How long it rests after a failure, such as a full disk. */
-const RETRY_MS = 10_000;
 
 const DAY_MS = 86_400_000;
 
@@ -45,7 +47,9 @@ interface Place {
  */
 export class Compaction {
   readonly #connection: DuckDBConnection;
+  readonly #bystander: DuckDBConnection;
   readonly #writer: Writer;
+  readonly #keeper: SnapshotKeeper | undefined;
   readonly #limits: CompactionLimits;
   readonly #onFailure: (error: unknown) => void;
   #running: Promise<void> | undefined;
@@ -54,14 +58,26 @@ export class Compaction {
   /** How many folds there were when each hour last had one. */
   #tidy_folds = 0;
 
-  constructor(
-    connection: DuckDBConnection,
+  /** `keeper` keeps the index of ids; `onFailure` is told when background work failed. */
+  static async open(
+    instance: DuckDBInstance,
     writer: Writer,
-    limits: CompactionLimits,
-    onFailure: (error: unknown) => void,
+    keeper: SnapshotKeeper | undefined,
+    how: { limits: CompactionLimits; onFailure: (error: unknown) => void },
+  ): Promise<Compaction> {
+    return new Compaction([await instance.connect(), await instance.connect()], writer, keeper, how);
+  }
+
+  private constructor(
+    [connection, bystander]: [DuckDBConnection, DuckDBConnection],
+    writer: Writer,
+    keeper: SnapshotKeeper | undefined,
+    { limits, onFailure }: { limits: CompactionLimits; onFailure: (error: unknown) => void },
   ) {
     this.#connection = connection;
+    this.#bystander = bystander;
     this.#writer = writer;
+    this.#keeper = keeper;
     this.#limits = limits;
     this.#onFailure = onFailure;
   }
@@ -69,18 +85,24 @@ export class Compaction {
   /** To be called after commits: starts a compaction when enough events are hot, unless one is under way. */
   notice(): void {
     if (this.#writer.hot_rows < this.#limits.hot_rows || this.#resting !== undefined) return;
-    void this.run().catch((error) => {
+    void this.#run().catch((error) => {
       if (this.#closed) return;
       this.#onFailure(error);
       this.#resting = setTimeout(() => {
         this.#resting = undefined;
         this.notice();
-      }, RETRY_MS);
+      }, this.#limits.retry_ms);
     });
   }
 
   /** Compacts now: when it answers, every event that was stored before is in a run. */
-  run(): Promise<void> {
+  async compact(): Promise<void> {
+    // One that is under way may have begun too early.
+    await this.#running?.catch(() => undefined);
+    await this.#run();
+  }
+
+  #run(): Promise<void> {
     this.#running ??= this.#compact().finally(() => {
       this.#running = undefined;
     });
@@ -96,6 +118,7 @@ export class Compaction {
       await Promise.race([this.#running.catch(() => undefined), Bun.sleep(50)]);
     }
     this.#connection.closeSync();
+    this.#bystander.closeSync();
   }
 
   async #compact(): Promise<void> {
@@ -110,6 +133,7 @@ export class Compaction {
       await this.#checkpoint();
     }
     await this.#tidyFolds();
+    await this.#keeper?.keep(this.#connection, last_seq);
   }
 
   /** The numbers of the hot rows, cut into ranges of at most `move_rows` numbers, both ends inclusive. */
@@ -175,12 +199,28 @@ export class Compaction {
     if (folds > 2 * this.#tidy_folds + LOOSE_FOLDS) this.#tidy_folds = await refold(this.#connection);
   }
 
+  /**
+   * Empties the log into the file. The engine makes a checkpoint beside running transactions only when one of
+   * them began before the last commit; otherwise it halts every write. So one is held open meanwhile, and a
+   * commit made. It begins after the moves, or what they deleted would be written out for it. FORCE waits for
+   * the commit that is under way, where a plain checkpoint fails.
+   */
   async #checkpoint(): Promise<void> {
     await this.#writer.rotate();
-    await this.#connection.run("CHECKPOINT");
+    await this.#bystander.run("BEGIN TRANSACTION READ ONLY");
+    try {
+      await this.#bystander.run("FROM usage_meta LIMIT 0");
+      await this.#transact(async () => {
+        await this.#connection.run("DELETE FROM usage_meta WHERE name = 'last_checkpoint'");
+        await this.#connection.run("INSERT INTO usage_meta VALUES ('last_checkpoint', now()::VARCHAR)");
+      });
+      await this.#connection.run("FORCE CHECKPOINT");
+    } finally {
+      await this.#bystander.run("ROLLBACK");
+    }
   }
 
-  async #count(table: (typeof EVENT_TABLES)[number]): Promise<number> {
+  async #count(table: EventTable): Promise<number> {
     const [[count] = []] = await query(this.#connection, `SELECT count(*) FROM ${table}`);
     return asNumber(count);
   }

@@ -8,10 +8,18 @@
  * average 18, and growing never halts the process for more than a small part of the whole.
  */
 export class FingerprintIndex {
-  readonly #tables: Table[] = Array.from(
-    { length: 256 },
-    (_, i) => new Table(Math.floor(64 * 1.5 ** (i / 256))),
-  );
+  readonly #tables: Table[];
+
+  /** Empty, or made of the `tables` of another index. Errors: throws RangeError when they are not sound. */
+  constructor(tables?: readonly IndexTable[]) {
+    this.#tables = tables?.map(({ slots, count }) => new Table(slots, count)) ?? emptyTables();
+    if (this.#tables.length !== TABLES) throw new RangeError(`An index has ${TABLES} tables`);
+  }
+
+  /** What it is made of, to be copied. */
+  get tables(): readonly IndexTable[] {
+    return this.#tables;
+  }
 
   /** The number of entries. */
   get size(): number {
@@ -40,22 +48,40 @@ export class FingerprintIndex {
   }
 }
 
+/** A part of an index: its slots, and how many of them are taken. */
+export interface IndexTable {
+  readonly slots: Uint32Array;
+  readonly count: number;
+}
+
+const TABLES = 256;
 const NONE: readonly number[] = [];
 const WORDS = 3;
 const MAX_LOAD = 0.8;
+
+function emptyTables(): Table[] {
+  return Array.from(
+    { length: TABLES },
+    (_, i) => new Table(new Uint32Array(Math.floor(64 * 1.5 ** (i / TABLES)) * WORDS)),
+  );
+}
 
 /**
  * A slot is three words: bits 32 to 55 of the fingerprint and bits 32 to 39 of seq, bits 0 to 31 of the
  * fingerprint, bits 0 to 31 of seq. Bits 56 to 63 are the table's number. An empty slot has seq 0.
  */
-class Table {
-  count = 0;
+class Table implements IndexTable {
   slots: Uint32Array;
+  count: number;
   #capacity: number;
 
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-    this.slots = new Uint32Array(capacity * WORDS);
+  constructor(slots: Uint32Array, count = 0) {
+    this.slots = slots;
+    this.count = count;
+    this.#capacity = slots.length / WORDS;
+    // A search ends at an empty slot: there must be one.
+    if (!Number.isInteger(this.#capacity) || count >= this.#capacity)
+      throw new RangeError("An index's table has no empty slot");
   }
 
   add(high: number, low: number, seq: number): void {

@@ -3,7 +3,8 @@ import { HOUR_MS } from "../time_buckets.ts";
 import { appendChunks } from "./appending.ts";
 import type { Verdict } from "./judge.ts";
 import { HOUR_COLUMNS, TOTAL_TYPE, USAGE_TYPE } from "./schema.ts";
-import { asNumber, query } from "./sql.ts";
+import type { SumsCheck } from "../usage_store.ts";
+import { asNumber, Parameters, query } from "./sql.ts";
 
 /** The sum of events of one company and UTC hour; usages in millionths. */
 interface HourSum {
@@ -97,24 +98,22 @@ export async function countFolds(connection: DuckDBConnection): Promise<number> 
   return asNumber(count);
 }
 
-/** What a comparison of the hours' sums with the events found. */
-export interface HoursCheck {
-  hours: number;
-  events: number;
-  /** Hours whose sum, count, smallest or largest usage is not that of their events. */
-  different: number;
-}
-
 /** Compares every hour's sums with its events, in one statement, so of one instant. */
-export async function checkHours(connection: DuckDBConnection): Promise<HoursCheck> {
+export async function checkHours(
+  connection: DuckDBConnection,
+  company_id: number | null,
+): Promise<SumsCheck> {
+  const parameters = new Parameters();
+  const where = company_id === null ? "" : `WHERE company_id = ${parameters.integer(company_id)}`;
   const columns = ["total", "events", "low", "high"];
   const [row = []] = await query(
     connection,
-    `WITH sums AS (SELECT ${FOLDED} FROM usage_hours GROUP BY company_id, hour),
-      raw AS (SELECT ${SUMMED} FROM usage_events GROUP BY company_id, hour)
+    `WITH sums AS (SELECT ${FOLDED} FROM usage_hours ${where} GROUP BY company_id, hour),
+      raw AS (SELECT ${SUMMED} FROM usage_events ${where} GROUP BY company_id, hour)
     SELECT count(*), coalesce(sum(raw.events), 0)::BIGINT,
       count(*) FILTER (${columns.map((name) => `sums.${name} IS DISTINCT FROM raw.${name}`).join(" OR ")})
     FROM sums FULL JOIN raw USING (company_id, hour)`,
+    parameters,
   );
   const [hours = 0, events = 0, different = 0] = row.map(asNumber);
   return { hours, events, different };

@@ -33,6 +33,7 @@ export const EVENT_COLUMNS = {
 export const HOT_TABLES = ["usage_hot_0", "usage_hot_1", "usage_hot_2", "usage_hot_3"] as const;
 export const EVENT_TABLES = [...HOT_TABLES, "usage_runs", "usage_settled"] as const;
 export type HotTable = (typeof HOT_TABLES)[number];
+export type EventTable = (typeof EVENT_TABLES)[number];
 
 /**
  * The columns of sums by company and UTC hour, counted since 1970, with the `seq` of the last event in them.
@@ -50,10 +51,10 @@ export const HOUR_COLUMNS = {
 } as const;
 
 const EVENTS_SQL = Object.entries(EVENT_COLUMNS)
-  .map(([name, type]) => `${name} ${type}${name === "metadata" ? "" : " NOT NULL"}`)
+  .map(([name, type]) => `${name} ${String(type)}${name === "metadata" ? "" : " NOT NULL"}`)
   .join(", ");
 const HOURS_SQL = Object.entries(HOUR_COLUMNS)
-  .map(([name, type]) => `${name} ${type} NOT NULL`)
+  .map(([name, type]) => `${name} ${String(type)} NOT NULL`)
   .join(", ");
 
 /**

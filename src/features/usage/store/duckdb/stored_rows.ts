@@ -1,9 +1,4 @@
 import { type DuckDBConnection, DuckDBDecimalValue, type DuckDBValue } from "@duckdb/node-api";
-import { fingerprint, readStoredId } from "./append_request.ts";
-import { HOUR_MS } from "../time_buckets.ts";
-import type { FingerprintIndex } from "./fingerprints.ts";
-import { HOT_TABLES } from "./schema.ts";
-import type { SipHash } from "./siphash.ts";
 import { asNumber, asText, asUuid, Parameters, query } from "./sql.ts";
 
 /** What the content of a repeated event is compared with. */
@@ -73,43 +68,6 @@ function rangeOf(numbers: readonly number[]): { min: number; max: number } {
     max = Math.max(max, number);
   }
   return { min, max };
-}
-
-/** What the store knows of its rows when it opens. */
-export interface Inventory {
-  last_seq: number;
-  hot_rows: number;
-  /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
-  min_timestamp: number;
-  max_timestamp: number;
-}
-
-/** Reads the keys of all rows, chunk by chunk, into `index`. */
-export async function takeInventory(
-  connection: DuckDBConnection,
-  index: FingerprintIndex,
-  hash: SipHash,
-): Promise<Inventory> {
-  const halves = new BigUint64Array(2);
-  const words = new Uint32Array(halves.buffer);
-  // As a double, exact up to 2^53, seq needs no bigint a row.
-  const result = await connection.stream("SELECT seq::DOUBLE, company_id, id FROM usage_events");
-  for await (const chunk of result) {
-    const [seqs, companies, ids] = [0, 1, 2].map((column) => chunk.getColumnVector(column));
-    const { rowCount } = chunk;
-    for (let row = 0; row < rowCount; row++) {
-      readStoredId(asUuid(ids?.getItem(row)), halves, words);
-      fingerprint(hash, asNumber(companies?.getItem(row)), words, 0);
-      index.add(hash.high, hash.low, asNumber(seqs?.getItem(row)));
-    }
-  }
-  // Of the hours' sums, which are fewer; the range is then up to an hour wider on both sides.
-  const sql = `SELECT coalesce(max(seq), 0), coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
-    coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
-    ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")} FROM usage_hours`;
-  const [row = []] = await query(connection, sql);
-  const [last_seq = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0] = row.map(asNumber);
-  return { last_seq, min_timestamp, max_timestamp, hot_rows };
 }
 
 function toStoredRow(row: DuckDBValue[]): StoredRow {
