@@ -58,10 +58,20 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   const log = openLog(config.log_level);
   const metrics = openMetrics();
   const store = await openTransactional(config);
-  const usage = await (without_usage ? unopenedUsage() : openUsage(config)).catch(async (error) => {
+  const usage = await (without_usage ? unopenedUsage() : openUsage(config, log)).catch(async (error) => {
     await store.close();
     throw error;
   });
+  metrics.gauge(
+    "meterhouse_usage_index_entries",
+    "Events that repeats are known by",
+    () => usage.stats().index_entries,
+  );
+  metrics.gauge(
+    "meterhouse_usage_index_bytes",
+    "Memory of what repeats are known by",
+    () => usage.stats().index_bytes,
+  );
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
   const services = {
@@ -85,7 +95,17 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     request_limiter: new MinuteLimiter(config.rate_limit_requests),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token),
-    openContext: (caller) => ({ ...services, ...caller, now: clock.now() }),
+    openContext: (caller) => ({
+      ...services,
+      actor: caller.actor,
+      origin: caller.origin,
+      request_id: caller.request_id,
+      // Passed on unasked: finding it out costs more than most calls want to know.
+      get address() {
+        return caller.address;
+      },
+      now: clock.now(),
+    }),
     async close() {
       await background.stop();
       await usage.close();
@@ -131,13 +151,18 @@ export function usageReaders(): number {
   return Math.max(1, Math.min(LIMITS.usage_readers, threads - 2));
 }
 
-function openUsage(config: Config): Promise<UsageStore> {
+function openUsage(config: Config, log: Log): Promise<UsageStore> {
   return openDuckDb({
     path: join(config.data_dir, "usage.duckdb"),
     memory_limit: config.usage_memory_limit,
     readers: usageReaders(),
     readers_waiting: LIMITS.usage_readers_waiting,
+    exports: LIMITS.usage_exports,
+    exports_waiting: LIMITS.usage_exports_waiting,
+    exports_waiting_company: LIMITS.usage_exports_waiting_company,
     pending_events: LIMITS.usage_pending_events,
+    on_failure: (error) =>
+      log.warn({ err: error }, "usage store: background work failed, it will be tried again"),
   });
 }
 
@@ -150,6 +175,10 @@ async function unopenedUsage(): Promise<UsageStore> {
     search: refuse,
     aggregate: refuse,
     totals: refuse,
+    export: refuse,
+    check: refuse,
+    rebuildSums: refuse,
+    stats: () => ({ index_entries: 0, index_bytes: 0 }),
     ping: refuse,
     close: async () => undefined,
   };

@@ -2,6 +2,7 @@ import { statfsSync } from "node:fs";
 import { type Config, LIMITS, readConfig } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
 import { openDeps } from "../deps.ts";
+import { describeSums } from "../features/usage/check.ts";
 import type { Command } from "./command.ts";
 
 const PING_MS = 5_000;
@@ -15,20 +16,22 @@ interface Finding {
 export const doctor: Command = {
   name: "doctor",
   summary: "Check configuration, stores, migrations, disk and clock",
-  help: `Usage: bun src/main.ts doctor
+  help: `Usage: bun src/main.ts doctor [--rebuild-sums]
 
 Prints one line for each check and exits with 1 when one fails. Beside a running server it leaves the usage
-store to it.`,
+store to it, which checks it every night.
+
+  --rebuild-sums  makes the sums of usage by hour anew from the events first`,
   operands: 0,
-  options: {},
-  async run() {
-    const findings = await examine();
+  options: { "rebuild-sums": { type: "boolean" } },
+  async run({ values }) {
+    const findings = await examine(values["rebuild-sums"] === true);
     for (const { ok, text } of findings) console.log(`${ok ? "ok  " : "FAIL"}  ${text}`);
     if (findings.some(({ ok }) => !ok)) throw new Error("Some checks failed");
   },
 };
 
-async function examine(): Promise<Finding[]> {
+async function examine(rebuild_sums: boolean): Promise<Finding[]> {
   const configured = await check("configuration", async () => {
     readConfig(process.env);
     return "every setting can be used";
@@ -38,7 +41,7 @@ async function examine(): Promise<Finding[]> {
   return [
     configured,
     await check("transactional store", () => examineStore(config)),
-    await check("usage store", () => examineUsage(config)),
+    await check("usage store", () => examineUsage(config, rebuild_sums)),
     examineSecret(config.jwt_secret),
     examineDisk(config.data_dir),
     examineClock(),
@@ -65,12 +68,15 @@ async function examineStore(config: Config): Promise<string> {
   }
 }
 
-async function examineUsage(config: Config): Promise<string> {
+async function examineUsage(config: Config, rebuild_sums: boolean): Promise<string> {
   try {
     const deps = await openDeps(config);
     try {
+      if (rebuild_sums) await deps.usage.rebuildSums();
       await deps.usage.ping(PING_MS);
-      return "answers";
+      const sums = await deps.usage.check(null, LIMITS.usage_check_ms);
+      if (sums.different > 0) throw new Error(describeSums(sums));
+      return `answers, ${describeSums(sums)}`;
     } finally {
       await deps.close();
     }

@@ -5,6 +5,10 @@ export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
   /** Bodies being read at once, all together. */
   bodies_bytes: 128 * 1024 * 1024,
+  /** A line of a stream of lines: an event's largest metadata fit in, every character escaped. */
+  line_bytes: 128 * 1024,
+  /** How long a stream of lines may take to send the next block of them. */
+  line_block_ms: 60_000,
   /** Metadata may nest 100 levels, inside an event of a batch. */
   body_depth: 110,
   /** How long a shutdown waits for answers in flight before it cuts them off, and how long it takes in all. */
@@ -44,13 +48,24 @@ export const LIMITS = {
   usage_problems: 100,
   usage_metadata_keys: 50,
   usage_metadata_bytes: 16_384,
+  /** How long a stream of events waits, in all, for a store that takes no more just now. */
+  usage_stream_wait_ms: 15_000,
   usage_future_ms: 3_600_000,
   /** Memory of the engine that reads an imported file. */
   usage_import_memory: "512MB",
   /** Events waiting for their commit before ingest answers "later". */
   usage_pending_events: 200_000,
+  /** How long the comparison of sums with events may take. */
+  usage_check_ms: 600_000,
   usage_readers: 4,
   usage_readers_waiting: 256,
+  /** Exports that run at once, and that may wait for those. */
+  usage_exports: 2,
+  usage_exports_waiting: 8,
+  usage_exports_waiting_company: 2,
+  /** How long an export may take, its wait included, and how long its receiver may take nothing. */
+  usage_export_ms: 1_800_000,
+  usage_export_idle_ms: 60_000,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
   /** Records that a run answers. */

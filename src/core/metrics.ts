@@ -1,10 +1,12 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Outcome } from "./operation.ts";
 
 /** The numbers that `/metrics` answers. */
 export interface Metrics {
   observeOperation(operation: string, outcome: Outcome, duration_ms: number): void;
   observeRequest(method: string, route: string, status: number): void;
+  /** Shows a number that is read when it is asked for. */
+  gauge(name: string, help: string, read: () => number): void;
   /** The Prometheus text format, and its media type. */
   print(): Promise<{ body: string; content_type: string }>;
 }
@@ -37,6 +39,16 @@ export function openMetrics(): Metrics {
       const counter = counters.get(key) ?? requests.labels(method, route, String(status));
       counters.set(key, counter);
       counter.inc();
+    },
+    gauge(name, help, read) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(read());
+        },
+      });
     },
     async print() {
       return { body: await registry.metrics(), content_type: registry.contentType };

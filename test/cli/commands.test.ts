@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { openDatabase } from "../../src/features/usage/store/duckdb/database.ts";
 import { makePlace, type Place, run, startServer } from "./process.ts";
+
+const ENGINE = { threads: 2, memory_limit: "500MB" };
 
 let place: Place;
 
@@ -97,7 +101,26 @@ describe("the command line", () => {
     const doctor = await run(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, err: "" });
     expect(doctor.out).not.toContain("FAIL");
+    expect(doctor.out).toContain("ok    usage store: answers, 0 sums by hour agree with 0 events");
     const { out } = await run(["openapi"], place.env);
     expect(JSON.parse(out).paths["/api/v1/login"].post.summary).toBe("Sign in");
+  });
+
+  test("doctor and the nightly check tell when sums of usage are not those of the events; one option mends them", async () => {
+    await run(["migrate"], place.env);
+    const database = await openDatabase(join(place.env.DATA_DIR ?? "", "usage.duckdb"), ENGINE);
+    const connection = await database.instance.connect();
+    await connection.run("INSERT INTO usage_hour_folds VALUES (1, 5, 2.5, 1, 2.5, 2.5, 1)");
+    connection.closeSync();
+    database.close();
+    const sick = await run(["doctor"], place.env);
+    expect(sick).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("FAIL  usage store: 1 of 1 sums by hour"),
+    });
+    const night = await run(["job", "usage_check"], place.env);
+    expect(night.out).toContain("1 of 1 sums by hour are not those of the events");
+    const mended = await run(["doctor", "--rebuild-sums"], place.env);
+    expect(mended).toMatchObject({ code: 0, out: expect.stringContaining("0 sums by hour agree") });
   });
 });

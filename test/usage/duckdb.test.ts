@@ -27,7 +27,32 @@ const newEvents = (length: number) => Array.from({ length }, () => modelEvent())
 
 const count = async (store: UsageStore): Promise<number> => (await store.search(PAGE, TIMEOUT_MS)).total;
 
+/** Compaction at every commit, in parts as small as can be. */
+const EAGER = { hot_rows: 1, run_rows: 300, move_rows: 100, snapshot_rows: 500, retry_ms: 10 };
+
 usageStoreConformance("the DuckDB usage store", () => openDuckDb({ path: newPath() }));
+usageStoreConformance("the DuckDB usage store, compacting all the time", () =>
+  openDuckDb({ path: newPath(), compaction: EAGER }),
+);
+usageStoreConformance("the DuckDB usage store, all compacted", async () => {
+  const store = await openDuckDb({ path: newPath(), compaction: EAGER });
+  return {
+    async append(...call) {
+      const result = await store.append(...call);
+      await store.compact();
+      return result;
+    },
+    search: (...call) => store.search(...call),
+    aggregate: (...call) => store.aggregate(...call),
+    totals: (...call) => store.totals(...call),
+    export: (...call) => store.export(...call),
+    check: (...call) => store.check(...call),
+    rebuildSums: () => store.rebuildSums(),
+    stats: () => store.stats(),
+    ping: (...call) => store.ping(...call),
+    close: () => store.close(),
+  };
+});
 
 describe("the DuckDB usage store, its file", () => {
   test("knows its events again when opened again", async () => {

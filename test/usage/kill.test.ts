@@ -29,8 +29,9 @@ async function runAndKill(
   let killer: ReturnType<typeof setTimeout> | undefined;
   for await (const bytes of child.stdout) {
     output += decoder.decode(bytes, { stream: true });
-    // The time counts from the first answer: opening takes longer each round.
-    if (output.includes("done")) killer ??= setTimeout(() => child.kill("SIGKILL"), after_ms);
+    // The time counts from the first answers, with all that goes on in the background seen at work once.
+    const is_busy = output.includes("done") && existsSync(`${path}.ids`);
+    if (is_busy) killer ??= setTimeout(() => child.kill("SIGKILL"), after_ms);
   }
   await child.exited;
   expect(child.signalCode).toBe("SIGKILL");
@@ -49,7 +50,7 @@ test.each(["", "collide"])(
     let answered = 0;
     if (how === "collide") restore = forgeCollisions();
     for (let round = 0; round < ROUNDS; round++) {
-      const run = await runAndKill(path, 300 + ((round * 167) % 600), how);
+      const run = await runAndKill(path, 50 + ((round * 167) % 600), how);
       for (const ids of run.sent) sent.set(ids.join(), ids);
       const done = new Set(run.done.map((ids) => ids.join()));
       const open = run.sent.filter((ids) => !done.has(ids.join()));
@@ -75,7 +76,6 @@ test.each(["", "collide"])(
       expect(await store.check(null, 30_000)).toMatchObject({ events: expected, different: 0 });
       await store.close();
     }
-    expect(existsSync(`${path}.ids`)).toBe(true);
     const store = await openDuckDb({ path });
     const page = { company_id: 1, sort_by: "timestamp", sort_order: "asc", offset: 0 } as const;
     const { rows, total } = await store.search({ ...page, limit: 10_000_000 }, 30_000);

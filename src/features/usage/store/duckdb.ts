@@ -2,24 +2,31 @@
  * The usage store on DuckDB: one file, one writing process. `duckdb/` holds its parts: writer.ts and the
  * files it uses are the way in, search.ts, aggregate.ts and totals.ts the questions.
  */
+import type { Write } from "../../../core/download.ts";
 import { aggregate, type TimeRange } from "./duckdb/aggregate.ts";
 import { prepareAppend } from "./duckdb/append_request.ts";
 import { Compaction, type CompactionLimits } from "./duckdb/compaction.ts";
 import { type Database, openDatabase } from "./duckdb/database.ts";
-import { FingerprintIndex } from "./duckdb/fingerprints.ts";
-import { Readers } from "./duckdb/readers.ts";
+import { Exports } from "./duckdb/exports.ts";
+import type { FingerprintIndex } from "./duckdb/fingerprints.ts";
+import { checkHours } from "./duckdb/hour_sums.ts";
+import { type IndexFile, openIndex, SnapshotKeeper, takeInventory } from "./duckdb/inventory.ts";
+import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
-import { takeInventory } from "./duckdb/stored_rows.ts";
 import { totals } from "./duckdb/totals.ts";
 import { Writer } from "./duckdb/writer.ts";
 import type {
   AggregateQuery,
   AggregateRow,
   AppendResult,
+  ExportOptions,
+  ExportQuery,
   NewEvent,
   SearchQuery,
   SearchResult,
+  StoreStats,
+  SumsCheck,
   TotalsOptions,
   UsageStore,
   UsageWindow,
@@ -40,6 +47,11 @@ export interface DuckDbOptions {
   readers_waiting?: number;
   /** Questions of one company that may wait. Default a quarter of all. */
   readers_waiting_company?: number;
+  /** Exports that run at once. Default 2. */
+  exports?: number;
+  /** Exports that may wait for those, and of one company. Default 8 and 2. */
+  exports_waiting?: number;
+  exports_waiting_company?: number;
   /** Events that may wait for their commit. Default 100,000. */
   pending_events?: number;
   /** How long a commit waits for more appends. Default 2. */
@@ -52,33 +64,43 @@ export interface DuckDbOptions {
   on_failure?: (error: unknown) => void;
 }
 
-const COMPACTION: CompactionLimits = { hot_rows: 500_000, run_rows: 8_000_000, move_rows: 500_000 };
+const COMPACTION: CompactionLimits = {
+  hot_rows: 500_000,
+  run_rows: 8_000_000,
+  move_rows: 500_000,
+  snapshot_rows: 1_000_000,
+  retry_ms: 10_000,
+};
 
 /**
  * Opens the store; the time it takes grows with the events stored, whose ids it reads into memory.
  * Errors: unavailable when the file is open already, in this process or another.
  */
-export async function openDuckDb(options: DuckDbOptions): Promise<UsageStore> {
+export async function openDuckDb(options: DuckDbOptions): Promise<CompactableStore> {
   const { memory_limit = "1GB", threads = 2 } = options;
-  return openStoreOn(await openDatabase(options.path, { memory_limit, threads }), options);
+  const database = await openDatabase(options.path, { memory_limit, threads });
+  const { fingerprint_key } = database;
+  return openStoreOn(database, options, { path: `${options.path}.ids`, fingerprint_key });
 }
 
 /** Pings that may wait for one another. */
 const PINGS = 16;
 
-/** Opens the store on a database, which it closes when it closes itself. */
+/** Opens the store on a database, which it closes when it closes itself; `file` keeps the index of its ids. */
 export async function openStoreOn(
   database: Database,
   options: Omit<DuckDbOptions, "path">,
-): Promise<UsageStore> {
+  file?: IndexFile,
+): Promise<CompactableStore> {
   const { readers = 4, readers_waiting = 256 } = options;
   const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
   const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
-  const index = new FingerprintIndex();
+  const { compaction = COMPACTION, on_failure = () => undefined } = options;
   const hash = new SipHash(database.fingerprint_key);
   const connection = await database.instance.connect();
   try {
-    const inventory = await takeInventory(connection, index, hash);
+    const inventory = await takeInventory(connection);
+    const { index, snapshot_seq } = await openIndex(connection, hash, file, on_failure);
     const limits = { pending_events, group_ms, group_events };
     const writer = new Writer(connection, index, inventory, limits);
     const waiting = { waiting: readers_waiting, waiting_company: readers_waiting_company };
@@ -89,16 +111,21 @@ export async function openStoreOn(
       waiting: PINGS,
       waiting_company: PINGS,
     });
-    const { compaction = COMPACTION, on_failure = () => undefined } = options;
-    const background = await database.instance.connect();
-    const compactor = new Compaction(background, writer, compaction, on_failure);
+    const exporting = await Exports.open(database.instance, exportLimits(options));
+    const keeper = file && new SnapshotKeeper(file, index, snapshot_seq, compaction.snapshot_rows);
+    const compactor = await Compaction.open(database.instance, writer, keeper, {
+      limits: compaction,
+      onFailure: on_failure,
+    });
     compactor.notice();
     return new DuckDbUsageStore({
       database,
+      index,
       writer,
       compactor,
       readers: pool,
       pings,
+      exports: exporting,
       hash,
       range: inventory,
     });
@@ -109,18 +136,31 @@ export async function openStoreOn(
   }
 }
 
+function exportLimits(options: Omit<DuckDbOptions, "path">): ReadersLimits {
+  const { exports = 2, exports_waiting = 8, exports_waiting_company = 2 } = options;
+  return { readers: exports, waiting: exports_waiting, waiting_company: exports_waiting_company };
+}
+
 /** What an open store is made of. */
 interface Parts {
   database: Database;
+  index: FingerprintIndex;
   writer: Writer;
   compactor: Compaction;
   readers: Readers;
   pings: Readers;
+  exports: Exports;
   hash: SipHash;
   range: TimeRange;
 }
 
-class DuckDbUsageStore implements UsageStore {
+/** The store, with what only its owner asks of it. */
+export interface CompactableStore extends UsageStore {
+  /** Answers when every event that was stored before is sorted. It happens by itself, sooner or later. */
+  compact(): Promise<void>;
+}
+
+class DuckDbUsageStore implements CompactableStore {
   readonly #parts: Parts;
   #closing: Promise<void> | undefined;
 
@@ -161,8 +201,31 @@ class DuckDbUsageStore implements UsageStore {
     );
   }
 
+  export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
+    return this.#parts.exports.run(query, write, options);
+  }
+
+  check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {
+    return this.#parts.readers.run(company_id, timeout_ms, (connection) =>
+      checkHours(connection, company_id),
+    );
+  }
+
+  stats(): StoreStats {
+    const { index } = this.#parts;
+    return { index_entries: index.size, index_bytes: index.bytes };
+  }
+
   async ping(timeout_ms: number): Promise<void> {
     await this.#parts.pings.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
+  }
+
+  compact(): Promise<void> {
+    return this.#parts.compactor.compact();
+  }
+
+  rebuildSums(): Promise<void> {
+    return this.#parts.compactor.rebuildSums();
   }
 
   close(): Promise<void> {
@@ -171,7 +234,8 @@ class DuckDbUsageStore implements UsageStore {
   }
 
   async #close(): Promise<void> {
-    const { database, writer, compactor, readers, pings } = this.#parts;
+    const { database, writer, compactor, readers, pings, exports } = this.#parts;
+    await exports.close();
     await compactor.close();
     await writer.close();
     await readers.close();

@@ -4,6 +4,7 @@
  * subscriptions before they come here, and groups are folded after. Every implementation passes the cases
  * in `test/usage/conformance.ts`.
  */
+import type { Write } from "../../../core/download.ts";
 import type { Decimal } from "../../../core/money.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
@@ -82,6 +83,24 @@ export interface SearchResult {
   total: number;
 }
 
+/** What an export may be written as. */
+export const EXPORT_FORMATS = ["csv", "ndjson", "parquet"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** All events that match, as a file. Without `sort` they come in no particular order. */
+export interface ExportQuery extends EventFilter {
+  format: ExportFormat;
+  sort?: Pick<SearchQuery, "sort_by" | "sort_order"> | undefined;
+  /** What is written for each subscription; events of any other are left out. */
+  keys: ReadonlyMap<number, string>;
+}
+
+/** Bounds of `export`. It ends when `gone` is aborted. */
+export interface ExportOptions {
+  timeout_ms: number;
+  gone: AbortSignal;
+}
+
 /** What events may be summed by. The times are local in the query's `time_zone`. */
 export type GroupKind = "subscription" | "day" | "hour" | "month";
 
@@ -136,6 +155,19 @@ export interface TotalsOptions {
   timeout_ms: number;
 }
 
+/** What the store keeps in memory: an entry for every stored event, by which repeats are known. */
+export interface StoreStats {
+  index_entries: number;
+  index_bytes: number;
+}
+
+/** `different`: hours whose sum, count, smallest or largest usage is not that of their events; 0 when all is well. */
+export interface SumsCheck {
+  hours: number;
+  events: number;
+  different: number;
+}
+
 /**
  * The port. Every answered append is seen by every question asked after it. Errors of every question:
  * unavailable when it ran longer than `timeout_ms` (its wait for a connection included) or the store is
@@ -166,6 +198,23 @@ export interface UsageStore {
 
   /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
+
+  /**
+   * Writes all events that match, of one instant, and answers when all was taken: it makes no more than `write`
+   * takes. The columns are id, subscription_id (its key), timestamp (Unix ms), usage (exact), metadata (JSON
+   * text, `{}` for none) and created_at (ISO 8601). CSV: RFC 4180 with a header. NDJSON: one object a line, whose
+   * metadata is an object. Parquet: text, text, BIGINT, DECIMAL(18,6), text and an instant in UTC.
+   * Errors, beside those of every question: whatever `write` throws, and the reason of `gone`.
+   */
+  export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
+
+  /** Compares the store's sums by hour with the events they are of: of one company, or of all (null). */
+  check(company_id: number | null, timeout_ms: number): Promise<SumsCheck>;
+
+  /** Makes the sums by hour anew from the events; appends wait meanwhile. */
+  rebuildSums(): Promise<void>;
+
+  stats(): StoreStats;
 
   /** Answers when the store can answer questions. */
   ping(timeout_ms: number): Promise<void>;

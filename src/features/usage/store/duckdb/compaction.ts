@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { countFolds, foldDeltas, refold } from "./hour_sums.ts";
+import { countFolds, foldDeltas, rebuildHours, refold } from "./hour_sums.ts";
 import type { SnapshotKeeper } from "./inventory.ts";
 import { type EventTable, HOT_TABLES, type HotTable } from "./schema.ts";
 import { asNumber, query } from "./sql.ts";
@@ -100,6 +100,15 @@ export class Compaction {
     // One that is under way may have begun too early.
     await this.#running?.catch(() => undefined);
     await this.#run();
+  }
+
+  /** Makes the sums by hour anew from the events; appends wait meanwhile. */
+  async rebuildSums(): Promise<void> {
+    await this.#running?.catch(() => undefined);
+    await this.#writer.exclusive(async (connection) => {
+      await rebuildHours(connection);
+      return { rows: 0, value: undefined };
+    });
   }
 
   #run(): Promise<void> {

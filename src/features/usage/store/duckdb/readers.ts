@@ -8,7 +8,7 @@ interface Waiting {
 }
 
 /** An interrupt is lost on a statement that has not begun, such as one that waits for a thread. */
-const INTERRUPT_AGAIN_MS = 50;
+export const INTERRUPT_AGAIN_MS = 50;
 
 /** How many questions run at once, and how many may wait for those. */
 export interface ReadersLimits extends WaitingLimits {

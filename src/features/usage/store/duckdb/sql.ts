@@ -45,6 +45,11 @@ export class Parameters {
   }
 }
 
+/** A text in a place where no parameter may stand. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** Runs a statement and gives its rows, by column position. */
 export async function query(
   connection: DuckDBConnection,
