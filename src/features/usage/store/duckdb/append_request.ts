@@ -1,4 +1,3 @@
-import type { DuckDBUUIDValue } from "@duckdb/node-api";
 import { type AppendResult, MAX_TIMESTAMP_MS, type NewEvent } from "../usage_store.ts";
 import type { SipHash } from "./siphash.ts";
 
@@ -53,14 +52,6 @@ export function fingerprint(hash: SipHash, company_id: number, words: Uint32Arra
   const upper_low = words[at] ?? 0;
   const upper_high = words[at + 1] ?? 0;
   hash.hash(company_id, 0, upper_low, upper_high, words[at + 2] ?? 0, words[at + 3] ?? 0);
-}
-
-/** Writes a stored id into `words`, the four of an id as `fingerprint` takes them; `halves` is its memory. */
-export function readStoredId(id: DuckDBUUIDValue, halves: BigUint64Array, words: Uint32Array): void {
-  // Its storage form is the 128-bit number with the first bit flipped. The arrays cut what is too long.
-  halves[0] = id.hugeint >> 64n;
-  halves[1] = id.hugeint;
-  words[1] = (words[1] ?? 0) ^ 0x80000000;
 }
 
 /** A usage as a whole number of millionths: `"-0.5"` → -500000n. */

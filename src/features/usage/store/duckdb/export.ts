@@ -3,14 +3,19 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../../../core/download.ts";
 import type { ExportQuery } from "../usage_store.ts";
 import { whereSql } from "./filters.ts";
+import { AppError } from "../../../../core/errors.ts";
 import { asNumber, asText, Parameters, query, quoteText } from "./sql.ts";
 
-/** Events that are sorted at once. */
-const SLICE_EVENTS = 100_000;
+/** What an event weighs where many are sorted: one with little metadata weighs 1. */
+const WEIGHT = "1 + coalesce(strlen(metadata), 0) // 200";
+/** The weight of events that are sorted at once. */
+const SLICE_WEIGHT = 100_000;
 /** Parts of a slice's length in which the slices' borders may lie. */
 const SLICE_PARTS = 8;
 /** Keys entered at once. */
 const KEYS_AT_ONCE = 1_000;
+/** Bytes of events that a Parquet file is written by. */
+const ROW_GROUP_BYTES = "64MB";
 /** Bytes sent at once. */
 const PIECE_BYTES = 256 * 1024;
 
@@ -45,8 +50,10 @@ export const TEXT_FORMATS: Record<"csv" | "ndjson", TextFormat> = {
 export async function exportText(
   connection: DuckDBConnection,
   wanted: ExportQuery & { format: "csv" | "ndjson" },
+  max_sorted: number,
   write: Write,
 ): Promise<void> {
+  if (wanted.sort?.sort_by === "usage") await refuseUnsortable(connection, wanted, max_sorted);
   const { header, line, keyText } = TEXT_FORMATS[wanted.format];
   await enterKeys(connection, wanted.keys, keyText);
   const encoder = new TextEncoder();
@@ -69,8 +76,10 @@ export async function exportParquet(
   connection: DuckDBConnection,
   wanted: ExportQuery,
   path: string,
+  max_sorted: number,
   write: Write,
 ): Promise<void> {
+  if (wanted.sort !== undefined) await refuseUnsortable(connection, wanted, max_sorted);
   await enterKeys(connection, wanted.keys, (key) => key);
   const parameters = new Parameters();
   try {
@@ -79,7 +88,7 @@ export async function exportParquet(
       `COPY (SELECT id::VARCHAR AS id, key AS subscription_id, timestamp, usage,
           coalesce(metadata, '{}') AS metadata, make_timestamp_ms(created_at) AT TIME ZONE 'UTC' AS created_at
         FROM ${matched(wanted, parameters)} ${orderSql(wanted)})
-      TO ${quoteText(path)} (FORMAT parquet)`,
+      TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE_BYTES '${ROW_GROUP_BYTES}')`,
       parameters,
     );
     // What is sent no longer needs the instant to be kept.
@@ -127,8 +136,8 @@ interface Slice {
 }
 
 /**
- * Cuts what is to be sorted by time into slices of about SLICE_EVENTS, in the order in which they are wanted:
- * sorting all at once would hold all of it, and send nothing before it is done.
+ * Cuts what is to be sorted by time into slices of about SLICE_WEIGHT, in the order in which they are wanted:
+ * sorting all at once would take the memory of every question, and send nothing before it is done.
  */
 async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Promise<Slice[]> {
   const { company_id, subscription_ids, start_ms, end_ms, sort } = wanted;
@@ -138,14 +147,16 @@ async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Prom
   const where = whereSql({ company_id, subscription_ids, start_ms, end_ms }, parameters);
   const rows = await query(
     connection,
-    `WITH matched AS (SELECT timestamp FROM usage_events WHERE ${where}),
+    `WITH matched AS (SELECT timestamp, ${WEIGHT} AS weight FROM usage_events WHERE ${where}),
       parts AS (
-        SELECT 1 + (max(timestamp) - min(timestamp)) // (1 + count(*) * ${SLICE_PARTS} // ${SLICE_EVENTS}) AS width_ms
+        SELECT 1 + (max(timestamp) - min(timestamp)) // (1 + sum(weight)::BIGINT * ${SLICE_PARTS} // ${SLICE_WEIGHT})
+          AS width_ms
         FROM matched),
-      counted AS (
-        SELECT timestamp // width_ms * width_ms AS part_ms, count(*) AS events FROM matched, parts GROUP BY part_ms)
+      weighed AS (
+        SELECT timestamp // width_ms * width_ms AS part_ms, sum(weight) AS weight FROM matched, parts
+        GROUP BY part_ms)
     SELECT min(part_ms) FROM (
-      SELECT part_ms, (sum(events) OVER (ORDER BY part_ms) - 1) // ${SLICE_EVENTS} AS slice FROM counted)
+      SELECT part_ms, (sum(weight) OVER (ORDER BY part_ms) - 1) // ${SLICE_WEIGHT} AS slice FROM weighed)
     GROUP BY slice ORDER BY slice`,
     parameters,
   );
@@ -155,6 +166,24 @@ async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Prom
     end_ms: starts[i + 1] ?? end_ms,
   }));
   return sort.sort_order === "asc" ? slices : slices.toReversed();
+}
+
+/** Errors: invalid when there is too much to be sorted at once. */
+async function refuseUnsortable(
+  connection: DuckDBConnection,
+  wanted: ExportQuery,
+  max_sorted: number,
+): Promise<void> {
+  const parameters = new Parameters();
+  const where = whereSql(wanted, parameters);
+  const sql = `SELECT count(*), coalesce(sum(${WEIGHT}), 0)::BIGINT FROM usage_events WHERE ${where}`;
+  const [[count, weight] = []] = await query(connection, sql, parameters);
+  if (asNumber(weight) <= max_sorted) return;
+  throw new AppError(
+    "invalid",
+    `Cannot sort ${asNumber(count)} events for an export: ` +
+      "narrow it by time or subscription, or export CSV or NDJSON sorted by timestamp",
+  );
 }
 
 async function writePieces(bytes: Uint8Array, write: Write): Promise<void> {

@@ -29,7 +29,7 @@ export class Exports {
   }
 
   /** As `UsageStore.export`. */
-  run(wanted: ExportQuery, write: Write, { timeout_ms, gone }: ExportOptions): Promise<void> {
+  run(wanted: ExportQuery, write: Write, { timeout_ms, max_sorted, gone }: ExportOptions): Promise<void> {
     const stop = AbortSignal.any([gone, this.#closing.signal]);
     return this.#readers.run(wanted.company_id, timeout_ms, async (connection) => {
       const halt = Promise.withResolvers<never>();
@@ -41,7 +41,8 @@ export class Exports {
       try {
         stop.throwIfAborted();
         // The receiver may take its time, the end of the process does not.
-        await this.#write(connection, wanted, (bytes) => Promise.race([write(bytes), halt.promise]));
+        const paced: Write = (bytes) => Promise.race([write(bytes), halt.promise]);
+        await this.#write(connection, wanted, max_sorted, paced);
       } catch (error) {
         throw stop.aborted ? stop.reason : error;
       } finally {
@@ -57,11 +58,17 @@ export class Exports {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #write(connection: DuckDBConnection, wanted: ExportQuery, write: Write): Promise<void> {
+  async #write(
+    connection: DuckDBConnection,
+    wanted: ExportQuery,
+    max_sorted: number,
+    write: Write,
+  ): Promise<void> {
     const { format } = wanted;
-    if (format !== "parquet") return exportText(connection, { ...wanted, format }, write);
+    if (format !== "parquet") return exportText(connection, { ...wanted, format }, max_sorted, write);
     await mkdir(this.#folder, { recursive: true });
-    await exportParquet(connection, wanted, join(this.#folder, `${crypto.randomUUID()}.parquet`), write);
+    const path = join(this.#folder, `${crypto.randomUUID()}.parquet`);
+    await exportParquet(connection, wanted, path, max_sorted, write);
   }
 }
 

@@ -1,6 +1,5 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBVector } from "@duckdb/node-api";
 import { HOUR_MS } from "../time_buckets.ts";
-import { fingerprint, readStoredId } from "./append_request.ts";
 import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
 import { FingerprintIndex } from "./fingerprints.ts";
 import { HOT_TABLES } from "./schema.ts";
@@ -96,30 +95,95 @@ async function findEnd(connection: DuckDBConnection, up_to_seq: number): Promise
   return row && { last_seq: asNumber(row[0]), last_id: asUuid(row[1]).toString() };
 }
 
-/** Enters the events after `after_seq`, chunk by chunk. */
+/** Events that are sorted before they are entered. */
+const BLOCK_EVENTS = 1 << 17;
+
+/**
+ * Enters the events after `after_seq`. They are hashed as they stand in the engine's memory, without an object
+ * for each, and entered block by block in the order of the index's tables: each then stays in the processor's
+ * cache, which is two to three times as fast as in their own order.
+ */
 async function enterRows(
   connection: DuckDBConnection,
   index: FingerprintIndex,
   hash: SipHash,
   after_seq: number,
 ): Promise<void> {
-  const halves = new BigUint64Array(2);
-  const words = new Uint32Array(halves.buffer);
-  // As a double, exact up to 2^53, seq needs no bigint a row.
+  const block = new EntryBlock(BLOCK_EVENTS);
+  // A snapshot may hold events that came while it was written.
+  const enter = (high: number, low: number, seq: number): void => {
+    if (after_seq === 0 || !index.find(high, low).includes(seq)) index.add(high, low, seq);
+  };
   const result = await connection.stream(
-    `SELECT seq::DOUBLE, company_id, id FROM usage_events WHERE seq > ${after_seq}`,
+    `SELECT seq, company_id, id FROM usage_events WHERE seq > ${after_seq}`,
   );
   for await (const chunk of result) {
-    const [seqs, companies, ids] = [0, 1, 2].map((column) => chunk.getColumnVector(column));
-    const { rowCount } = chunk;
-    for (let row = 0; row < rowCount; row++) {
-      readStoredId(asUuid(ids?.getItem(row)), halves, words);
-      fingerprint(hash, asNumber(companies?.getItem(row)), words, 0);
-      const seq = asNumber(seqs?.getItem(row));
-      // A snapshot may hold events that came while it was written.
-      if (after_seq === 0 || !index.find(hash.high, hash.low).includes(seq)) {
-        index.add(hash.high, hash.low, seq);
-      }
+    const rows = chunk.rowCount;
+    const [seqs, companies, ids] = [0, 1, 2].map((column) => wordsOf(chunk.getColumnVector(column)));
+    if (!seqs || !companies || !ids) throw new TypeError("Cannot read stored events: a column is missing");
+    if (block.count + rows > BLOCK_EVENTS) block.flush(enter);
+    for (let row = 0; row < rows; row++) {
+      const id = row * 4;
+      // A stored id is its lower half, then its upper, each lower 32 bits first, the very first bit flipped.
+      const upper_high = ((ids[id + 3] ?? 0) ^ 0x80000000) >>> 0;
+      hash.hash(companies[row] ?? 0, 0, ids[id + 2] ?? 0, upper_high, ids[id] ?? 0, ids[id + 1] ?? 0);
+      const seq = (seqs[row * 2] ?? 0) + (seqs[row * 2 + 1] ?? 0) * 2 ** 32;
+      block.add(hash.high, hash.low, seq);
     }
   }
+  block.flush(enter);
+}
+
+/** Entries that wait to be entered in the order of the fingerprints' first byte, which is the index's table. */
+class EntryBlock {
+  count = 0;
+  readonly #highs: Uint32Array;
+  readonly #lows: Uint32Array;
+  readonly #seqs: Float64Array;
+  readonly #order: Uint32Array;
+
+  constructor(size: number) {
+    this.#highs = new Uint32Array(size);
+    this.#lows = new Uint32Array(size);
+    this.#seqs = new Float64Array(size);
+    this.#order = new Uint32Array(size);
+  }
+
+  add(high: number, low: number, seq: number): void {
+    this.#highs[this.count] = high;
+    this.#lows[this.count] = low;
+    this.#seqs[this.count++] = seq;
+  }
+
+  flush(enter: (high: number, low: number, seq: number) => void): void {
+    // A counting sort: where each table's entries begin, then each entry to its place.
+    const starts = new Uint32Array(257);
+    for (let i = 0; i < this.count; i++) {
+      const next = ((this.#highs[i] ?? 0) >>> 24) + 1;
+      starts[next] = (starts[next] ?? 0) + 1;
+    }
+    for (let table = 0; table < 256; table++) {
+      starts[table + 1] = (starts[table + 1] ?? 0) + (starts[table] ?? 0);
+    }
+    for (let i = 0; i < this.count; i++) {
+      const table = (this.#highs[i] ?? 0) >>> 24;
+      const place = starts[table] ?? 0;
+      starts[table] = place + 1;
+      this.#order[place] = i;
+    }
+    for (let place = 0; place < this.count; place++) {
+      const i = this.#order[place] ?? 0;
+      enter(this.#highs[i] ?? 0, this.#lows[i] ?? 0, this.#seqs[i] ?? 0);
+    }
+    this.count = 0;
+  }
+}
+
+/** A vector's values in 32-bit words, lower ones first, as the engine has them: valid as long as its chunk. */
+function wordsOf(vector: DuckDBVector): Uint32Array {
+  // The library keeps its views to itself, and otherwise gives every value as an object or a bigint.
+  const { items, dataView } = vector as unknown as { items?: ArrayBufferView; dataView?: ArrayBufferView };
+  const view = items ?? dataView;
+  if (view === undefined) throw new TypeError("Cannot read a column's memory: the library changed");
+  return new Uint32Array(view.buffer, view.byteOffset, view.byteLength / 4);
 }
