@@ -1,10 +1,11 @@
-import type { DuckDBConnection, DuckDBVector } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../time_buckets.ts";
 import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
 import { FingerprintIndex } from "./fingerprints.ts";
 import { HOT_TABLES } from "./schema.ts";
 import type { SipHash } from "./siphash.ts";
 import { asNumber, asUuid, Parameters, query } from "./sql.ts";
+import { wordsOf } from "./vector_words.ts";
 
 /** What the store knows of its rows when it opens. */
 export interface Inventory {
@@ -177,13 +178,4 @@ class EntryBlock {
     }
     this.count = 0;
   }
-}
-
-/** A vector's values in 32-bit words, lower ones first, as the engine has them: valid as long as its chunk. */
-function wordsOf(vector: DuckDBVector): Uint32Array {
-  // The library keeps its views to itself, and otherwise gives every value as an object or a bigint.
-  const { items, dataView } = vector as unknown as { items?: ArrayBufferView; dataView?: ArrayBufferView };
-  const view = items ?? dataView;
-  if (view === undefined) throw new TypeError("Cannot read a column's memory: the library changed");
-  return new Uint32Array(view.buffer, view.byteOffset, view.byteLength / 4);
 }
