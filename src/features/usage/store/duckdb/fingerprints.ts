@@ -3,17 +3,22 @@
  * fingerprint that is not here belongs to no stored event; one that is here is confirmed against the row,
  * so that entries for rows that do not exist are harmless.
  *
- * 256 open-addressing tables, chosen by the fingerprint's first byte, of 12 bytes a slot, filled up to 80 %.
+ * 4,096 open-addressing tables, chosen by the fingerprint's first bits, of 12 bytes a slot, filled up to 80 %.
  * They start at different sizes and each grows by half on its own: a stored event takes 15 to 23 bytes, on
- * average 18, and growing never halts the process for more than a small part of the whole.
+ * average 18, and growing halts the process for a small part of the whole only. Decision 0050.
  */
 export class FingerprintIndex {
   readonly #tables: Table[];
 
   /** Empty, or made of the `tables` of another index. Errors: throws RangeError when they are not sound. */
   constructor(tables?: readonly IndexTable[]) {
-    this.#tables = tables?.map(({ slots, count }) => new Table(slots, count)) ?? emptyTables();
+    this.#tables = (tables ?? emptyTables(0)).map(({ slots, count }) => new Table(slots, count));
     if (this.#tables.length !== TABLES) throw new RangeError(`An index has ${TABLES} tables`);
+  }
+
+  /** An empty one with room for so many entries. */
+  static for(entries: number): FingerprintIndex {
+    return new FingerprintIndex(emptyTables(entries / TABLES / MAX_LOAD));
   }
 
   /** What it is made of, to be copied. */
@@ -42,7 +47,7 @@ export class FingerprintIndex {
   }
 
   #table(high: number): Table {
-    const table = this.#tables[high >>> 24];
+    const table = this.#tables[tableOf(high)];
     if (table === undefined) throw new RangeError(`A fingerprint's half is not unsigned 32-bit: ${high}`);
     return table;
   }
@@ -54,21 +59,31 @@ export interface IndexTable {
   readonly count: number;
 }
 
-const TABLES = 256;
+/** How many tables an index has. */
+export const TABLES = 4_096;
+const MIN_SLOTS = 16;
+
+/** The number of the table that takes a fingerprint, by its upper half. */
+export function tableOf(high: number): number {
+  return high >>> 20;
+}
+
 const NONE: readonly number[] = [];
 const WORDS = 3;
 const MAX_LOAD = 0.8;
 
-function emptyTables(): Table[] {
-  return Array.from(
-    { length: TABLES },
-    (_, i) => new Table(new Uint32Array(Math.floor(64 * 1.5 ** (i / TABLES)) * WORDS)),
-  );
+/** Tables of `slots` slots and up to half as many more: so that they don't all grow at once. */
+function emptyTables(slots: number): IndexTable[] {
+  const least = Math.max(slots, MIN_SLOTS);
+  return Array.from({ length: TABLES }, (_, i) => ({
+    slots: new Uint32Array(Math.floor(least * 1.5 ** (i / TABLES)) * WORDS),
+    count: 0,
+  }));
 }
 
 /**
  * A slot is three words: bits 32 to 55 of the fingerprint and bits 32 to 39 of seq, bits 0 to 31 of the
- * fingerprint, bits 0 to 31 of seq. Bits 56 to 63 are the table's number. An empty slot has seq 0.
+ * fingerprint, bits 0 to 31 of seq. The bits above 51 are the table's number. An empty slot has seq 0.
  */
 class Table implements IndexTable {
   slots: Uint32Array;

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../time_buckets.ts";
 import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
-import { FingerprintIndex } from "./fingerprints.ts";
+import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
 import { HOT_TABLES } from "./schema.ts";
 import type { SipHash } from "./siphash.ts";
 import { asNumber, asUuid, Parameters, query } from "./sql.ts";
@@ -10,6 +10,7 @@ import { wordsOf } from "./vector_words.ts";
 /** What the store knows of its rows when it opens. */
 export interface Inventory {
   last_seq: number;
+  events: number;
   hot_rows: number;
   /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
   min_timestamp: number;
@@ -21,12 +22,12 @@ export async function takeInventory(connection: DuckDBConnection): Promise<Inven
   // Of the hours' sums, which are fewer; the range is then up to an hour wider on both sides.
   const [row = []] = await query(
     connection,
-    `SELECT coalesce(max(seq), 0), coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
+    `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT, coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
       coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
       ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")} FROM usage_hours`,
   );
-  const [last_seq = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0] = row.map(asNumber);
-  return { last_seq, min_timestamp, max_timestamp, hot_rows };
+  const [last_seq = 0, events = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0] = row.map(asNumber);
+  return { last_seq, events, min_timestamp, max_timestamp, hot_rows };
 }
 
 /** Where the index of stored ids is kept between starts. */
@@ -36,12 +37,13 @@ export interface IndexFile {
 }
 
 /**
- * The index of all stored ids: from its snapshot and the events since, or from all events. `onFailure` is told
+ * The index of all stored ids: from its snapshot and the events since, or from all `events`. `onFailure` is told
  * why a snapshot could not be used.
  */
 export async function openIndex(
   connection: DuckDBConnection,
   hash: SipHash,
+  events: number,
   file: IndexFile | undefined,
   onFailure: (error: unknown) => void,
 ): Promise<{ index: FingerprintIndex; snapshot_seq: number }> {
@@ -53,7 +55,7 @@ export async function openIndex(
       onFailure(new Error(`Cannot use ${file.path}, the index is built from the events instead`, { cause }));
       return undefined;
     }));
-  const { index, last_seq } = snapshot ?? { index: new FingerprintIndex(), last_seq: 0 };
+  const { index, last_seq } = snapshot ?? { index: FingerprintIndex.for(events), last_seq: 0 };
   await enterRows(connection, index, hash, last_seq);
   return { index, snapshot_seq: last_seq };
 }
@@ -101,8 +103,8 @@ const BLOCK_EVENTS = 1 << 17;
 
 /**
  * Enters the events after `after_seq`. They are hashed as they stand in the engine's memory, without an object
- * for each, and entered block by block in the order of the index's tables: each then stays in the processor's
- * cache, which is two to three times as fast as in their own order.
+ * for each, and entered block by block in the order of the index's tables, which are then in the processor's
+ * cache: of 50 million it takes 0.15 µs an entry, in their own order 0.23.
  */
 async function enterRows(
   connection: DuckDBConnection,
@@ -135,7 +137,7 @@ async function enterRows(
   block.flush(enter);
 }
 
-/** Entries that wait to be entered in the order of the fingerprints' first byte, which is the index's table. */
+/** Entries that wait to be entered in the order of the index's tables. */
 class EntryBlock {
   count = 0;
   readonly #highs: Uint32Array;
@@ -158,16 +160,16 @@ class EntryBlock {
 
   flush(enter: (high: number, low: number, seq: number) => void): void {
     // A counting sort: where each table's entries begin, then each entry to its place.
-    const starts = new Uint32Array(257);
+    const starts = new Uint32Array(TABLES + 1);
     for (let i = 0; i < this.count; i++) {
-      const next = ((this.#highs[i] ?? 0) >>> 24) + 1;
+      const next = tableOf(this.#highs[i] ?? 0) + 1;
       starts[next] = (starts[next] ?? 0) + 1;
     }
-    for (let table = 0; table < 256; table++) {
+    for (let table = 0; table < TABLES; table++) {
       starts[table + 1] = (starts[table + 1] ?? 0) + (starts[table] ?? 0);
     }
     for (let i = 0; i < this.count; i++) {
-      const table = (this.#highs[i] ?? 0) >>> 24;
+      const table = tableOf(this.#highs[i] ?? 0);
       const place = starts[table] ?? 0;
       starts[table] = place + 1;
       this.#order[place] = i;
