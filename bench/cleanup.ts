@@ -8,7 +8,15 @@ import { join } from "node:path";
  */
 export class Cleanup {
   readonly #undo: (() => void | Promise<void>)[] = [];
+  readonly #folders = new Set<string>();
   #running: Promise<void> | undefined;
+
+  constructor() {
+    // Libraries end the process on a signal too, maybe before the rest is undone.
+    process.on("exit", () => {
+      for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
+    });
+  }
 
   add(undo: () => void | Promise<void>): void {
     this.#undo.push(undo);
@@ -17,7 +25,11 @@ export class Cleanup {
   /** Makes a folder that goes with the rest. */
   folder(): string {
     const folder = mkdtempSync(join(tmpdir(), "meterhouse-bench-"));
-    this.add(() => rmSync(folder, { recursive: true, force: true }));
+    this.#folders.add(folder);
+    this.add(() => {
+      rmSync(folder, { recursive: true, force: true });
+      this.#folders.delete(folder);
+    });
     return folder;
   }
 

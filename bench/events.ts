@@ -1,11 +1,11 @@
-import type { Subscription } from "./house.ts";
+import type { Subscription } from "./company.ts";
 
 const DAY_MS = 86_400_000;
 const REGIONS = ["eu-west-1", "eu-north-1", "us-east-1", "us-west-2", "ap-south-1", "ap-east-1", "sa-east-1"];
 const PATHS = ["orders", "invoices", "customers", "checkout", "search", "reports", "images", "webhooks"];
 
 /** The days of usage history. */
-const HISTORY_DAYS = 90;
+export const HISTORY_DAYS = 90;
 
 /** The word that some of the events have in their metadata. */
 export const RARE_WORD = "checkout";
@@ -28,7 +28,7 @@ export function* history(
   end_ms: number,
 ): Generator<Event> {
   for (let i = 0; i < count; i++) {
-    yield event(subscriptions, i, end_ms - Math.round((HISTORY_DAYS * DAY_MS * (count - i)) / count));
+    yield makeEvent(subscriptions, i, end_ms - Math.round((HISTORY_DAYS * DAY_MS * (count - i)) / count));
   }
 }
 
@@ -38,7 +38,8 @@ export function* recent(
   count: number,
   end_ms: number,
 ): Generator<Event> {
-  for (let i = 0; i < count; i++) yield event(subscriptions, i, end_ms - (scatter(i + count) % 3_600_000));
+  for (let i = 0; i < count; i++)
+    yield makeEvent(subscriptions, i, end_ms - (scatter(i + count) % 3_600_000));
 }
 
 /** Cuts events into the bodies of requests. */
@@ -53,7 +54,8 @@ export function* batches(events: Iterable<Event>, size: number): Generator<strin
   if (batch.length > 0) yield JSON.stringify(batch);
 }
 
-function event(subscriptions: readonly Subscription[], i: number, timestamp: number): Event {
+/** The event of a number: all but its id and its timestamp follow from that. */
+export function makeEvent(subscriptions: readonly Subscription[], i: number, timestamp: number): Event {
   const random = scatter(i);
   return {
     id: crypto.randomUUID(),

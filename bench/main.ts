@@ -1,13 +1,17 @@
 import { parseArgs } from "node:util";
+import { resolve } from "node:path";
 import { serveBare } from "./bare_server.ts";
 import { Cleanup } from "./cleanup.ts";
-import { House } from "./house.ts";
+import { Company } from "./company.ts";
+import { measureGoals, PARTS } from "./goals/goals.ts";
+import { seed } from "./goals/seed.ts";
 import { ingest, seedEvents } from "./ingest.ts";
-import { FULL, type Plan, QUICK } from "./plan.ts";
+import { FULL, GOALS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
 import { pressure } from "./pressure.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
 import { search } from "./search.ts";
-import type { Bench, Stage } from "./stage.ts";
+import { FIRST_EMAIL, Service } from "./service.ts";
+import type { Bench, Progress, Stage } from "./stage.ts";
 import { machine, printRows, type Row } from "./table.ts";
 
 /** In this order: what writes events comes before what reads them. */
@@ -21,45 +25,57 @@ const BENCHES: readonly Bench[] = [
   pressure,
 ];
 
-const NAME_WIDTH = Math.max(...BENCHES.map(({ name }) => name.length));
+/** Measures the goals for usage instead, on a deployment of its own. */
+const USAGE = "usage";
+
+const list = (entries: readonly { name: string; summary: string }[]) => {
+  const width = Math.max(...entries.map(({ name }) => name.length));
+  return entries.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join("\n");
+};
 
 const HELP = `Usage: bun run bench [NAME …] [OPTIONS]
+       bun run bench usage [PART …] [OPTIONS]
 
 Starts the service as a process of its own on a temporary folder, loads it over HTTP and prints each figure
-beside that of a peer measured in the same run. Without a NAME it measures everything:
+beside that of a peer measured in the same run. Without a NAME it measures everything in this list:
 
-${BENCHES.map(({ name, summary }) => `  ${name.padEnd(NAME_WIDTH)}  ${summary}`).join("\n")}
+${list(BENCHES)}
 
-  --events N  usage events stored before ingest and search are measured (${FULL.events})
-  --quick     about 20 seconds in all, to see that everything works; its figures mean little
+\`usage\` measures the goals for usage on a deployment of many companies, beside other engines with the same
+events; ClickHouse's takes part once \`bun install --cwd bench/peers/clickhouse\` was run. Without a PART all:
+
+${list(PARTS)}
+
+  --events N  usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m)
+  --keep DIR  for \`usage\`: keep the deployment with its events in DIR, or take up the one kept there
+  --quick     less than a minute in all, to see that everything works; its figures mean little
   --help      this text
 
 Progress goes to standard error, the table to standard output as markdown.`;
 
 const OPTIONS = {
   events: { type: "string" },
+  keep: { type: "string" },
   quick: { type: "boolean" },
   help: { type: "boolean", short: "h" },
+  // What the bench starts as processes of their own.
   "serve-bare": { type: "string" },
+  "serve-clickhouse": { type: "string" },
+  seed: { type: "string" },
 } as const;
 
-/** What to measure, how much. Errors: throws for a name or a number that can't be used. */
-function readPlan(names: readonly string[], quick: boolean, events: string | undefined) {
-  const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name));
+/** Those of the names, or all without a name. Errors: throws for a name that is none of them. */
+function pick<T extends { name: string }>(known: readonly T[], names: readonly string[]): readonly T[] {
+  const unknown = names.filter((name) => !known.some((one) => one.name === name));
   if (unknown.length > 0)
     throw new Error(
-      `Cannot measure ${unknown.join(", ")}: known are ${BENCHES.map(({ name }) => name).join(", ")}`,
+      `Cannot measure ${unknown.join(", ")}: known are ${known.map(({ name }) => name).join(", ")}`,
     );
-  if (events !== undefined && !/^[1-9]\d{2,8}$/.test(events))
-    throw new Error(`Cannot store ${events} events: --events takes a whole number from 100 to 999999999`);
-  const plan: Plan = quick ? QUICK : FULL;
-  return {
-    plan: events === undefined ? plan : { ...plan, events: Number(events) },
-    benches: names.length === 0 ? BENCHES : BENCHES.filter(({ name }) => names.includes(name)),
-  };
+  return names.length === 0 ? known : known.filter(({ name }) => names.includes(name));
 }
 
-async function measure(benches: readonly Bench[], plan: Plan): Promise<Row[]> {
+/** Lets the work tell how far it is, and undoes what it did, however it ends. */
+async function withCleanup<T>(work: (cleanup: Cleanup, progress: Progress) => Promise<T>): Promise<T> {
   const cleanup = new Cleanup();
   cleanup.onSignals();
   const started = performance.now();
@@ -68,30 +84,64 @@ async function measure(benches: readonly Bench[], plan: Plan): Promise<Row[]> {
     process.stderr.write(`${seconds} s  ${doing}\n`);
   };
   try {
-    progress("starting the service");
-    const stage: Stage = { plan, house: await House.open(cleanup), cleanup, progress };
-    const rows: Row[] = [];
-    let seeded = false;
-    for (const bench of benches) {
-      if (bench.needs_events && !seeded) await seedEvents(stage);
-      seeded ||= bench.needs_events;
-      progress(bench.name);
-      rows.push(...(await bench.run(stage)));
-    }
-    progress("done");
-    return rows;
+    return await work(cleanup, progress);
   } finally {
     await cleanup.run();
   }
 }
 
+async function measure(
+  benches: readonly Bench[],
+  plan: Plan,
+  { cleanup, progress }: { cleanup: Cleanup; progress: Progress },
+): Promise<Row[]> {
+  progress("starting the service");
+  const service = new Service(cleanup, cleanup.folder());
+  await service.start();
+  const company = new Company(service, 1, FIRST_EMAIL);
+  await company.signIn();
+  await company.makeRecords({ clients: 20, products: 3, subscriptions: 50 });
+  const stage: Stage = { plan, service, company, cleanup, progress };
+  const rows: Row[] = [];
+  let seeded = false;
+  for (const bench of benches) {
+    if (bench.needs_events && !seeded) await seedEvents(stage);
+    seeded ||= bench.needs_events;
+    progress(bench.name);
+    rows.push(...(await bench.run(stage)));
+  }
+  progress("done");
+  return rows;
+}
+
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  if (values.help === true) return console.log(HELP);
+  const { quick = false, keep } = values;
   const bare_answer = values["serve-bare"];
+  const clickhouse = values["serve-clickhouse"];
+  if (values.help === true) return console.log(HELP);
   if (bare_answer !== undefined) return serveBare(bare_answer);
-  const { plan, benches } = readPlan(positionals, values.quick === true, values.events);
-  const rows = await measure(benches, plan);
+  if (values.seed !== undefined) return seed(values.seed);
+  // Imported only now: its engine need not be installed.
+  if (clickhouse !== undefined)
+    return (await import("./peers/clickhouse/engine.ts")).serveClickHouse(clickhouse);
+
+  const sized = (plan: Plan) =>
+    values.events === undefined ? plan : { ...plan, events: readCount(values.events) };
+  const [first, ...names] = positionals;
+  if (first === USAGE) {
+    const plan = sized(quick ? QUICK_GOALS : GOALS);
+    const options = { parts: pick(PARTS, names), keep: keep && resolve(keep), write: !quick };
+    const whole = await withCleanup((cleanup, progress) =>
+      measureGoals(plan, options, { cleanup, progress }),
+    );
+    if (!whole) process.exitCode = 1;
+    return;
+  }
+  if (keep !== undefined) throw new Error("Cannot keep anything: --keep is for `usage`");
+  const benches = pick(BENCHES, positionals);
+  const plan = sized(quick ? QUICK : FULL);
+  const rows = await withCleanup((cleanup, progress) => measure(benches, plan, { cleanup, progress }));
   console.log(`${machine()}
 ${plan.rounds === 1 ? "One round" : `Medians of ${plan.rounds} rounds`}, subject and peer in turns on the same machine, \
 the load included; ${plan.events.toLocaleString("en-US")} events stored before ingest and search.

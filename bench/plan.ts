@@ -1,3 +1,5 @@
+import { type Measured, medianOf } from "./stats.ts";
+
 /** How much is measured: less of it is quicker and noisier. */
 export interface Plan {
   /** Usage events stored before ingest and searches are measured. */
@@ -14,6 +16,8 @@ export interface Plan {
   searches: number;
   /** How long events arrive steadily. */
   arrival_seconds: number;
+  /** Rows of the files that are imported and exported. */
+  file_rows: number;
 }
 
 export const FULL: Plan = {
@@ -24,6 +28,7 @@ export const FULL: Plan = {
   single_events: 20_000,
   searches: 30,
   arrival_seconds: 10,
+  file_rows: 1_000_000,
 };
 
 export const QUICK: Plan = {
@@ -34,28 +39,65 @@ export const QUICK: Plan = {
   single_events: 3_000,
   searches: 4,
   arrival_seconds: 2,
+  file_rows: 20_000,
 };
 
-/** The results of a subject and its peer, a round each. */
-export interface Turns<S, P> {
-  subject: S[];
-  peer: P[];
-}
+/** The goals for usage are set for so many events, and for stalls over a longer time. */
+export const GOALS: Plan = { ...FULL, events: 10_000_000, seconds: 1, searches: 20, arrival_seconds: 60 };
+
+export const QUICK_GOALS: Plan = { ...QUICK, events: 200_000 };
 
 /**
- * Lets the peer and the subject run in turns, so that a slow moment of the machine meets both. The first turn
- * only warms them up.
+ * Reads a number of events: `250000`, `250k`, `10m`. Errors: throws for what is no whole number from 100 to
+ * 999,999,999.
  */
-export async function takeTurns<S, P>(
-  { rounds }: Plan,
-  sides: { subject(): Promise<S>; peer(): Promise<P> },
-): Promise<Turns<S, P>> {
-  const turns: Turns<S, P> = { subject: [], peer: [] };
-  await sides.peer();
-  await sides.subject();
+export function readCount(text: string): number {
+  const [, digits, unit = ""] = /^([1-9]\d{0,8})([km]?)$/i.exec(text) ?? [];
+  const count = Number(digits) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+  if (count >= 100 && count < 1e9) return count;
+  throw new Error(`Cannot store ${text} events: --events takes 100 to 999999999, also as 250k or 10m`);
+}
+
+const UNITS: Record<string, number> = { "": 1, k: 1_000, m: 1_000_000 };
+
+/** Measures one of those that are compared, once. */
+export type Side = () => Promise<Measured>;
+
+/** The medians of a subject and its peer. */
+export interface Turns {
+  subject: Measured;
+  peer: Measured;
+}
+
+/** Lets the peer and the subject run in turns. A first turn only warms them up. */
+export async function takeTurns(plan: Plan, { subject, peer }: Record<keyof Turns, Side>): Promise<Turns> {
+  await peer();
+  await subject();
+  const [peers = [], subjects = []] = await rotate(plan, [peer, subject]);
+  return { subject: medianOf(subjects), peer: medianOf(peers) };
+}
+
+/** The median of one that is compared with nothing. A first round only warms it up. */
+export async function takeRounds(plan: Plan, side: Side): Promise<Measured> {
+  await side();
+  const [rounds = []] = await rotate(plan, [side]);
+  return medianOf(rounds);
+}
+
+/** Lets any number of sides, which are warm, run in turns, and gives the median of each by its name. */
+export async function takeTurnsAmong(
+  plan: Plan,
+  sides: ReadonlyMap<string, Side>,
+): Promise<Map<string, Measured>> {
+  const rounds = await rotate(plan, [...sides.values()]);
+  return new Map([...sides.keys()].map((name, i) => [name, medianOf(rounds[i] ?? [])]));
+}
+
+/** Runs the sides one after the other, again and again, so that a slow moment of the machine meets all. */
+async function rotate({ rounds }: Plan, sides: readonly Side[]): Promise<Measured[][]> {
+  const results: Measured[][] = sides.map(() => []);
   for (let round = 0; round < rounds; round++) {
-    turns.peer.push(await sides.peer());
-    turns.subject.push(await sides.subject());
+    for (const [i, side] of sides.entries()) results[i]?.push(await side());
   }
-  return turns;
+  return results;
 }

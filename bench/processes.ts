@@ -3,12 +3,21 @@ import type { Cleanup } from "./cleanup.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
+/** The settings of a process: its own only, since those of the caller's shell must not change what is measured. */
+const environment = (settings: Record<string, string>) => ({
+  PATH: process.env.PATH ?? "",
+  UV_THREADPOOL_SIZE: "16",
+  ...settings,
+});
+
 /** A server in a process of its own. */
 export interface ServerProcess {
   /** `http://localhost:41231` */
   origin: string;
   /** Lets it answer what is in flight and close its files. */
   stop(): Promise<void>;
+  /** Ends it as `kill -9` does. */
+  kill(): Promise<void>;
 }
 
 /** Starts a Bun program of this repository and waits until it prints where it `listens on`. */
@@ -19,15 +28,15 @@ export async function startProcess(
 ): Promise<ServerProcess> {
   const child = Bun.spawn(["bun", ...words], {
     cwd: ROOT,
-    // Its own settings only: those of the caller's shell must not change what is measured.
-    env: { PATH: process.env.PATH ?? "", UV_THREADPOOL_SIZE: "16", ...env },
+    env: environment(env),
     stdout: "pipe",
     stderr: "inherit",
   });
-  cleanup.add(async () => {
-    child.kill("SIGKILL");
+  const end = async (signal: "SIGTERM" | "SIGKILL") => {
+    child.kill(signal);
     await child.exited;
-  });
+  };
+  cleanup.add(() => end("SIGKILL"));
   const lines = linesOf(child.stdout);
   let origin: string | undefined;
   while (origin === undefined) {
@@ -36,13 +45,26 @@ export async function startProcess(
     origin = /listens on (\S+)/.exec(value)?.[1];
   }
   void passOn(lines);
-  return {
-    origin,
-    async stop() {
-      child.kill("SIGTERM");
-      await child.exited;
-    },
-  };
+  return { origin, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
+}
+
+/** Runs a Bun program of this repository to its end and gives what it printed. Errors: throws when it fails. */
+export async function runProcess(
+  cleanup: Cleanup,
+  words: readonly string[],
+  env: Record<string, string>,
+): Promise<string> {
+  const child = Bun.spawn(["bun", ...words], {
+    cwd: ROOT,
+    env: environment(env),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  cleanup.add(() => child.kill("SIGKILL"));
+  const printed = await child.stdout.text();
+  const code = await child.exited;
+  if (code === 0) return printed;
+  throw new Error(`Cannot go on: bun ${words.join(" ")} ended with ${code}: ${printed.trim()}`);
 }
 
 /** Whatever else it prints are warnings. Reading also keeps a full pipe from halting it. */

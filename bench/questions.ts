@@ -1,26 +1,36 @@
 import type { Json } from "@duckdb/node-api";
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { Type } from "@sinclair/typebox";
+import type { Subscription } from "./company.ts";
 import { RARE_PAIR, RARE_WORD } from "./events.ts";
-import type { Subscription } from "./house.ts";
+import { ENGINE } from "./raw_usage.ts";
+import { shaped } from "./shape.ts";
 
-const DAY_MS = 86_400_000;
-const PAGE = 50;
+export const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** The events of a page. */
+export const PAGE = 50;
 
-/** What a question is put to: the service's first company. */
+/** What a question is put to: a company, and the end of the time that it asks about. */
 export interface Asked {
+  company_id: number;
   now_ms: number;
   subscriptions: readonly Subscription[];
 }
 
-/** One search, as a request and as the SQL that someone who knows the table would write. */
-export interface Question {
+/** A search as a request, and what both sides must say alike, read from its answer. */
+export interface Search {
   what: string;
   body(asked: Asked): Record<string, unknown>;
-  sql(asked: Asked): string[];
-  /** What both must say alike, read from the service's answer. */
   fromAnswer(answer: unknown): Said;
-  /** The same, read from the rows of each statement. */
+}
+
+/**
+ * A search beside the SQL that someone who knows the tables would write. All SQL about the service's own
+ * tables stands in this file.
+ */
+export interface Question extends Search {
+  sql(asked: Asked): string[];
+  /** What both sides must say, read from the rows of each statement. */
   fromRows(results: readonly Json[][][]): Said;
 }
 
@@ -37,41 +47,84 @@ const Groups = Type.Object({
   ),
 });
 
-/** The first page of what a condition finds, newest first, and how much it finds. */
-function page(what: string, body: Record<string, unknown>, condition: string): Question {
+/** The first page of a search, newest first, and how much it finds. */
+export function pageSearch(what: string, body: Record<string, unknown>): Search {
   return {
     what,
     body: () => ({ ...body, limit: PAGE }),
-    sql: () => [
-      `SELECT count(*) FROM usage_events WHERE company_id = 1 AND ${condition}`,
-      `SELECT id, subscription_id, timestamp, usage, metadata, created_at FROM usage_events
-       WHERE company_id = 1 AND ${condition} ORDER BY timestamp DESC, id DESC LIMIT ${PAGE}`,
-    ],
     fromAnswer(answer) {
-      const { meta, data } = shaped(Page, answer);
+      const { meta, data } = shaped(Page, answer, "a page");
       return [meta.total, ...data.map(({ id }) => id)];
     },
-    fromRows: ([counts, rows]) => [Number(counts?.[0]?.[0]), ...(rows ?? []).map(([id]) => text(id))],
   };
 }
 
 /** The totals of groups, in the order of their keys. */
-function totals(what: string, body: Question["body"], sql: (asked: Asked) => string): Question {
+export function totalsSearch(what: string, body: Search["body"]): Search {
   return {
     what,
     body: (asked) => ({ ...body(asked), aggregate: true }),
-    sql: (asked) => [sql(asked)],
     fromAnswer: (answer) =>
-      shaped(Groups, answer)
+      shaped(Groups, answer, "groups")
         .data.toSorted((a, b) => (a.group_key < b.group_key ? -1 : 1))
         .flatMap(({ group_key, total_usage, event_count }) => [group_key, total_usage, event_count]),
+  };
+}
+
+/** The days of the last 30, as a search asks for them. */
+export const lastDays = ({ now_ms }: Asked) => ({
+  group_by: "day",
+  start_time: now_ms - 30 * DAY_MS,
+  end_time: now_ms,
+});
+
+function page(what: string, body: Record<string, unknown>, condition?: string): Question {
+  return {
+    ...pageSearch(what, body),
+    sql: ({ company_id }) => [
+      condition === undefined
+        ? `SELECT sum(events) FROM usage_hours WHERE company_id = ${company_id}`
+        : `SELECT count(*) FROM usage_events WHERE company_id = ${company_id} AND ${condition}`,
+      `SELECT id, subscription_id, timestamp, usage, metadata, created_at FROM usage_events
+       WHERE company_id = ${company_id} ${condition === undefined ? "" : `AND ${condition}`}
+       ORDER BY timestamp DESC, id DESC LIMIT ${PAGE}`,
+    ],
+    fromRows: ([counts, rows]) => [Number(counts?.[0]?.[0]), ...(rows ?? []).map(([id]) => text(id))],
+  };
+}
+
+function totals(what: string, body: Search["body"], sql: (asked: Asked) => string): Question {
+  return {
+    ...totalsSearch(what, body),
+    sql: (asked) => [sql(asked)],
     fromRows: ([rows]) =>
       (rows ?? []).flatMap(([key, total, count]) => [text(key), Number(total), Number(count)]),
   };
 }
 
+/** What is summed up of each group: as much as an answer holds. */
+const SUMS = "sum(usage) AS total, count(*) AS events, min(usage), max(usage)";
+
+/** A day that is counted since 1970, as an answer writes it. */
+const DAY_KEY = "strftime(make_date(day::INTEGER), '%Y-%m-%d') AS key";
+
+/** Sums by day over whole hours as they are kept, and over the events of the two hours that are cut. */
+function lastDaysSql({ company_id, now_ms }: Asked): string {
+  const [start_ms, end_ms] = [now_ms - 30 * DAY_MS, now_ms];
+  const [first, last] = [Math.ceil(start_ms / HOUR_MS), Math.floor(end_ms / HOUR_MS)];
+  const cut = (from: number, until: number) =>
+    `SELECT timestamp // ${DAY_MS}, usage, 1, usage, usage FROM usage_events
+     WHERE company_id = ${company_id} AND timestamp >= ${from} AND timestamp < ${until}`;
+  return `SELECT ${DAY_KEY}, sum(total), sum(events), min(low), max(high) FROM (
+      SELECT hour // 24 AS day, total, events, low, high FROM usage_hours
+      WHERE company_id = ${company_id} AND hour >= ${first} AND hour < ${last}
+      UNION ALL ${cut(start_ms, first * HOUR_MS)}
+      UNION ALL ${cut(last * HOUR_MS, end_ms)})
+    GROUP BY day ORDER BY key`;
+}
+
 export const QUESTIONS: readonly Question[] = [
-  page("first page, newest first", {}, "true"),
+  page("first page, newest first", {}),
   page(
     "page of a metadata filter (two pairs)",
     { metadata: RARE_PAIR },
@@ -84,35 +137,53 @@ export const QUESTIONS: readonly Question[] = [
     { metadata_search: RARE_WORD },
     `contains(lower(metadata), '${RARE_WORD}')`,
   ),
-  totals(
-    "aggregate by day over 30 days",
-    ({ now_ms }) => ({ group_by: "day", start_time: now_ms - 30 * DAY_MS, end_time: now_ms }),
-    ({ now_ms }) => `
-      SELECT strftime(make_date(day::INTEGER), '%Y-%m-%d') AS key, total, events FROM (
-        SELECT timestamp // ${DAY_MS} AS day, sum(usage) AS total, count(*) AS events, min(usage), max(usage)
-        FROM usage_events
-        WHERE company_id = 1 AND timestamp >= ${now_ms - 30 * DAY_MS} AND timestamp < ${now_ms}
-        GROUP BY day) ORDER BY key`,
-  ),
+  totals("aggregate by day over 30 days", lastDays, lastDaysSql),
   totals(
     "aggregate by client, all time",
     () => ({ group_by: "client" }),
-    ({ subscriptions }) => `
+    ({ company_id, subscriptions }) => `
       SELECT client_id::VARCHAR AS key, sum(total), sum(events) FROM (
-        SELECT subscription_id, sum(usage) AS total, count(*) AS events, min(usage), max(usage)
-        FROM usage_events WHERE company_id = 1 GROUP BY subscription_id)
+        SELECT subscription_id, ${SUMS}
+        FROM usage_events WHERE company_id = ${company_id} GROUP BY subscription_id)
       JOIN (VALUES ${subscriptions.map(({ id, client_id }) => `(${id}, ${client_id})`).join(", ")})
         AS owners(subscription_id, client_id) USING (subscription_id)
       GROUP BY client_id ORDER BY key`,
   ),
 ];
 
-function text(value: Json | undefined): string {
-  if (typeof value === "string") return value;
-  throw new Error(`Cannot read a key: ${JSON.stringify(value)} is no text`);
+/** Groups of what only the metadata says. */
+export const METADATA_GROUPS: Question = totals(
+  "aggregate by a metadata key, all time",
+  () => ({ group_by: "metadata:region" }),
+  ({ company_id }) => `SELECT json_extract_string(metadata, '$.region') AS key, ${SUMS}
+    FROM usage_events WHERE company_id = ${company_id} GROUP BY key ORDER BY key`,
+);
+
+/** Beside the raw scan: every event of the company is read, whatever tables would spare that. */
+export const ALL_DAYS: Question = totals(
+  "aggregate by day, all time",
+  () => ({ group_by: "day" }),
+  ({ company_id }) => `SELECT ${DAY_KEY}, total, events FROM (
+      SELECT timestamp // ${DAY_MS} AS day, ${SUMS} FROM usage_events
+      WHERE company_id = ${company_id} GROUP BY day) ORDER BY key`,
+);
+
+/**
+ * Writes every event but one company's to a CSV file without a head, in the order of time, usage in whole
+ * millionths; and gives the engine what sorting so much takes, meanwhile.
+ */
+export function eventsToCsv(file: string, without_company: number): string[] {
+  return [
+    "SET memory_limit = '8GB'",
+    `COPY (SELECT company_id, subscription_id, timestamp, id, (usage * 1000000)::BIGINT, metadata, created_at
+      FROM usage_events WHERE company_id <> ${without_company} ORDER BY timestamp)
+      TO '${file}' (FORMAT csv, HEADER false)`,
+    `SET memory_limit = '${ENGINE.memory_limit}'`,
+  ];
 }
 
-function shaped<T extends TSchema>(shape: T, answer: unknown): Static<T> {
-  if (Value.Check(shape, answer)) return answer;
-  throw new Error(`Cannot read a search's answer: ${JSON.stringify(answer).slice(0, 500)}`);
+/** Reads a key. Errors: throws when it is no text. */
+export function text(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  throw new Error(`Cannot read a key: ${JSON.stringify(value)} is no text`);
 }

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { BARE_PATH } from "./bare_server.ts";
 import type { Cleanup } from "./cleanup.ts";
 import { buildRequest, Connection } from "./connection.ts";
-import { PASSWORD } from "./house.ts";
 import { repeat, runLoad } from "./load.ts";
 import { takeTurns } from "./plan.ts";
 import { startProcess } from "./processes.ts";
+import { PASSWORD } from "./service.ts";
 import type { Bench, Stage } from "./stage.ts";
-import { type Measured, measured, medianOf } from "./stats.ts";
+import { type Measured, measured } from "./stats.ts";
 import { type Row, rateRow } from "./table.ts";
 
 const CONNECTIONS = 32;
@@ -20,31 +20,26 @@ export const signIn: Bench = {
   name: "sign-in",
   summary: "POST /login against Bun.password.verify with the same parameters",
   needs_events: false,
-  async run({ plan, house }) {
+  async run({ plan, company }) {
     const hash = await Bun.password.hash(PASSWORD, {
       algorithm: "argon2id",
       memoryCost: 19_456,
       timeCost: 2,
     });
-    const request = house.signInRequest();
-    const turns = await takeTurns(plan, {
+    const request = company.signInRequest();
+    const { subject, peer } = await takeTurns(plan, {
       peer: () => runInProcess(SIGN_IN_CONNECTIONS, plan.seconds, () => Bun.password.verify(PASSWORD, hash)),
       subject: () =>
         runLoad({
-          origin: house.origin,
+          origin: company.origin,
           connections: SIGN_IN_CONNECTIONS,
           requests: repeat(request),
           status: 200,
           seconds: plan.seconds,
         }),
     });
-    const peer = { name: "Bun.password.verify in-process", per_s: medianOf(turns.peer).per_s };
-    return [
-      rateRow(`sign-in, ${SIGN_IN_CONNECTIONS} connections`, "req", {
-        subject: medianOf(turns.subject),
-        peer,
-      }),
-    ];
+    const named = { name: "Bun.password.verify in-process", per_s: peer.per_s };
+    return [rateRow(`sign-in, ${SIGN_IN_CONNECTIONS} connections`, "req", { subject, peer: named })];
   },
 };
 
@@ -68,33 +63,28 @@ export const createClient: Bench = {
   name: "post",
   summary: "POST one client against the same insert into SQLite, synchronous = FULL",
   needs_events: false,
-  async run({ plan, house, cleanup }) {
+  async run({ plan, company, cleanup }) {
     const insert = openInsert(cleanup);
-    const request = house.request("POST", "/clients", { name: "A new client" });
-    const turns = await takeTurns(plan, {
+    const request = company.request("POST", "/clients", { name: "A new client" });
+    const { subject, peer } = await takeTurns(plan, {
       peer: () => runInProcess(1, plan.seconds, async () => insert()),
       subject: () =>
         runLoad({
-          origin: house.origin,
+          origin: company.origin,
           connections: CONNECTIONS,
           requests: repeat(request),
           status: 201,
           seconds: plan.seconds,
         }),
     });
-    const peer = { name: "the same SQL in-process", per_s: medianOf(turns.peer).per_s };
-    return [
-      rateRow(`POST one client, ${CONNECTIONS} connections`, "req", {
-        subject: medianOf(turns.subject),
-        peer,
-      }),
-    ];
+    const named = { name: "the same SQL in-process", per_s: peer.per_s };
+    return [rateRow(`POST one client, ${CONNECTIONS} connections`, "req", { subject, peer: named })];
   },
 };
 
-async function read({ plan, house, cleanup }: Stage, what: string, path: string): Promise<Row[]> {
-  const request = house.request("GET", path);
-  const expected = await answerTo(house.origin, request);
+async function read({ plan, company, cleanup }: Stage, what: string, path: string): Promise<Row[]> {
+  const request = company.request("GET", path);
+  const expected = await answerTo(company.origin, request);
   const file = join(cleanup.folder(), "answer.json");
   writeFileSync(file, expected);
   const bare = await startProcess(cleanup, ["bench/main.ts", "--serve-bare", file], {});
@@ -103,14 +93,14 @@ async function read({ plan, house, cleanup }: Stage, what: string, path: string)
     throw new Error(`Cannot compare GET ${path}: the bare server answers other bytes`);
 
   const common = { connections: CONNECTIONS, status: 200, seconds: plan.seconds };
-  const turns = await takeTurns(plan, {
+  const { subject, peer } = await takeTurns(plan, {
     peer: () => runLoad({ ...common, origin: bare.origin, requests: repeat(bare_request) }),
-    subject: () => runLoad({ ...common, origin: house.origin, requests: repeat(request) }),
+    subject: () => runLoad({ ...common, origin: company.origin, requests: repeat(request) }),
   });
   await bare.stop();
-  const peer = { name: "bare Elysia route", per_s: medianOf(turns.peer).per_s };
-  const named = `${what} (${expected.length} bytes), ${CONNECTIONS} connections`;
-  return [rateRow(named, "req", { subject: medianOf(turns.subject), peer })];
+  const sized = `${what} (${expected.length} bytes), ${CONNECTIONS} connections`;
+  const named = { name: "bare Elysia route", per_s: peer.per_s };
+  return [rateRow(sized, "req", { subject, peer: named })];
 }
 
 async function answerTo(origin: string, request: Uint8Array): Promise<Uint8Array> {

@@ -1,16 +1,21 @@
 import type { Cleanup } from "./cleanup.ts";
-import type { House } from "./house.ts";
+import type { Company } from "./company.ts";
 import type { Plan } from "./plan.ts";
+import type { Service } from "./service.ts";
 import type { Row } from "./table.ts";
 
 /** What a benchmark works with. */
 export interface Stage {
   plan: Plan;
-  house: House;
+  service: Service;
+  /** In whose name requests are sent. */
+  company: Company;
   cleanup: Cleanup;
   /** Tells whoever waits what is being measured. */
-  progress: (doing: string) => void;
+  progress: Progress;
 }
+
+export type Progress = (doing: string) => void;
 
 /** One or more rows of the table, by one name on the command line. */
 export interface Bench {

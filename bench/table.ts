@@ -35,7 +35,7 @@ export function rateRow(
   return {
     what,
     subject: `${round(subject.per_s)} ${unit}/s`,
-    latency: `${ms(subject.p50_ms)} / ${ms(subject.p99_ms)}`,
+    latency: spread(subject),
     peer: `${round(peer.per_s)} ${unit}/s, ${peer.name}`,
     ratio: `${factor(subject.per_s / peer.per_s)} ×`,
     goal: goalCell(goal),
@@ -47,13 +47,12 @@ export function latencyRow(
   what: string,
   { subject, peer, goal }: { subject: Measured; peer: { name: string; p50_ms: number }; goal?: Goal },
 ): Row {
-  const more_ms = subject.p50_ms - peer.p50_ms;
   return {
     what,
     subject: `${ms(subject.p50_ms)} ms`,
-    latency: `${ms(subject.p50_ms)} / ${ms(subject.p99_ms)}`,
+    latency: spread(subject),
     peer: `${ms(peer.p50_ms)} ms, ${peer.name}`,
-    ratio: `${factor(subject.p50_ms / peer.p50_ms)} × (${more_ms < 0 ? "−" : "+"} ${ms(Math.abs(more_ms))} ms)`,
+    ratio: latencyRatio(subject.p50_ms, peer.p50_ms),
     goal: goalCell(goal),
   };
 }
@@ -66,8 +65,13 @@ export function figureRow(what: string, subject: string, latency = "–", goal?:
 /** The rows as a markdown table. */
 export function printRows(rows: readonly Row[]): string {
   const keys = ["what", "subject", "latency", "peer", "ratio", "goal"] as const;
-  const lines = [HEADS, ...rows].map((row) => keys.map((key) => row[key]));
-  const widths = keys.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
+  return printTable([HEADS, ...rows].map((row) => keys.map((key) => row[key])));
+}
+
+/** Lines of cells as a markdown table; the first is its head. */
+export function printTable(lines: readonly (readonly string[])[]): string {
+  const [head = []] = lines;
+  const widths = head.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
   const printed = lines.map(
     (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`,
   );
@@ -75,11 +79,16 @@ export function printRows(rows: readonly Row[]): string {
   return printed.join("\n");
 }
 
-/** The machine in one line. */
+/** The machine and what runs on it, in one line. */
 export function machine(): string {
+  return `${hardware()}; ${type()} ${release()}; Bun ${Bun.version}`;
+}
+
+/** The machine alone: what figures of another day may be compared by. */
+export function hardware(): string {
   const model = cpus()[0]?.model.replaceAll(/\s+/g, " ").trim() ?? "unknown processor";
   const memory_gib = Math.round(totalmem() / 2 ** 30);
-  return `${model}, ${availableParallelism()} cores, ${memory_gib} GiB; ${type()} ${release()}; Bun ${Bun.version}`;
+  return `${model}, ${availableParallelism()} cores, ${memory_gib} GiB`;
 }
 
 /** `1234567` → `1,234,567`, to three digits. */
@@ -92,7 +101,19 @@ export function ms(value: number): string {
   return value >= 100 ? round(value) : value.toPrecision(value < 1 ? 2 : 3);
 }
 
-function factor(ratio: number): string {
+/** How a latency compares with another: `1.30 × (+ 2.40 ms)`. */
+export function latencyRatio(subject_ms: number, peer_ms: number): string {
+  const more_ms = subject_ms - peer_ms;
+  return `${factor(subject_ms / peer_ms)} × (${more_ms < 0 ? "−" : "+"} ${ms(Math.abs(more_ms))} ms)`;
+}
+
+/** The median and the 99th percentile. */
+export function spread({ p50_ms, p99_ms }: Measured): string {
+  return `${ms(p50_ms)} / ${ms(p99_ms)}`;
+}
+
+/** How many times, to two digits after the point, or three below a tenth. */
+export function factor(ratio: number): string {
   return ratio.toFixed(ratio < 0.1 ? 3 : 2);
 }
 

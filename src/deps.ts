@@ -172,8 +172,10 @@ const refuse = () => Promise.reject(new Error("The usage store was not opened"))
 async function unopenedUsage(): Promise<UsageStore> {
   return {
     append: refuse,
+    load: refuse,
     search: refuse,
     aggregate: refuse,
+    metadataKeys: refuse,
     totals: refuse,
     export: refuse,
     check: refuse,

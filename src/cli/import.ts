@@ -4,15 +4,15 @@ import { call } from "../core/operation.ts";
 import type { Deps } from "../deps.ts";
 import type { Company } from "../features/companies/model.ts";
 import { listCompanies } from "../features/companies/service.ts";
+import { ROLES } from "../features/usage/import_columns.ts";
 import {
   FILE_FORMATS,
   type FileFormat,
   openUsageFile,
-  ROLES,
   type RoleSources,
   type UsageFile,
 } from "../features/usage/import_file.ts";
-import { importUsage } from "../features/usage/ingest.ts";
+import { importUsage, listSubscriptionKeys } from "../features/usage/import_service.ts";
 import {
   type Command,
   commandContext,
@@ -115,20 +115,21 @@ async function importFile(
   rejects: Rejects,
 ): Promise<void> {
   const started = performance.now();
-  const progress = await openProgress(path, company, file);
-  const source = `sha256:${await hashFile(path)}`;
+  const progress = openProgress(path, company, file);
   const { subscription_field } = file;
   const done = { rows: 0, accepted: 0, duplicates: 0, rejected: 0 };
   try {
-    for await (const rows of file.readBlocks()) {
+    const keys = await call(commandContext(deps, company.id), listSubscriptionKeys, { subscription_field });
+    const source = once(() => hashFile(path));
+    for await (const block of ahead(file.readBlocks(keys))) {
       // A context a block: `now` must keep up with a long import.
-      const input = { source, subscription_field, rows };
-      const block = await call(commandContext(deps, company.id), importUsage, input);
-      for (const row of block.rejected) await rejects.write(row);
-      done.rows += rows.length;
-      done.accepted += block.accepted;
-      done.duplicates += block.duplicates;
-      done.rejected += block.rejected.length;
+      const input = { block, subscription_field, keys, source };
+      const result = await call(commandContext(deps, company.id), importUsage, input);
+      for (const row of result.rejected) await rejects.write(row);
+      done.rows += block.rows;
+      done.accepted += result.accepted;
+      done.duplicates += result.duplicates;
+      done.rejected += result.rejected.length;
       progress.show(done.rows);
     }
     for await (const lines of file.readBrokenLines()) {
@@ -155,10 +156,32 @@ async function importFile(
 }
 
 /** Names the file by its content, whatever its name. */
-async function hashFile(path: string): Promise<string> {
+async function hashFile(path: string): Promise<Uint8Array> {
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const bytes of Bun.file(path).stream()) hasher.update(bytes);
-  return hasher.digest("hex");
+  return hasher.digest();
+}
+
+/** Works a thing out when it is first asked for. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => (result ??= work());
+}
+
+/** The same items, each fetched while the one before is used. */
+async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+  const fetch = () => {
+    const fetched = items.next();
+    // It is awaited later, and may fail before.
+    fetched.catch(() => undefined);
+    return fetched;
+  };
+  for (let next = fetch(); ; ) {
+    const { value, done } = await next;
+    if (done === true) return;
+    next = fetch();
+    yield value;
+  }
 }
 
 interface Progress {
@@ -167,28 +190,26 @@ interface Progress {
 }
 
 /** A bar on a terminal; else one plain line. */
-async function openProgress(path: string, { id, name }: Company, file: UsageFile): Promise<Progress> {
+function openProgress(path: string, { id, name }: Company, file: UsageFile): Progress {
   const title = `Importing ${basename(path)} for company ${id} (${name})`;
   if (!process.stderr.isTTY) {
     console.log(title);
     return { show: () => undefined, end: () => undefined };
   }
-  const total = await file.countRows();
   process.stderr.write(`${title}\n`);
   return {
-    show: (rows) => void process.stderr.write(`\r${progressBar(rows, total)}`),
+    show: (rows) => void process.stderr.write(`\r${progressBar(file.share, rows)}`),
     end: () => void process.stderr.write("\r\u001B[K"),
   };
 }
 
 const BAR_WIDTH = 30;
 
-/** `[#########·····] 30 %  300 of 1000 rows` */
-export function progressBar(rows: number, total: number): string {
-  const share = total === 0 ? 1 : Math.min(rows / total, 1);
-  const filled = Math.floor(share * BAR_WIDTH);
+/** `[#########·····] 30 %  300 rows` */
+export function progressBar(share: number, rows: number): string {
+  const filled = Math.floor(Math.min(share, 1) * BAR_WIDTH);
   const bar = `${"#".repeat(filled)}${"·".repeat(BAR_WIDTH - filled)}`;
-  return `[${bar}] ${Math.floor(share * 100)} %  ${rows} of ${total} rows`;
+  return `[${bar}] ${Math.floor(Math.min(share, 1) * 100)} %  ${rows} rows`;
 }
 
 /** The side file of rejected rows, one JSON object a line; there is none when nothing is rejected. */

@@ -44,6 +44,18 @@ export const LIMITS = {
   /** Groups by subscription that are read to be folded into groups by client or product. */
   usage_groups_folded: 100_000,
   usage_search_text_length: 200,
+  usage_cursor_length: 500,
+  /** A key of metadata by which groups are made, or that is told of. */
+  usage_metadata_key_length: 200,
+  /** Longer values are cut to make the key of a group. */
+  usage_group_key_length: 500,
+  /** How many of the newest events the list of metadata keys goes through, how deep, and what it tells of them. */
+  usage_keys_events: 100_000,
+  usage_keys_depth: 5,
+  usage_keys_elements: 3,
+  usage_keys: 200,
+  usage_keys_samples: 5,
+  usage_keys_sample_length: 100,
   /** Broken rules named in the answer to one ingest request. */
   usage_problems: 100,
   usage_metadata_keys: 50,
@@ -53,6 +65,14 @@ export const LIMITS = {
   usage_future_ms: 3_600_000,
   /** Memory of the engine that reads an imported file. */
   usage_import_memory: "512MB",
+  usage_import_threads: 2,
+  /** What it reads ahead of what is stored. */
+  usage_import_buffer: "64MB",
+  /** Rows of a file that are stored at once, and that are read one by one at once. */
+  usage_import_block: 500_000,
+  usage_import_slice: 2_000,
+  /** Rows whose metadata's keys are taken for those of the file. */
+  usage_import_sample: 1_000,
   /** Events waiting for their commit before ingest answers "later". */
   usage_pending_events: 200_000,
   /** How long the comparison of sums with events may take. */
@@ -66,6 +86,8 @@ export const LIMITS = {
   /** How long an export may take, its wait included, and how long its receiver may take nothing. */
   usage_export_ms: 1_800_000,
   usage_export_idle_ms: 60_000,
+  /** Events that an export sorts at once, where it can't part them by time. */
+  usage_export_sorted: 1_000_000,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
   /** Records that a run answers. */

@@ -5,6 +5,7 @@ export type ErrorKind =
   | "forbidden" // someone is, and may not (403)
   | "not_found" // 404
   | "method_not_allowed" // 405
+  | "timed_out" // the request took too long to arrive (408)
   | "conflict" // the record's state forbids it (409)
   | "too_large" // 413
   | "unsupported_media_type" // 415
@@ -19,6 +20,16 @@ export interface ErrorDetail {
 }
 
 /**
+ * How far a stream of lines got. `line`, from 1, is the one that is wrong, or the first that was not stored;
+ * `accepted` and `duplicates` count the events of the lines that were.
+ */
+export interface StreamProgress {
+  line: number;
+  accepted: number;
+  duplicates: number;
+}
+
+/**
  * An error that the caller is told of, word for word. State the action, then the state that forbids it:
  * "Cannot delete client 7: it has 2 active subscriptions". Anything else thrown is answered as
  * "Internal error" and only logged.
@@ -28,17 +39,25 @@ export class AppError extends Error {
   readonly details: ErrorDetail[] | undefined;
   /** Seconds after which the same call may succeed (rate_limited, unavailable). */
   readonly retry_after_s: number | undefined;
+  /** Present when the call was a stream of which a part may be stored. */
+  readonly progress: StreamProgress | undefined;
 
   constructor(
     kind: ErrorKind,
     message: string,
-    more: { details?: ErrorDetail[]; retry_after_s?: number; cause?: unknown } = {},
+    more: {
+      details?: ErrorDetail[] | undefined;
+      retry_after_s?: number | undefined;
+      progress?: StreamProgress;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: more.cause });
     this.name = "AppError";
     this.kind = kind;
     this.details = more.details;
     this.retry_after_s = more.retry_after_s;
+    this.progress = more.progress;
   }
 }
 

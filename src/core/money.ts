@@ -59,6 +59,10 @@ export function smaller(a: Decimal, b: Decimal): Decimal {
   return compare(a, b) <= 0 ? a : b;
 }
 
+export function larger(a: Decimal, b: Decimal): Decimal {
+  return compare(a, b) >= 0 ? a : b;
+}
+
 /** The value, or "0" where it is below zero. */
 export function atLeastZero(value: Decimal): Decimal {
   return compare(value, "0") <= 0 ? "0" : value;

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import type { Download } from "../core/download.ts";
 import { ErrorBody, InvalidBody } from "./errors.ts";
 
 /** Wraps a record in the `data` that every answer has. */
@@ -9,6 +10,16 @@ export async function data<T>(record: T | Promise<T>): Promise<{ data: T }> {
 /** A record in `data`, as a schema. */
 export function dataOf<T extends TSchema>(schema: T) {
   return Type.Object({ data: schema });
+}
+
+/** The answer that sends a file. */
+export async function attachment(file: Promise<Download>): Promise<Response> {
+  const { media_type, filename, body } = await file;
+  const headers = {
+    "content-type": media_type,
+    "content-disposition": `attachment; filename="${filename}"`,
+  };
+  return new Response(body, { headers });
 }
 
 const COMMON = { 401: ErrorBody, 403: ErrorBody, 422: InvalidBody, 429: ErrorBody, 500: ErrorBody } as const;

@@ -2,84 +2,140 @@ import { LIMITS } from "../core/config.ts";
 import { AppError, invalid, pointerPart } from "../core/errors.ts";
 
 /**
- * Reads a JSON body. Errors: unsupported_media_type, too_large, malformed (not JSON, or not UTF-8), and
- * invalid for what is nested too deep or holds text that not every database can store.
+ * The media type of a body, one of those allowed; the first where there is neither a body nor a type.
+ * Errors: unsupported_media_type, which names those allowed.
  */
-export async function readJson(request: Request): Promise<unknown> {
+export function mediaTypeOf<const T extends string>(request: Request, allowed: readonly [T, ...T[]]): T {
   const told = request.headers.get("content-type");
-  // No body says as much as an empty one: the route's schema tells what is missing.
-  if (told === null && request.body === null) return {};
+  if (told === null && request.body === null) return allowed[0];
   const [type, ...parameters] = (told ?? "")
     .toLowerCase()
     .split(";")
     .map((part) => part.trim());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8);
-  if (type !== "application/json" || !/^("?utf-8"?)?$/.test(charset ?? "")) {
-    const found = told ?? "a body without a type";
-    throw new AppError("unsupported_media_type", `Cannot read ${found}: send application/json in UTF-8`);
-  }
-  return takeRoom(request, async () => parseJson(await readBytes(request, LIMITS.body_bytes)));
+  const found = allowed.find((one) => one === type);
+  if (found !== undefined && /^("?utf-8"?)?$/.test(charset ?? "")) return found;
+  const others = allowed.length > 1 ? `${allowed.slice(0, -1).join(", ")} or ` : "";
+  throw new AppError(
+    "unsupported_media_type",
+    `Cannot read ${told ?? "a body without a type"}: send ${others}${allowed.at(-1)} in UTF-8`,
+  );
 }
 
-/** Bytes of the bodies that are being read. */
+/**
+ * Reads a body as one JSON value, whatever its media type. Errors: too_large, unavailable, malformed (not
+ * JSON, not UTF-8, or cut off), and invalid for what is nested too deep or holds text that not every database
+ * can store.
+ */
+export async function readJson(request: Request): Promise<unknown> {
+  const told = Number(request.headers.get("content-length") ?? Number.NaN);
+  // No body says as much as an empty one: the route's schema tells what is missing.
+  if (!(told > 0) && request.body === null && request.headers.get("content-type") === null) return {};
+  if (told > LIMITS.body_bytes) throw tooLarge();
+  const room = new Room();
+  try {
+    // What does not tell its length is counted as the longest.
+    room.hold(told <= LIMITS.body_bytes ? told : LIMITS.body_bytes);
+    // What tells its length is read at once, which is much quicker than chunk by chunk.
+    const bytes = await (told <= LIMITS.body_bytes ? request.bytes().catch(refuseCut) : readPieces(request));
+    return parseJson(bytes, "The body");
+  } finally {
+    room.release();
+  }
+}
+
+/** Bytes of the bodies that are being read, all together. */
 let under_way = 0;
 
-/** Reads a body when there is room for it beside the others. Errors: unavailable. */
-async function takeRoom<T>(request: Request, read: () => Promise<T>): Promise<T> {
-  const told = Number(request.headers.get("content-length") ?? Number.NaN);
-  const bytes = told <= LIMITS.body_bytes ? told : LIMITS.body_bytes;
-  if (under_way + bytes > LIMITS.bodies_bytes) {
-    throw new AppError("unavailable", "Too many large bodies at once: try again", { retry_after_s: 1 });
+/** What one request holds of the memory that there is for bodies. */
+export class Room {
+  #bytes = 0;
+
+  /** Holds so many bytes from now on. Errors: unavailable when there is no room for more. */
+  hold(bytes: number): void {
+    const more = bytes - this.#bytes;
+    if (more > 0 && under_way + more > LIMITS.bodies_bytes) {
+      throw new AppError("unavailable", "Too many large bodies at once: try again", { retry_after_s: 1 });
+    }
+    under_way += more;
+    this.#bytes = bytes;
   }
-  under_way += bytes;
-  try {
-    return await read();
-  } finally {
-    under_way -= bytes;
+
+  release(): void {
+    this.hold(0);
   }
 }
 
-/** Parses the bytes of a JSON text. Errors: malformed, invalid. */
-function parseJson(bytes: Uint8Array): unknown {
+/** Gathers bytes that come in pieces, however small; `end()` gives them as one array. */
+export function gather(): { write(piece: Uint8Array): unknown; end(): Uint8Array } {
+  const sink = new Bun.ArrayBufferSink();
+  return { write: (piece) => sink.write(piece), end: () => new Uint8Array(sink.end()) };
+}
+
+/** Parses the bytes of a JSON text; messages call it `what`. Errors: malformed, invalid. */
+export function parseJson(bytes: Uint8Array, what: string): unknown {
   refuseDepth(bytes, LIMITS.body_depth);
-  const text = decodeUtf8(bytes);
+  const text = decodeUtf8(bytes, what);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "";
-    throw new AppError("malformed", `The body is not JSON: ${reason}`);
+    throw new AppError("malformed", `${what} is not JSON: ${reason}`);
   }
   // NUL and halves of surrogate pairs can stand in JSON only as escapes.
-  if (/\\u(0000|d[89a-f])/i.test(text)) refuseText(value, "");
+  if (text.includes("\\u") && /\\u(0000|d[89a-f])/i.test(text)) refuseText(value, "");
   return value;
 }
 
-/** Reads a body, and stops at `max_bytes` without keeping more. Errors: too_large. */
-async function readBytes(request: Request, max_bytes: number): Promise<Uint8Array> {
-  const told = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (told > max_bytes) throw tooLarge(max_bytes);
-  // What tells its length is read at once, which is much quicker than chunk by chunk.
-  if (told <= max_bytes) return request.bytes();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > max_bytes) throw tooLarge(max_bytes);
-    chunks.push(chunk);
+/** A body that is read in pieces, as they come in. */
+export interface BodyPieces {
+  /** The next piece, undefined at the end. Errors: malformed when the body is cut off. */
+  read(): Promise<Uint8Array | undefined>;
+  /** Ends the reading: what still comes in is thrown away. */
+  cancel(): void;
+}
+
+export function openBody(request: Request): BodyPieces {
+  const reader = request.body?.getReader();
+  return {
+    read: async () => (await reader?.read().catch(refuseCut))?.value,
+    cancel: () => void reader?.cancel().catch(() => undefined),
+  };
+}
+
+/** Most often the caller has gone. */
+function refuseCut(cause: unknown): never {
+  throw new AppError("malformed", "The body was cut off", { cause });
+}
+
+/** Reads a body without keeping more than its limit. Errors: too_large, malformed. */
+async function readPieces(request: Request): Promise<Uint8Array> {
+  const gathered = gather();
+  const body = openBody(request);
+  for (let size = 0; ; ) {
+    const piece = await body.read();
+    if (piece === undefined) return gathered.end();
+    size += piece.byteLength;
+    if (size > LIMITS.body_bytes) {
+      body.cancel();
+      throw tooLarge();
+    }
+    gathered.write(piece);
   }
-  return Buffer.concat(chunks);
 }
 
-function tooLarge(max_bytes: number): AppError {
-  return new AppError("too_large", `The body is over ${max_bytes} bytes`);
+function tooLarge(): AppError {
+  return new AppError("too_large", `The body is over ${LIMITS.body_bytes} bytes`);
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+function decodeUtf8(bytes: Uint8Array, what: string): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
-    throw new AppError("malformed", "The body is not UTF-8 text");
+    throw new AppError("malformed", `${what} is not UTF-8 text`);
   }
 }
 
@@ -91,14 +147,11 @@ const [QUOTE, BACKSLASH, OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] =
  */
 function refuseDepth(bytes: Uint8Array, max_depth: number): void {
   let depth = 0;
-  let in_string = false;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i];
-    if (in_string) {
-      if (byte === BACKSLASH) i++;
-      else if (byte === QUOTE) in_string = false;
-    } else if (byte === QUOTE) {
-      in_string = true;
+    if (byte === QUOTE) {
+      // To the end of the string, which most of the bytes are in.
+      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
     } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
       if (++depth > max_depth) throw invalid("", `must be at most ${max_depth} levels deep`);
     } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {

@@ -7,6 +7,7 @@ const STATUS: Record<ErrorKind, number> = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  timed_out: 408,
   conflict: 409,
   too_large: 413,
   unsupported_media_type: 415,
@@ -26,9 +27,9 @@ export const InvalidBody = Type.Object(
   { title: "ValidationError" },
 );
 
-/** The HTTP answer to an AppError: its status, `{error, details?}`, and the headers that go with its kind. */
+/** The HTTP answer to an AppError: its status, `{error, details?}`, how far a stream got, and the headers that go with its kind. */
 export function answerError(error: AppError, headers: Record<string, string | number> = {}): Response {
-  const body: { error: string; details?: ErrorDetail[] } = { error: error.message };
+  const body: { error: string; details?: ErrorDetail[] } = { error: error.message, ...error.progress };
   if (error.details) body.details = error.details;
   const all = new Headers(
     Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),

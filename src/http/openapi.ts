@@ -33,6 +33,8 @@ export function describe(app: AnyElysia): JsonObject {
     const route = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
     // The generator leaves the media type open where a parser of our own reads the body.
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
+    // Files are described by the route itself: the generator keeps only what has a schema.
+    if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
     if (route) describeAnswers(route);
   }
   const schemas: JsonObject = {};
@@ -70,9 +72,10 @@ const ANSWERS: Record<string, string> = {
   401: "No token, a bad one, or one that has ended.",
   403: "Your role or level does not allow it, or it names what is not yours.",
   404: "Not found.",
+  408: "The body took too long to arrive.",
   409: "The state of the record forbids it.",
   413: "The body is too large.",
-  415: "The body is not JSON in UTF-8.",
+  415: "The body is of a media type that is not read here, or not in UTF-8.",
   422: "It breaks a rule; each broken one is named.",
   429: "Too much at once.",
   500: "Internal error; the request id finds its cause in the log.",

@@ -1,48 +1,84 @@
 import { Elysia } from "elysia";
 import { type Actor, type Level, levelOf } from "../core/access.ts";
+import type { Context } from "../context.ts";
 import { AppError } from "../core/errors.ts";
 import type { Deps } from "../deps.ts";
-import { readJson, refuseNulIn } from "./body.ts";
+import { mediaTypeOf, readJson, refuseNulIn } from "./body.ts";
 
-interface Caller {
-  request: Request;
-  server: { requestIP(request: Request): { address: string } | null } | null;
-  set: { headers: Record<string, string | number | undefined> };
+interface Addresses {
+  requestIP(request: Request): { address: string } | null;
+}
+
+interface Options {
+  /** Whether requests count towards the user's limit. */
+  counted?: boolean;
+  /** Whether bodies are read as JSON before the route's handler; else they are left to it, unread. */
+  reads_body?: boolean;
 }
 
 /**
  * Signs the caller in and gives the routes their `ctx`. Use one for each group of routes: it admits callers
  * of one level, of any level, or, for signing in itself, everyone ("open"). The caller is known before the
- * body is read. Requests count towards the user's limit unless `counted` is false.
+ * body is read.
  */
-export function session(deps: Deps, admits: Level | "any" | "open", { counted = true } = {}) {
+export function session(
+  deps: Deps,
+  admits: Level | "any" | "open",
+  { counted = true, reads_body = true }: Options = {},
+) {
   const actors = new WeakMap<Request, Actor>();
 
-  async function signIn(caller: Caller): Promise<Actor> {
-    const known = actors.get(caller.request);
+  async function signIn(request: Request): Promise<Actor> {
+    const known = actors.get(request);
     if (known) return known;
-    const actor = admits === "open" ? anonymous : await authenticate(deps, caller.request);
+    const actor = admits === "open" ? anonymous : await authenticate(deps, request);
     if (actor.kind === "user") {
       admit(actor, admits);
       if (counted) countRequest(deps, actor.user_id);
     }
-    actors.set(caller.request, actor);
+    actors.set(request, actor);
     return actor;
   }
 
-  return new Elysia({ name: `session for ${admits}${counted ? "" : ", uncounted"}` })
-    .onParse({ as: "scoped" }, async (caller) => {
-      await signIn(caller);
-      return readJson(caller.request);
-    })
-    .derive({ as: "scoped" }, async (caller) => {
-      const actor = await signIn(caller);
-      refuseNulIn(caller.request.url);
-      const request_id = String(caller.set.headers["x-request-id"]);
-      return {
-        ctx: deps.openContext({ actor, origin: "rest", request_id, address: addressOf(deps, caller) }),
-      };
+  const words = [admits, ...(counted ? [] : ["uncounted"]), ...(reads_body ? [] : ["bodies unread"])];
+  const plugin = new Elysia({ name: `session for ${words.join(", ")}` });
+  if (reads_body) {
+    plugin.onParse({ as: "scoped" }, async ({ request }) => {
+      await signIn(request);
+      mediaTypeOf(request, ["application/json"]);
+      return readJson(request);
     });
+  }
+  // Only what is named here is read of the request: cookies, query and headers cost time.
+  return plugin.derive({ as: "scoped" }, async ({ request, server, set }) => {
+    const actor = await signIn(request);
+    refuseNulIn(request.url);
+    const ctx = deps.openContext({
+      actor,
+      origin: "rest",
+      request_id: String(set.headers["x-request-id"]),
+      get address() {
+        return addressOf(deps, request, server);
+      },
+    });
+    return { ctx };
+  });
+}
+
+/**
+ * The context of a caller that is known, signed in anew and at a later time: for a request that goes on for
+ * long. Errors: unauthorized when the token has ended.
+ */
+export async function renew(deps: Deps, request: Request, ctx: Context): Promise<Context> {
+  const actor = await authenticate(deps, request);
+  return deps.openContext({
+    actor,
+    origin: ctx.origin,
+    request_id: ctx.request_id,
+    get address() {
+      return ctx.address;
+    },
+  });
 }
 
 const anonymous: Actor = { kind: "anonymous" };
@@ -76,7 +112,7 @@ function admit(actor: Actor, admits: Level | "any" | "open"): void {
   );
 }
 
-function addressOf(deps: Deps, { request, server }: Caller): string | null {
+function addressOf(deps: Deps, request: Request, server: Addresses | null): string | null {
   const forwarded = deps.config.trust_proxy
     ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim()
     : null;

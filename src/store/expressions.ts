@@ -1,6 +1,7 @@
-import { type AnyColumn, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, is, type SQL, sql } from "drizzle-orm";
+import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 
-// The few SQL fragments that queries share. Both dialects read them alike.
+// The few SQL fragments that queries share.
 
 /**
  * Whether the text contains `part`, whatever the case; % and _ stand for themselves. SQLite folds the case of
@@ -9,4 +10,15 @@ import { type AnyColumn, type SQL, sql } from "drizzle-orm";
 export function contains(column: AnyColumn, part: string): SQL {
   const pattern = `%${part.replace(/[\\%_]/g, "\\$&")}%`;
   return sql`lower(${column}) LIKE lower(${pattern}) ESCAPE '\\'`;
+}
+
+/**
+ * Whether the text is one of a list that a kept query is given under `name`, as JSON text: the same SQL for
+ * every length of the list.
+ */
+export function isOneOf(column: AnyColumn, name: string): SQL {
+  const list = sql.placeholder(name);
+  return is(column, SQLiteColumn)
+    ? sql`${column} IN (SELECT value FROM json_each(${list}))`
+    : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)))`;
 }

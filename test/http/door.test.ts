@@ -49,6 +49,32 @@ describe("bodies", () => {
     expect(answer.status).toBe(413);
   });
 
+  test("one that is cut off is the caller's doing, not an internal error", async () => {
+    const own = await startHouse();
+    const login = await own.anonymous("POST", "/login", {
+      email: own.admin_email,
+      password: "correct horse battery",
+    });
+    const heads = ["Content-Length: 100", "Transfer-Encoding: chunked"];
+    for (const [i, head] of heads.entries()) {
+      const socket = await Bun.connect({
+        hostname: "127.0.0.1",
+        port: Number(new URL(own.url).port),
+        socket: { data: () => undefined },
+      });
+      const lines = [`Authorization: Bearer ${login.body.token}`, "Content-Type: application/json", head];
+      socket.write(`POST /api/v1/clients HTTP/1.1\r\nHost: x\r\n${lines.join("\r\n")}\r\n\r\n5\r\n{"a":`);
+      await Bun.sleep(50);
+      socket.terminate();
+      let metrics = "";
+      while (!metrics.includes(`route="/api/v1/clients",status="400"} ${i + 1}\n`)) {
+        metrics = (await own.anonymous("GET", "origin:/metrics")).body;
+        expect(metrics).not.toContain('status="500"');
+      }
+    }
+    await own.stop();
+  });
+
   test.each([
     "text/plain",
     "application/x-www-form-urlencoded",

@@ -19,10 +19,36 @@ const ZONES = [
 /** Keys that some JSON path language would read as more than a key. */
 const KEYS = ["region", "a", "b", "a.b", "*", "$", "$.a", "**", 'a"b', "a/b", "m~n", "", "0", "[0]", "é"];
 
-const SCALARS = ["", "5", "eu", "EU-West", "É", "100%", "a_b", 'q"', "\\", "l\nm", "true", "null", "~/"];
+const SCALARS = [
+  "",
+  "5",
+  "eu",
+  "EU-West",
+  "É",
+  "100%",
+  "a_b",
+  'q"',
+  "\\",
+  "l\nm",
+  "true",
+  "null",
+  "~/",
+  "1e+21",
+  "😀😀😀😀",
+];
 
 /** A value at which a metadata filter may aim. */
-const scalar = fc.constantFrom<unknown>(...SCALARS, 5, -0.5, 1e21, 12345678901234567000, true, null);
+const scalar = fc.constantFrom<unknown>(
+  ...SCALARS,
+  5,
+  -0.5,
+  1e20,
+  1e21,
+  1e-7,
+  12345678901234567000,
+  true,
+  null,
+);
 
 const { object } = fc.letrec((tie) => ({
   object: fc.dictionary(fc.constantFrom(...KEYS), tie("value"), { maxKeys: 4 }),
@@ -46,6 +72,11 @@ const timestamp = fc.oneof(
   fc.integer({ min: 0, max: 1_900_000_000_000 }),
 );
 
+/** An instant where there are events, or at the start of their hour. */
+const anyInstant = fc
+  .tuple(timestamp, fc.boolean())
+  .map(([at, is_whole]) => (is_whole ? at - (at % 3_600_000) : at));
+
 const usage = fc.oneof(
   fc.bigInt({ min: -20n, max: 20n }).map((halves) => halves * 500_000n),
   fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }),
@@ -67,6 +98,9 @@ const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
 
 const bound = fc.bigInt({ min: -12_000_000n, max: 12_000_000n });
 
+/** A key as filters and groups take it: whole, or a path. */
+const anyKey = fc.oneof(fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"), fc.constantFrom(...KEYS));
+
 /** Conditions, each there or not, that match some of `someEvents`. */
 export const anyFilter = fc.record({
   subscription_ids: optional(fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 4 })),
@@ -74,7 +108,7 @@ export const anyFilter = fc.record({
   end_ms: optional(fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 })),
   metadata: optional(
     fc.dictionary(
-      fc.oneof(fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"), fc.constantFrom(...KEYS)),
+      anyKey,
       scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
       { maxKeys: 2 },
     ),
@@ -83,6 +117,9 @@ export const anyFilter = fc.record({
   min_usage: optional(bound.map(decimalText)),
   max_usage: optional(bound.map(decimalText)),
 });
+
+/** Conditions on time only, which often cut an hour, at its start too. */
+export const anyWindow = fc.record({ start_ms: optional(anyInstant), end_ms: optional(anyInstant) });
 
 /** Which page, in which order. */
 export const anyPage = fc.record({
@@ -94,10 +131,15 @@ export const anyPage = fc.record({
 
 /** What to sum by, in which zone. */
 export const anyGroups = fc.record({
-  group_by: fc.uniqueArray(fc.constantFrom<GroupKind>("subscription", "day", "hour", "month"), {
-    maxLength: 2,
-  }),
+  group_by: fc.uniqueArray(
+    fc.oneof(
+      fc.constantFrom<GroupKind>("subscription", "day", "hour", "month"),
+      anyKey.map((key): GroupKind => `metadata:${key}`),
+    ),
+    { maxLength: 2 },
+  ),
   time_zone: fc.constantFrom(...ZONES),
+  max_key_length: fc.constantFrom(1, 3, 500),
 });
 
 /** Events with different ids. */

@@ -5,6 +5,8 @@ import type {
   AggregateRow,
   EventFilter,
   GroupKind,
+  KeysQuery,
+  KeyUse,
   NewEvent,
   SearchQuery,
   UsageWindow,
@@ -34,35 +36,75 @@ export function matching(events: readonly ModelEvent[], filter: EventFilter): Mo
       (max_usage === undefined || decimal(max_usage).times("1000000").gte(String(event.millionths))) &&
       Object.entries(metadata ?? {}).every(([key, value]) => holds(event.object, key, value)) &&
       (metadata_search === undefined ||
-        strings(event.object).some((text) => text.toLowerCase().includes(metadata_search.toLowerCase()))),
+        strings(event.object).some((text) => lower(text).includes(lower(metadata_search)))),
   );
 }
 
-export function page(events: readonly ModelEvent[], query: SearchQuery): ModelEvent[] {
-  const sign = query.sort_order === "asc" ? 1 : -1;
-  const sorted = events.toSorted((a, b) => {
-    const [x, y] = query.sort_by === "usage" ? [a.millionths, b.millionths] : [a.timestamp, b.timestamp];
+/** The events in the order of a search. */
+export function sorted(
+  events: readonly ModelEvent[],
+  { sort_by, sort_order }: Pick<SearchQuery, "sort_by" | "sort_order">,
+): ModelEvent[] {
+  const sign = sort_order === "asc" ? 1 : -1;
+  return events.toSorted((a, b) => {
+    const [x, y] = sort_by === "usage" ? [a.millionths, b.millionths] : [a.timestamp, b.timestamp];
     return sign * (x < y ? -1 : x > y ? 1 : a.id < b.id ? -1 : 1);
   });
-  return sorted.slice(query.offset, query.offset + query.limit);
+}
+
+export function page(events: readonly ModelEvent[], query: SearchQuery): ModelEvent[] {
+  return sorted(events, query).slice(query.offset, query.offset + query.limit);
 }
 
 export function groups(events: readonly ModelEvent[], query: AggregateQuery): AggregateRow[] {
-  const byKey = new Map<string, { keys: (number | string)[]; order: number[]; events: ModelEvent[] }>();
-  if (query.group_by.length === 0) byKey.set("[]", { keys: [], order: [], events: [] });
+  const byKey = new Map<string, ModelEvent[]>(query.group_by.length === 0 ? [["[]", []]] : []);
   for (const event of events) {
-    const parts = query.group_by.map((kind) => groupOf(kind, event, query.time_zone));
-    const keys = parts.map(({ key }) => key);
-    const text = JSON.stringify(keys);
-    const group = byKey.get(text) ?? { keys, order: parts.flatMap(({ order }) => order), events: [] };
-    group.events.push(event);
-    byKey.set(text, group);
+    const text = JSON.stringify(query.group_by.map((kind) => keyOf(kind, event, query)));
+    byKey.set(text, [...(byKey.get(text) ?? []), event]);
   }
-  const sorted = [...byKey.values()].toSorted((a, b) => {
-    const at = a.order.findIndex((value, i) => value !== b.order[i]);
-    return (a.order[at] ?? 0) - (b.order[at] ?? 0);
+  return [...byKey].map(([text, group]) => ({ keys: JSON.parse(text), ...sums(group) }));
+}
+
+/** Groups in one order, so that they can be compared: the port answers in none. */
+export function inOrder(rows: readonly AggregateRow[]): AggregateRow[] {
+  return rows.toSorted((a, b) => (JSON.stringify(a.keys) < JSON.stringify(b.keys) ? -1 : 1));
+}
+
+/** What metadataKeys() answers when no bound but those of events and elements is reached, with all values as samples. */
+export function keyUses(
+  events: readonly ModelEvent[],
+  { max_events, max_elements }: Pick<KeysQuery, "max_events" | "max_elements">,
+): KeyUse[] {
+  const newest = sorted(events, { sort_by: "timestamp", sort_order: "desc" }).slice(0, max_events);
+  const names = new Set(
+    newest.flatMap(({ object }) => (object === null ? [] : namesIn(object, max_elements))),
+  );
+  return [...names]
+    .map((key) => {
+      const values = newest.flatMap(({ object }) => (object && scalarText(look(object, key))) ?? []);
+      return { key, count: values.length, samples: [...new Set(values)] };
+    })
+    .filter(({ count }) => count > 0)
+    .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
+}
+
+/** The paths inside a value, as filters name them. */
+function namesIn(value: unknown, max_elements: number, before: string[] = []): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const members = Array.isArray(value) ? Object.entries(value).slice(0, max_elements) : Object.entries(value);
+  return members.flatMap(([key, inside]) => {
+    const keys = [...before, key];
+    if (keys.length > 1 && keys.some((part) => part.includes("."))) return [];
+    return [keys.join("."), ...namesIn(inside, max_elements, keys)];
   });
-  return sorted.map((group) => ({ keys: group.keys, ...sums(group.events) }));
+}
+
+/** A scalar as filters take it; undefined for anything else. */
+function scalarText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return value === undefined || (typeof value === "object" && value !== null)
+    ? undefined
+    : JSON.stringify(value);
 }
 
 export function windowTotal(
@@ -99,30 +141,30 @@ function sums(events: readonly ModelEvent[]): Omit<AggregateRow, "keys"> {
   };
 }
 
-function groupOf(
-  kind: GroupKind,
-  event: ModelEvent,
-  zone: string,
-): { key: number | string; order: number[] } {
-  if (kind === "subscription") return { key: event.subscription_id, order: [event.subscription_id] };
-  const local = Temporal.Instant.fromEpochMilliseconds(event.timestamp).toZonedDateTimeISO(zone);
+function keyOf(kind: GroupKind, event: ModelEvent, query: AggregateQuery): number | string | null {
+  if (kind === "subscription") return event.subscription_id;
+  if (kind.startsWith("metadata:")) return valueOf(event.object, kind.slice(9), query.max_key_length);
+  const local = Temporal.Instant.fromEpochMilliseconds(event.timestamp).toZonedDateTimeISO(query.time_zone);
   const date = local.toPlainDate();
-  const days = date.since("1970-01-01").days;
-  if (kind === "day") return { key: date.toString(), order: [days] };
-  if (kind === "month")
-    return { key: date.toPlainYearMonth().toString(), order: [date.year * 12 + date.month] };
-  const start_ms = days * 86_400_000 + local.hour * 3_600_000 - local.offsetNanoseconds / 1e6;
-  return {
-    key: `${date.toString()}T${String(local.hour).padStart(2, "0")}:00${local.offset}`,
-    order: [start_ms, days * 24 + local.hour],
-  };
+  if (kind === "day") return date.toString();
+  if (kind === "month") return date.toPlainYearMonth().toString();
+  return `${date.toString()}T${String(local.hour).padStart(2, "0")}:00${local.offset}`;
+}
+
+function valueOf(object: Record<string, unknown> | null, key: string, max_length: number): string | null {
+  const found = object && look(object, key);
+  if (typeof found !== "string") return found === null ? null : (scalarText(found) ?? null);
+  const characters = Array.from(found);
+  return characters.length <= max_length ? found : `${characters.slice(0, max_length).join("")}…`;
 }
 
 function holds(object: Record<string, unknown> | null, key: string, wanted: string): boolean {
   if (object === null) return false;
-  const found = Object.hasOwn(object, key) ? object[key] : walk(object, key);
-  if (found === undefined || (typeof found === "object" && found !== null)) return false;
-  return found === wanted || (typeof found !== "string" && JSON.stringify(found) === wanted);
+  return scalarText(look(object, key)) === wanted;
+}
+
+function look(object: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : walk(object, key);
 }
 
 function walk(object: Record<string, unknown>, path: string): unknown {
@@ -134,6 +176,11 @@ function walk(object: Record<string, unknown>, path: string): unknown {
     else return undefined;
   }
   return at;
+}
+
+/** Character by character: some would become two (\u0130), or another at the end of a word (\u03a3). */
+function lower(text: string): string {
+  return Array.from(text, (character) => Array.from(character.toLowerCase())[0]).join("");
 }
 
 function strings(value: unknown): string[] {

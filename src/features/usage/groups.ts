@@ -1,14 +1,15 @@
-import { type Decimal, compare, decimal, smaller, sum } from "../../core/money.ts";
+import { decimal } from "../../core/money.ts";
 import type { Grouping, UsageAggregation } from "./model.ts";
 import type { SubscriptionNames } from "./queries.ts";
 import { compositeKey } from "./rules.ts";
+import { addRows, type Sums } from "./store/aggregate_rows.ts";
 import type { AggregateRow, GroupKind } from "./store/usage_store.ts";
 
 /** One part of a group's key: as answered, as people call it, and what it is ordered by. */
 interface Part {
-  key: string;
-  name: string;
-  order: number | string;
+  key: string | null;
+  name: string | null;
+  order: number | string | null;
 }
 
 interface Group {
@@ -65,14 +66,17 @@ export function foldGroups(
         row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
       return typeof key === "number"
         ? namedPart(company_id, kind, namesOf(names, key))
-        : timePart(kind, String(key), hours);
+        : textPart(kind, key ?? null, hours);
     });
     const text = JSON.stringify(parts.map(({ key }) => key));
     const group = groups.get(text);
     if (group) group.rows.push(row);
     else groups.set(text, { parts, rows: [row] });
   }
-  return ordered([...groups.values()].map(summed), order);
+  return ordered(
+    [...groups.values()].map((group) => ({ parts: group.parts, ...addRows(group.rows) })),
+    order,
+  );
 }
 
 function isFolded(kind: Grouping): boolean {
@@ -92,9 +96,9 @@ function namedPart(company_id: number, kind: Grouping, of: SubscriptionNames): P
   return { key, name: of.name, order: key };
 }
 
-/** Days and months are in order as text; hours are not, where a zone's offset changes. */
-function timePart(kind: Grouping, key: string, hours: Map<string, number>): Part {
-  if (kind !== "hour") return { key, name: key, order: key };
+/** Days, months and metadata are in order as text; hours are not, where a zone's offset changes. */
+function textPart(kind: Grouping, key: string | null, hours: Map<string, number>): Part {
+  if (kind !== "hour" || key === null) return { key, name: key, order: key };
   let order = hours.get(key);
   if (order === undefined) {
     order = Temporal.Instant.from(key).epochMilliseconds;
@@ -103,24 +107,8 @@ function timePart(kind: Grouping, key: string, hours: Map<string, number>): Part
   return { key, name: key, order };
 }
 
-interface SummedGroup {
+interface SummedGroup extends Sums {
   parts: Part[];
-  total_usage: Decimal;
-  event_count: number;
-  min_usage: Decimal | null;
-  max_usage: Decimal | null;
-}
-
-function summed({ parts, rows }: Group): SummedGroup {
-  const least = rows.flatMap(({ min_usage }) => min_usage ?? []);
-  const most = rows.flatMap(({ max_usage }) => max_usage ?? []);
-  return {
-    parts,
-    total_usage: sum(rows.map(({ total_usage }) => total_usage)),
-    event_count: rows.reduce((count, row) => count + row.event_count, 0),
-    min_usage: least.length === 0 ? null : least.reduce(smaller),
-    max_usage: most.length === 0 ? null : most.reduce((a, b) => (compare(a, b) >= 0 ? a : b)),
-  };
 }
 
 function ordered(groups: readonly SummedGroup[], { by, descending }: GroupOrder): UsageAggregation[] {
@@ -134,10 +122,12 @@ function ordered(groups: readonly SummedGroup[], { by, descending }: GroupOrder)
     .map(toAggregation);
 }
 
+/** What has no key comes after what has one. */
 function compareParts(a: readonly Part[], b: readonly Part[]): number {
   for (const [i, { order }] of a.entries()) {
     const other = b[i]?.order;
-    if (other !== undefined && order !== other) return order < other ? -1 : 1;
+    if (other === undefined || order === other) continue;
+    return order === null || (other !== null && order > other) ? 1 : -1;
   }
   return 0;
 }
@@ -160,7 +150,7 @@ function toAggregation({
   };
 }
 
-function oneOrTwo(texts: string[]): string | string[] {
+function oneOrTwo<T>(texts: (T | string)[]): T | string | (T | string)[] {
   const [only = "total"] = texts;
   return texts.length > 1 ? texts : only;
 }

@@ -4,15 +4,20 @@
  */
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { LIMITS } from "../../core/config.ts";
+import {
+  blockSql,
+  canonicalPattern,
+  KEYS_TYPE,
+  ROLES,
+  type Role,
+  type RoleValues,
+} from "./import_columns.ts";
 import { csvTable, type FileTable, ndjsonTable, parquetTable, quoteName } from "./import_tables.ts";
-import type { FileRow } from "./model.ts";
+import { EventBlock } from "./store/duckdb/event_block.ts";
+import { Parameters, query } from "./store/duckdb/sql.ts";
 
 export const FILE_FORMATS = ["csv", "ndjson", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
-
-/** What an event is made of. */
-export const ROLES = ["subscription", "timestamp", "usage", "id", "metadata"] as const;
-export type Role = (typeof ROLES)[number];
 
 /** Where each part of an event is: a column's name or an expression over columns; by default the wire's name. */
 export type RoleSources = Partial<Record<Role, string>>;
@@ -28,10 +33,13 @@ export interface BrokenLine {
 export interface UsageFile {
   /** What the rows' `subscription` is. */
   subscription_field: "external_subscription_id" | "subscription_id";
-  /** How many rows there are: reads the whole file. */
-  countRows(): Promise<number>;
-  /** The rows in their order, some 2,000 at a time. Errors: throws when the file can't be read on. */
-  readBlocks(): AsyncGenerator<FileRow[]>;
+  /** The share of the file that was read so far, from 0 to 1: it runs ahead of the blocks. */
+  readonly share: number;
+  /**
+   * The rows in their order, block by block; each has its subscription's place in `keys`, which are as the
+   * `subscription_field` has them. Errors: throws when the file can't be read on.
+   */
+  readBlocks(keys: readonly string[]): AsyncGenerator<EventBlock>;
   /** The lines that were left out, block by block; known when all rows were read. */
   readBrokenLines(): AsyncGenerator<BrokenLine[]>;
   close(): void;
@@ -44,8 +52,9 @@ export async function openUsageFile(
   sources: RoleSources,
 ): Promise<UsageFile> {
   const instance = await DuckDBInstance.create(":memory:", {
-    // One thread: rows come in the file's order, which numbers them.
-    threads: "1",
+    threads: String(LIMITS.usage_import_threads),
+    // Rows come in the file's order, which numbers them.
+    preserve_insertion_order: "true",
     memory_limit: LIMITS.usage_import_memory,
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
@@ -60,12 +69,18 @@ export async function openUsageFile(
     const table = await TABLES[format](connection, path);
     const chosen = chooseSources(table, sources);
     const from = table.from(rawColumns(table, chosen));
-    const select = `SELECT ${await selectList(connection, table, chosen, from)} FROM ${from}`;
+    const values = await valuesOf(connection, table, chosen, from);
+    const rows = { from, problem: table.problem ?? "NULL", values };
+    const canonical = canonicalPattern(await metadataKeys(connection, from, values));
     return {
       subscription_field: chosen.composite ? "subscription_id" : "external_subscription_id",
-      countRows: async () =>
-        Number((await rowsOf(connection, `SELECT count(*)::VARCHAR FROM ${from}`))[0]?.[0]),
-      readBlocks: () => readBlocks(connection, select),
+      get share() {
+        return Math.max(connection.progress.percentage, 0) / 100;
+      },
+      async *readBlocks(keys) {
+        await numberKeys(connection, keys);
+        yield* readBlocks(connection, blockSql({ ...rows, canonical, has_keys: keys.length > 0 }));
+      },
       readBrokenLines: () => readBrokenLines(connection, table),
       close,
     };
@@ -133,27 +148,66 @@ function rawColumns(table: FileTable, { columns }: Chosen): Map<string, string> 
 
 const rawName = (role: Role) => `raw ${role}`;
 
-/** The columns of FileRow, row aside, as text; an expression that fails on a row gives null there. */
-async function selectList(
+/** What each role is read from; an expression that fails on a row gives null there. */
+async function valuesOf(
   connection: DuckDBConnection,
   table: FileTable,
   { columns, expressions }: Chosen,
   from: string,
-): Promise<string> {
-  const selected = [`${table.problem ?? "NULL"}::VARCHAR`];
-  for (const role of ["id", "subscription", "timestamp", "usage", "metadata"] as const) {
+): Promise<RoleValues> {
+  const values = new Map<Role, { sql: string; type: string }>();
+  for (const role of ROLES) {
     const column = columns.get(role);
     const plain = column === undefined ? undefined : quoteName(table.raw ? rawName(role) : column);
     const value = plain ?? expressions.get(role);
     if (value === undefined) {
-      selected.push("NULL::VARCHAR");
+      values.set(role, ABSENT);
       continue;
     }
-    const [described] = await rowsOf(connection, `DESCRIBE SELECT (${value}) AS value FROM ${from}`);
-    selected.push(`TRY(CAST(${asWritten(role, value, described?.[1] ?? "")} AS VARCHAR))`);
+    const written = asWritten(role, value, await typeOf(connection, value, from));
+    values.set(role, { sql: `TRY(${written})`, type: await typeOf(connection, written, from) });
   }
-  return selected.join(", ");
+  return values;
 }
+
+const ABSENT = { sql: "NULL::VARCHAR", type: "VARCHAR" };
+
+async function typeOf(connection: DuckDBConnection, value: string, from: string): Promise<string> {
+  const [described] = await rowsOf(connection, `DESCRIBE SELECT (${value}) AS value FROM ${from}`);
+  return described?.[1] ?? "";
+}
+
+/** The keys of the metadata of the file's first rows. */
+async function metadataKeys(
+  connection: DuckDBConnection,
+  from: string,
+  values: RoleValues,
+): Promise<string[]> {
+  const { sql } = values.get("metadata") ?? ABSENT;
+  const rows = await rowsOf(
+    connection,
+    `SELECT DISTINCT unnest(CASE WHEN json_valid(metadata) THEN json_keys(metadata) END)
+    FROM (SELECT (${sql})::VARCHAR AS metadata FROM ${from} LIMIT ${LIMITS.usage_import_sample})`,
+  );
+  return rows.flatMap(([key]) => key ?? []);
+}
+
+/** Makes the type by which the keys are numbered, in their order. */
+async function numberKeys(connection: DuckDBConnection, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await connection.run("CREATE TEMP TABLE keys (number INTEGER, key VARCHAR)");
+  for (let start = 0; start < keys.length; start += KEYS_AT_ONCE) {
+    const some = keys.slice(start, start + KEYS_AT_ONCE);
+    const parameters = new Parameters();
+    const numbers = parameters.integers(some.map((_, i) => start + i));
+    const sql = `INSERT INTO keys SELECT unnest(${numbers}), unnest(${parameters.texts(some)})`;
+    await query(connection, sql, parameters);
+  }
+  await connection.run(`CREATE TYPE ${KEYS_TYPE} AS ENUM (SELECT key FROM keys ORDER BY number)`);
+}
+
+/** Keys entered at once. */
+const KEYS_AT_ONCE = 1_000;
 
 /** A value of the role as a file would write it: instants in ms, objects as JSON. */
 function asWritten(role: Role, value: string, type: string): string {
@@ -163,23 +217,18 @@ function asWritten(role: Role, value: string, type: string): string {
   return /^(DATE$|TIMESTAMP)/.test(type) ? `epoch_ms(CAST((${value}) AS TIMESTAMP))` : `(${value})`;
 }
 
-async function* readBlocks(connection: DuckDBConnection, select: string): AsyncGenerator<FileRow[]> {
-  const result = await connection.stream(select);
-  let row = 0;
-  for await (const chunk of result) {
-    yield chunk.getRows().map((values): FileRow => {
-      const [problem, id, subscription, timestamp, usage, metadata] = values.map(textOrNull);
-      return {
-        row: ++row,
-        problem: problem ?? null,
-        id: id ?? null,
-        subscription: subscription ?? null,
-        timestamp: timestamp ?? null,
-        usage: usage ?? null,
-        metadata: metadata ?? null,
-      };
-    });
+async function* readBlocks(connection: DuckDBConnection, sql: string): AsyncGenerator<EventBlock> {
+  // Lets the engine read on while a block is stored.
+  await connection.run(`SET streaming_buffer_size = '${LIMITS.usage_import_buffer}'`);
+  await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
+  let block = new EventBlock(1, LIMITS.usage_import_block);
+  for await (const chunk of await connection.stream(sql)) {
+    block.add(chunk);
+    if (!block.is_full) continue;
+    yield block;
+    block = new EventBlock(block.first_row + block.rows, LIMITS.usage_import_block);
   }
+  if (block.rows > 0) yield block;
 }
 
 async function* readBrokenLines(

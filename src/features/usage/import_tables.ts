@@ -1,5 +1,6 @@
 import { pointerPart } from "../../core/errors.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
+import { quoteText } from "./store/duckdb/sql.ts";
 
 /** The rows of a file as the engine's SQL sees them. */
 export interface FileTable {
@@ -19,10 +20,6 @@ export interface FileTable {
 
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
-}
-
-function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** A CSV file: dialect and header are found out from its beginning. */
@@ -82,12 +79,13 @@ export async function ndjsonTable(connection: DuckDBConnection, path: string): P
         const value = type === "JSON" ? "json_extract" : "json_extract_string";
         return `TRY_CAST(${value}(file.json, ${pointer(name)}) AS ${type}) AS ${quoteName(name)}`;
       });
-      const texts = [...raw].map(
-        ([as, name]) => `json_extract_string(file.json, ${pointer(name)}) AS ${quoteName(as)}`,
-      );
+      // All at once, as each reading of the line costs as much as the first.
+      const paths = [...raw.values()].map(pointer).join(", ");
+      const read = raw.size === 0 ? "" : `, json_extract_string(json, [${paths}]) AS texts`;
+      const texts = [...raw.keys()].map((as, i) => `file.texts[${i + 1}] AS ${quoteName(as)}`);
       const problem = `CASE WHEN file.json IS NULL OR json_type(file.json) <> 'OBJECT'
         THEN 'is not a JSON object' END AS ${quoteName("raw problem")}`;
-      return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM ${source} AS file)`;
+      return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM (SELECT json${read} FROM ${source}) AS file)`;
     },
   };
 }

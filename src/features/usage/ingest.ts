@@ -1,9 +1,11 @@
+import { Type } from "@sinclair/typebox";
 import { type Context, operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
-import { rejectedRows, storeFresh, toRaw } from "./import_rows.ts";
-import { ImportedUsage, ImportUsage, RecordedUsage, RecordUsage, type RejectedRow } from "./model.ts";
+import { call } from "../../core/operation.ts";
+import { sentCloudEvents } from "./cloud_events.ts";
+import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";
 import * as queries from "./queries.ts";
 import {
   externalIdsOf,
@@ -11,8 +13,10 @@ import {
   type ReadEvents,
   readEvents,
   refusedEvents,
+  type SentEvents,
   sentEvents,
 } from "./read_events.ts";
+import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
 
 /**
  * Stores one event or up to 1,000, whole or not at all, and answers when they are durable. An event that is
@@ -25,75 +29,85 @@ export const recordUsage = operation({
   permission: "usage:write",
   input: RecordUsage,
   output: RecordedUsage,
-  async run(ctx, body) {
-    const { raws, single } = sentEvents(body);
-    const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
-    const { events, problems } = await readAgainstStore(ctx, raws, limits);
-    if (problems.length > 0) throw invalidEvents(problems, single);
-    const { company_id } = scopeOf(ctx.actor);
-    try {
-      return await ctx.usage.append(company_id, events, ctx.now.epochMilliseconds);
-    } catch (error) {
-      throw refusalOf(error, single);
-    }
-  },
+  run: (ctx, body) => storeSent(ctx, sentEvents(body)),
 });
 
 /**
- * Stores rows of a file by the rules of ingest, each on its own: broken ones are told of, the others stored.
- * A row without an id has one that follows from the file's content and the row's number, so that the same
- * file stores nothing twice. Errors: unavailable when the commit fails. Source: usage.md, Ingest.
+ * Stores CloudEvents, one or up to 1,000, by the same rules. Errors: those of `recordUsage`, at the places of
+ * the CloudEvents. Source: usage.md, Ingest. Decision 0041.
  */
-export const importUsage = operation({
-  name: "import_usage",
+export const recordCloudEvents = operation({
+  name: "record_cloud_events",
   permission: "usage:write",
-  input: ImportUsage,
-  output: ImportedUsage,
-  async run(ctx, { source, subscription_field, rows }) {
-    const raws = rows.map((row) => toRaw(row, source, subscription_field));
-    const readable = raws.flatMap(({ raw }) => (raw === undefined ? [] : [raw]));
-    const limits = { usage_as_text: true, max_problems: Number.POSITIVE_INFINITY };
-    const { events, positions, problems } = await readAgainstStore(ctx, readable, limits);
-    const row_of = raws.flatMap(({ row, raw }) => (raw === undefined ? [] : [row]));
-    const { company_id } = scopeOf(ctx.actor);
-    const stored = await storeFresh(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
-    const unreadable = raws.flatMap(({ row, reason }): RejectedRow[] =>
-      reason === undefined ? [] : [{ row, reason }],
-    );
-    const refused = stored.refused.map((problem) => ({
-      ...problem,
-      position: positions[problem.position] ?? 0,
-    }));
-    const rejected = [...unreadable, ...rejectedRows([...problems, ...refused], row_of)];
-    return {
-      accepted: stored.accepted,
-      duplicates: stored.duplicates,
-      rejected: rejected.toSorted((a, b) => a.row - b.row),
-    };
-  },
+  input: RecordCloudEvents,
+  output: RecordedUsage,
+  run: (ctx, { body, is_batch }) => storeSent(ctx, sentCloudEvents(body, is_batch)),
 });
 
-async function readAgainstStore(
+/** Events, one a line, and the context of whoever sends them, as it is known at each block of lines. */
+const RecordUsageStream = Type.Unsafe<{ lines: EventLines; renew: () => Promise<Context> }>(Type.Any());
+
+/**
+ * Stores a stream of events of any length, in blocks of up to 1,000, each whole or not at all. Errors: those of
+ * `recordUsage` and of the lines, with the line and with what was stored before it. Source: usage.md, Ingest.
+ * Decision 0040.
+ */
+export const recordUsageStream = operation({
+  name: "record_usage_stream",
+  permission: "usage:write",
+  input: RecordUsageStream,
+  output: RecordedUsage,
+  run: (_, { lines, renew }) =>
+    storeLines(lines, async (events) => call(await renew(), recordUsageBlock, events)),
+});
+
+/** Stores one block of a stream, for whoever its sender is by now. */
+const recordUsageBlock = operation({
+  name: "record_usage_block",
+  permission: "usage:write",
+  input: RecordUsage,
+  output: RecordedUsage,
+  run: (ctx, events) => storeSent(ctx, sentEvents(events), appendPatiently),
+});
+
+async function storeSent(
+  ctx: Context,
+  { raws, single, tell }: SentEvents,
+  append: typeof appendPatiently = (usage, ...block) => usage.append(...block),
+): Promise<RecordedUsage> {
+  const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
+  const { events, problems } = await readAgainstStore(ctx, raws, limits);
+  const told = tell(problems);
+  if (told.length > 0) throw invalidEvents(told, single);
+  const { company_id } = scopeOf(ctx.actor);
+  try {
+    return await append(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+  } catch (error) {
+    if (error instanceof AppError && error.kind === "invalid")
+      throw invalidEvents(tell(refusedEvents(error)), single);
+    throw single ? alone(error) : error;
+  }
+}
+
+/** Reads events by the rules of ingest, against the subscriptions as they are now. */
+export async function readAgainstStore(
   { store, actor, now }: Context,
   raws: readonly unknown[],
   limits: { usage_as_text: boolean; max_problems: number },
 ): Promise<ReadEvents> {
-  const scope = scopeOf(actor);
-  const { company_id } = scope;
+  const { company_id } = scopeOf(actor);
   // Not cached (decision 0021): a subscription made or ended a moment ago must count at once, on every instance.
   const subscriptions = await queries.findMeteredSubscriptions(
     store.read,
-    scope,
+    company_id,
     externalIdsOf(company_id, raws),
   );
   return readEvents(raws, { company_id, now_ms: now.epochMilliseconds, subscriptions, ...limits });
 }
 
-/** A failed append as the request is told of it. A single event has no position: its conflict is at `/id`. */
-function refusalOf(error: unknown, single: boolean): unknown {
+/** A single event has no position: its conflict is at `/id`. */
+function alone(error: unknown): unknown {
   if (!(error instanceof AppError) || error.details === undefined) return error;
-  if (error.kind === "invalid") return invalidEvents(refusedEvents(error), single);
-  if (!single) return error;
   const details = error.details.map(({ path, message }) => ({ path: path.replace(/^\/0/, ""), message }));
   return new AppError(error.kind, error.message, { details, cause: error });
 }

@@ -1,6 +1,8 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/config.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
+import type { EventBlock } from "./store/duckdb/event_block.ts";
+import { EXPORT_FORMATS, type MetadataGroup } from "./store/usage_store.ts";
 
 const Metadata = Type.Object(
   {},
@@ -25,7 +27,7 @@ export const UsageEvent = Type.Object(
 export type UsageEvent = Static<typeof UsageEvent>;
 
 /** An event as it is sent, for the documentation: read_events.ts checks the rules. */
-const NewUsageEvent = strict(
+export const NewUsageEvent = strict(
   {
     id: Type.Optional(
       Type.String({
@@ -73,6 +75,34 @@ export const RecordUsage = Type.Unsafe<unknown>(
   Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })]),
 );
 
+/** A usage event as a CloudEvent, for the documentation: cloud_events.ts checks the rules. */
+export const UsageCloudEvent = Type.Object(
+  {
+    specversion: Type.Literal("1.0"),
+    id: Type.String({
+      minLength: 1,
+      description:
+        "A UUID is the event's id as it is; of any other, the id is the UUIDv5 (URL namespace) of `source#id`",
+    }),
+    source: Type.String({ minLength: 1 }),
+    type: Type.String({ minLength: 1 }),
+    subject: Type.String({ minLength: 1, description: "The external_subscription_id" }),
+    time: Type.Optional(nullable(Type.String({ format: "date-time", description: "By default now" }))),
+    datacontenttype: Type.Optional(nullable(Type.String({ examples: ["application/json"] }))),
+    data: strict({
+      usage: NewUsageEvent.properties.usage,
+      metadata: NewUsageEvent.properties.metadata,
+    }),
+  },
+  { title: "UsageCloudEvent", additionalProperties: true },
+);
+
+/** Any number up to a request's bound, none too. */
+export const UsageCloudEvents = Type.Array(UsageCloudEvent, { maxItems: LIMITS.usage_batch });
+
+/** A CloudEvent or a batch of them, as it came: checked by cloud_events.ts. */
+export const RecordCloudEvents = strict({ body: Type.Unknown(), is_batch: Type.Boolean() });
+
 /** How many events were stored by the request, and how many had been before. */
 export const RecordedUsage = Type.Object(
   { accepted: Type.Integer(), duplicates: Type.Integer() },
@@ -80,26 +110,28 @@ export const RecordedUsage = Type.Object(
 );
 export type RecordedUsage = Static<typeof RecordedUsage>;
 
-/** A row of an imported file: what its columns or expressions gave, as text. `row` counts from 1. */
-const FileRow = strict({
-  row: Type.Integer(),
+/** A row of an imported file that is read alone: what its columns or expressions gave, as text. `row` counts from 1. */
+export interface FileRow {
+  row: number;
   /** Why the row can't be read at all, if so. */
-  problem: nullable(Type.String()),
-  id: nullable(Type.String()),
-  subscription: nullable(Type.String()),
-  timestamp: nullable(Type.String()),
-  usage: nullable(Type.String()),
-  metadata: nullable(Type.String()),
-});
-export type FileRow = Static<typeof FileRow>;
+  problem: string | null;
+  id: string;
+  subscription: string | null;
+  timestamp: string | null;
+  usage: string | null;
+  metadata: string | null;
+}
 
-export const ImportUsage = strict({
-  /** Names the file by its content: rows without an id get theirs from it. */
-  source: Type.String(),
-  /** What the rows' `subscription` is. */
-  subscription_field: oneOf(["external_subscription_id", "subscription_id"]),
-  rows: Type.Array(FileRow),
-});
+/** A block of an imported file. */
+export interface ImportUsage {
+  block: EventBlock;
+  /** What the rows' `subscription` is, and which of them the block numbers. */
+  subscription_field: "external_subscription_id" | "subscription_id";
+  keys: readonly string[];
+  /** Names the file by its content, for rows without an id. */
+  source: () => Promise<Uint8Array>;
+}
+export const ImportUsage = Type.Unsafe<ImportUsage>(Type.Any());
 
 export const RejectedRow = Type.Object({ row: Type.Integer(), reason: Type.String() });
 export type RejectedRow = Static<typeof RejectedRow>;
@@ -108,6 +140,7 @@ export const ImportedUsage = Type.Object({
   ...RecordedUsage.properties,
   rejected: Type.Array(RejectedRow),
 });
+export type ImportedUsage = Static<typeof ImportedUsage>;
 
 export const RELATIVE_WINDOWS = [
   "last_1h",
@@ -120,10 +153,20 @@ export const RELATIVE_WINDOWS = [
 ] as const;
 export type RelativeWindow = (typeof RELATIVE_WINDOWS)[number];
 
-export const GROUPINGS = ["subscription", "client", "product", "day", "hour", "month"] as const;
-export type Grouping = (typeof GROUPINGS)[number];
+const GROUPINGS = ["subscription", "client", "product", "day", "hour", "month"] as const;
+export type Grouping = (typeof GROUPINGS)[number] | MetadataGroup;
 
-const grouping = oneOf(GROUPINGS);
+const grouping = Type.Unsafe<Grouping>(
+  Type.Union([
+    oneOf(GROUPINGS),
+    // Not a template literal, whose pattern misses keys that hold a line break.
+    Type.String({
+      pattern: "^metadata:",
+      maxLength: "metadata:".length + LIMITS.usage_metadata_key_length,
+      examples: ["metadata:region"],
+    }),
+  ]),
+);
 
 /** Instants on the wire may lie before 1970: they merely find nothing. */
 const Milliseconds = Type.Integer({
@@ -171,16 +214,38 @@ export const SearchUsage = strict(
     sort_order: Type.Optional(oneOf(["asc", "desc"])),
     page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.usage_search_limit })),
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: LIMITS.usage_cursor_length,
+        description:
+          "the next_cursor of the page before, in place of page; the rest of the search stays as it was",
+      }),
+    ),
     aggregate: Type.Optional(Type.Boolean()),
     group_by: Type.Optional(
       Type.Union([grouping, Type.Array(grouping, { minItems: 2, maxItems: 2, uniqueItems: true })], {
-        description: `one of ${GROUPINGS.join(", ")}, or a list of two different ones`,
+        description:
+          `one of ${GROUPINGS.join(", ")} or metadata:<key>, the key of at most ` +
+          `${LIMITS.usage_metadata_key_length} characters, or a list of two different ones`,
       }),
     ),
   },
   { title: "SearchUsage" },
 );
 export type SearchUsage = Static<typeof SearchUsage>;
+
+/** What of a search does not decide which events it finds, and in which order. */
+export const PAGING = ["page", "limit", "cursor", "aggregate", "group_by"] as const;
+
+/** What is exported: a search whose whole result is wanted. */
+export const ExportUsage = strict(
+  {
+    format: oneOf(EXPORT_FORMATS),
+    ...Type.Omit(SearchUsage, PAGING).properties,
+  },
+  { title: "ExportUsage" },
+);
+export type ExportUsage = Static<typeof ExportUsage>;
 
 /** One page of events, newest first unless asked otherwise. */
 const UsagePage = Type.Object(
@@ -192,7 +257,9 @@ const UsagePage = Type.Object(
         limit: Type.Integer(),
         total: Type.Integer(),
         total_pages: Type.Integer(),
-        next_cursor: nullable(Type.String()),
+        next_cursor: nullable(
+          Type.String({ description: "Send it as cursor for the next page; null on the last" }),
+        ),
       },
       { title: "UsagePageMeta" },
     ),
@@ -200,8 +267,12 @@ const UsagePage = Type.Object(
   { title: "UsagePage" },
 );
 
-/** Grouped by two things, keys and names are lists of two. */
-const GroupText = Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 2, maxItems: 2 })]);
+/** Grouped by two things, keys and names are lists of two; null stands for metadata without the key. */
+const GroupText = Type.Union([
+  Type.String(),
+  Type.Null(),
+  Type.Array(nullable(Type.String()), { minItems: 2, maxItems: 2 }),
+]);
 
 /** The sum of one group; its smallest and largest usage are null only in a total of no events. */
 export const UsageAggregation = Type.Object(
@@ -222,3 +293,42 @@ const UsageAggregations = Type.Object({ data: Type.Array(UsageAggregation) }, { 
 /** The answer to a search: a page of events or, with `aggregate`, groups. */
 export const FoundUsage = Type.Union([UsagePage, UsageAggregations]);
 export type FoundUsage = Static<typeof FoundUsage>;
+
+/** Which metadata is asked about: that of the newest events which meet every condition. */
+export const ListMetadataKeys = strict({
+  external_subscription_id: Type.Optional(Type.String({ maxLength: LIMITS.external_id_length })),
+  start_time: Type.Optional(Milliseconds),
+  end_time: Type.Optional(Milliseconds),
+  relative: Type.Optional(oneOf(RELATIVE_WINDOWS)),
+});
+
+/** A key of metadata, or a dot path, as filters take it, and its most frequent values. */
+const MetadataKey = Type.Object(
+  {
+    key: Type.String(),
+    count: Type.Integer({ description: "In how many of the events it holds a value" }),
+    samples: Type.Array(
+      Type.String({
+        description: `Of a number or boolean its JSON text; over ${LIMITS.usage_keys_sample_length} characters cut, with …`,
+      }),
+      { maxItems: LIMITS.usage_keys_samples },
+    ),
+  },
+  { title: "MetadataKey" },
+);
+
+/** The keys, the most frequent first, and how much they rest on. */
+export const MetadataKeys = Type.Object(
+  {
+    data: Type.Array(MetadataKey, { maxItems: LIMITS.usage_keys }),
+    meta: Type.Object(
+      {
+        events: Type.Integer({ description: "How many events were looked at, the newest ones" }),
+        all_events: Type.Boolean({ description: "Whether that is all" }),
+        all_keys: Type.Boolean({ description: "Whether every key of theirs is in the list" }),
+      },
+      { title: "MetadataKeysMeta" },
+    ),
+  },
+  { title: "MetadataKeys" },
+);

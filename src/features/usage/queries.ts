@@ -1,6 +1,9 @@
-import { and, eq, inArray, type SQL } from "drizzle-orm";
+import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { instant } from "../../core/time.ts";
+import { isOneOf } from "../../store/expressions.ts";
+import { gathered } from "../../store/gathered.ts";
+import { kept } from "../../store/kept.ts";
 import type { Reads } from "../../store/store.ts";
 
 /** What decides whether a subscription takes an event: its life, in Unix ms, the end exclusive. */
@@ -10,18 +13,26 @@ export interface MeteredSubscription {
   ends_ms: number | null;
 }
 
-/** Subscriptions by external id; unknown ids are left out. */
-export async function findMeteredSubscriptions(
-  q: Reads,
-  scope: Scope,
-  external_ids: readonly string[],
-): Promise<Map<string, MeteredSubscription>> {
-  if (external_ids.length === 0) return new Map();
-  const { id, external_subscription_id, started_at, ends_at } = q.tables.subscriptions;
-  const rows = await q
+const meteredSubscriptions = kept("metered_subscriptions", (q) => {
+  const { id, company_id, external_subscription_id, started_at, ends_at } = q.tables.subscriptions;
+  return q
     .select({ id, external_subscription_id, started_at, ends_at })
     .from(q.tables.subscriptions)
-    .where(and(inScope(q, scope), inArray(external_subscription_id, [...external_ids])));
+    .where(
+      and(eq(company_id, sql.placeholder("company_id")), isOneOf(external_subscription_id, "external_ids")),
+    );
+});
+
+/** The company's subscriptions, at least those with these external ids; unknown ids are left out. */
+export const findMeteredSubscriptions = gathered(readMeteredSubscriptions);
+
+async function readMeteredSubscriptions(
+  q: Reads,
+  company_id: number,
+  external_ids: string[],
+): Promise<Map<string, MeteredSubscription>> {
+  if (external_ids.length === 0) return new Map();
+  const rows = await meteredSubscriptions(q, { company_id, external_ids: JSON.stringify(external_ids) });
   return new Map(
     rows.map((row) => [
       row.external_subscription_id,
@@ -63,6 +74,16 @@ export async function listSearchedSubscriptions(
       ),
     );
   return rows.map(({ id }) => id);
+}
+
+/** The external ids of all subscriptions in the scope, by id. */
+export async function listExternalIds(q: Reads, scope: Scope): Promise<Map<number, string>> {
+  const { subscriptions: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id, external_id: t.external_subscription_id })
+    .from(t)
+    .where(inScope(q, scope));
+  return new Map(rows.map(({ id, external_id }) => [id, external_id]));
 }
 
 /** Those of the ids that are subscriptions in the scope. */

@@ -35,14 +35,24 @@ export interface ReadEvents {
   problems: Problem[];
 }
 
-/** Events as they came, and whether it was one that stood alone. */
+/** A broken rule at its place in the event as it was sent, a JSON pointer. */
+export interface PlacedProblem {
+  position: number;
+  path: string;
+  message: string;
+}
+
+/** Events as they came, and how they are spoken of. */
 export interface SentEvents {
   raws: readonly unknown[];
+  /** Whether it was one that stood alone. */
   single: boolean;
+  /** All that is wrong with them, given what was found wrong with the `raws`. */
+  tell: (found: readonly Problem[]) => PlacedProblem[];
 }
 
 const FIELDS = ["id", "external_subscription_id", "subscription_id", "timestamp", "usage", "metadata"];
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The escape that JSON.stringify writes for NUL. */
 const NUL = /(?<!\\)(?:\\\\)*\\u0000/;
@@ -52,19 +62,32 @@ const NUL = /(?<!\\)(?:\\\\)*\\u0000/;
  * Errors: invalid for another shape or no event, too_large for too many.
  */
 export function sentEvents(body: unknown): SentEvents {
-  if (Array.isArray(body)) return { raws: bounded(body), single: false };
+  if (Array.isArray(body)) return { raws: bounded(body), single: false, tell: tellFields };
   if (!isObject(body)) throw invalidBody("", "must be an event, an array of events or {events: […]}");
-  if (!Object.hasOwn(body, "events")) return { raws: [body], single: true };
+  if (!Object.hasOwn(body, "events")) return { raws: [body], single: true, tell: tellFields };
   const { events, ...others } = body;
   const [other] = Object.keys(others);
   if (other !== undefined)
     throw invalidBody(`/${pointerPart(other)}`, "is not a known field; known is events");
   if (!Array.isArray(events)) throw invalidBody("/events", "must be an array");
-  return { raws: bounded(events), single: false };
+  return { raws: bounded(events), single: false, tell: tellFields };
+}
+
+function tellFields(found: readonly Problem[]): PlacedProblem[] {
+  return found.map(({ position, field, message }) => ({
+    position,
+    path: field === "" ? "" : `/${pointerPart(field)}`,
+    message,
+  }));
 }
 
 function bounded(events: readonly unknown[]): readonly unknown[] {
   if (events.length === 0) throw invalidBody("", `must hold 1 to ${LIMITS.usage_batch} events`);
+  return withinBatch(events);
+}
+
+/** Errors: too_large for more events than one request may hold. */
+export function withinBatch(events: readonly unknown[]): readonly unknown[] {
   if (events.length <= LIMITS.usage_batch) return events;
   throw new AppError(
     "too_large",
@@ -77,7 +100,9 @@ export function externalIdsOf(company_id: number, raws: readonly unknown[]): str
   const ids = new Set<string>();
   for (const raw of raws) {
     const id = isObject(raw) ? externalIdIn(company_id, raw) : undefined;
-    if (id !== undefined && id.length <= LIMITS.external_id_length && !id.includes("\0")) ids.add(id);
+    if (id === undefined || ids.has(id) || id.length > LIMITS.external_id_length) continue;
+    // What is no text names nothing, and is no text for the database either.
+    if (!id.includes("\0") && id.isWellFormed()) ids.add(id);
   }
   return [...ids];
 }
@@ -85,28 +110,23 @@ export function externalIdsOf(company_id: number, raws: readonly unknown[]): str
 /** Reads events, each on its own: a broken one does not spoil the others. */
 export function readEvents(raws: readonly unknown[], reading: Reading): ReadEvents {
   const read: ReadEvents = { events: [], positions: [], problems: [] };
-  for (const [position, raw] of raws.entries()) {
+  let position = 0;
+  for (const raw of raws) {
     const event = new EventReader(raw, position, reading, read.problems).read();
     if (event) {
       read.events.push(event);
       read.positions.push(position);
     } else if (read.problems.length > reading.max_problems) break;
+    position++;
   }
   return read;
 }
 
 /** The 422 of a request with broken events: places as `/3/usage`, of a single event `/usage`. */
-export function invalidEvents(problems: readonly Problem[], single: boolean): AppError {
-  const details: ErrorDetail[] = problems.slice(0, LIMITS.usage_problems).map((problem) => {
-    const place = single ? [problem.field] : [String(problem.position), problem.field];
-    return {
-      path: place
-        .filter((part) => part !== "")
-        .map((part) => `/${pointerPart(part)}`)
-        .join(""),
-      message: problem.message,
-    };
-  });
+export function invalidEvents(problems: readonly PlacedProblem[], single: boolean): AppError {
+  const details: ErrorDetail[] = problems
+    .slice(0, LIMITS.usage_problems)
+    .map(({ position, path, message }) => ({ path: single ? path : `/${position}${path}`, message }));
   const summary = details.slice(0, 3).map(({ path, message }) => `${path.slice(1) || "body"} ${message}`);
   if (details.length > 3) {
     const others = problems.length > details.length ? "at least " : "";
@@ -210,36 +230,38 @@ class EventReader {
   #metadata(metadata: unknown): CanonicalJson | null | undefined {
     if (metadata === undefined) return null;
     if (!isObject(metadata)) return this.#refuse("metadata", "must be an object");
-    const keys = Object.keys(metadata).length;
-    if (keys === 0) return null;
-    if (keys > LIMITS.usage_metadata_keys) {
-      return this.#refuse("metadata", `must have at most ${LIMITS.usage_metadata_keys} keys`);
-    }
-    try {
-      const json = canonicalJson(metadata);
-      if (json.includes("\\u0000") && NUL.test(json)) {
-        return this.#refuse("metadata", "must not contain the NUL character");
-      }
-      if (
-        json.length > LIMITS.usage_metadata_bytes ||
-        Buffer.byteLength(json) > LIMITS.usage_metadata_bytes
-      ) {
-        return this.#refuse("metadata", `must be at most ${LIMITS.usage_metadata_bytes} bytes of JSON`);
-      }
-      return json;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return this.#refuse(
-        "metadata",
-        error.message.replace(/^Cannot store metadata: it/, "must not be stored: it"),
-      );
-    }
+    const { json, problem } = readMetadata(metadata);
+    return problem === undefined ? json : this.#refuse("metadata", problem);
   }
 
   #refuse(field: string, message: string): undefined {
     // An event may have more unknown fields than anyone wants to hear of.
     if (this.#problems.length > this.#reading.max_problems) return;
     this.#problems.push({ position: this.#position, field, message });
+  }
+}
+
+/** Metadata as it is stored, null for an empty one, or what is wrong with it. */
+export function readMetadata(metadata: Record<string, unknown>): {
+  json: CanonicalJson | null;
+  problem?: string;
+} {
+  const refuse = (problem: string) => ({ json: null, problem });
+  const keys = Object.keys(metadata).length;
+  if (keys === 0) return { json: null };
+  if (keys > LIMITS.usage_metadata_keys) {
+    return refuse(`must have at most ${LIMITS.usage_metadata_keys} keys`);
+  }
+  try {
+    const json = canonicalJson(metadata);
+    if (json.includes("\\u0000") && NUL.test(json)) return refuse("must not contain the NUL character");
+    // No character takes more than three bytes for each of its units.
+    const too_long =
+      json.length * 3 > LIMITS.usage_metadata_bytes && Buffer.byteLength(json) > LIMITS.usage_metadata_bytes;
+    return too_long ? refuse(`must be at most ${LIMITS.usage_metadata_bytes} bytes of JSON`) : { json };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return refuse(error.message.replace(/^Cannot store metadata: it/, "must not be stored: it"));
   }
 }
 
@@ -270,7 +292,7 @@ export function refusedEvents(error: unknown): Problem[] {
   });
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -278,6 +300,7 @@ function at(ms: number): string {
   return iso(Temporal.Instant.fromEpochMilliseconds(ms));
 }
 
-function invalidBody(path: string, message: string): AppError {
+/** The 422 of a body whose shape is wrong. */
+export function invalidBody(path: string, message: string): AppError {
   return new AppError("invalid", `${path.slice(1) || "body"} ${message}`, { details: [{ path, message }] });
 }

@@ -1,55 +1,147 @@
+import { type TSchema, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { LIMITS } from "../../core/config.ts";
 import { call } from "../../core/operation.ts";
 import type { Deps } from "../../deps.ts";
-import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { answers, attachment, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
-import { session } from "../../http/session.ts";
-import { recordUsage } from "./ingest.ts";
-import { FoundUsage, RecordedUsage, RecordUsage, SearchUsage } from "./model.ts";
-import { searchUsage } from "./service.ts";
+import { fromText } from "../../http/params.ts";
+import { renew, session } from "../../http/session.ts";
+import { recordSent } from "./doors.ts";
+import { exportUsage, MEDIA_TYPES } from "./export.ts";
+import {
+  ExportUsage,
+  FoundUsage,
+  ListMetadataKeys,
+  MetadataKeys,
+  NewUsageEvent,
+  RecordedUsage,
+  RecordUsage,
+  SearchUsage,
+  UsageCloudEvent,
+  UsageCloudEvents,
+} from "./model.ts";
+import { listMetadataKeys, searchUsage } from "./service.ts";
 
-const SEARCH = `Without \`aggregate\`: one page of events. With it: exact sums by \`group_by\`, or one row \`total\`; then
+const SEARCH = `Without \`aggregate\`: one page of events; \`meta.next_cursor\`, sent back as \`cursor\` with the same search, gives the
+next one, however deep, as fast as the first. With \`aggregate\`: exact sums by \`group_by\`, or one row \`total\`; then
 \`page\` and \`limit\` do not apply. Groups by time come in their order, others by total_usage, unless sort_by
 (\`timestamp\` is by group_key) or sort_order is given.`;
+
+const KEYS = `What the metadata of the newest ${LIMITS.usage_keys_events.toLocaleString("en-US")} events holds, to write filters and groups by: keys, or dot paths down
+to ${LIMITS.usage_keys_depth} deep, in how many events each has a value, and its most frequent values. Of arrays the first
+${LIMITS.usage_keys_elements} elements are looked at; keys of over ${LIMITS.usage_metadata_key_length} characters are left out.`;
+
+const RECORD = `Up to 1,000 events and 5 MB as one event, an array, {events: […]} or CloudEvents, stored whole or not at all; a 422
+names every broken event, /3/usage being the usage of the fourth. NDJSON takes a stream of any length, an event a line,
+stored in blocks of up to 1,000: an error then has the \`line\`, and what was \`accepted\` before its block. The answer is
+sent when the events are durable.`;
+
+/** What is refused of events sent. The last three only of a stream. */
+const RefusedUsage = Type.Object(
+  {
+    ...InvalidBody.properties,
+    line: Type.Optional(
+      Type.Integer({ description: "Of a stream: the line that is wrong, or the first that was not stored" }),
+    ),
+    accepted: Type.Optional(Type.Integer({ description: "Of a stream: events stored before" })),
+    duplicates: Type.Optional(
+      Type.Integer({ description: "Of a stream: events before that were stored already" }),
+    ),
+  },
+  { title: "UsageError" },
+);
+
+/** A body as the documentation has it: what reads it checks it. */
+const described = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
 
 /** Ingest is not counted towards the user's request limit: the usage store bounds what may wait. */
 export const ingestRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/usage", tags: ["Usage"] })
-    .use(session(deps, "company", { counted: false }))
-    .post("/events", async ({ ctx, body, status }) => status(201, await data(call(ctx, recordUsage, body))), {
-      response: answers({
-        201: dataOf(RecordedUsage),
-        409: InvalidBody,
-        413: ErrorBody,
-        415: ErrorBody,
-        503: ErrorBody,
-      }),
-      detail: {
-        summary: "Record usage events",
-        description:
-          "One event, an array or {events: […]}, up to 1,000 events and 5 MB, stored whole or not at all. " +
-          "The answer is sent when they are durable. A 422 names every broken event, /3/usage being the " +
-          "usage of the fourth.",
-        // Only described: the operation checks the body itself and names every broken event.
-        requestBody: { required: true, content: { "application/json": { schema: RecordUsage } } },
+    .use(session(deps, "company", { counted: false, reads_body: false }))
+    .post(
+      "/events",
+      async ({ ctx, request, status }) =>
+        status(201, await data(recordSent({ ctx, request, renew: () => renew(deps, request, ctx) }))),
+      {
+        response: answers({
+          201: dataOf(RecordedUsage),
+          400: RefusedUsage,
+          408: RefusedUsage,
+          409: RefusedUsage,
+          413: ErrorBody,
+          415: ErrorBody,
+          422: RefusedUsage,
+          503: RefusedUsage,
+        }),
+        detail: {
+          summary: "Record usage events",
+          description: RECORD,
+          // Only described: the operations check the body themselves and name every broken event.
+          requestBody: {
+            required: true,
+            content: {
+              "application/json": described(RecordUsage),
+              "application/x-ndjson": described(NewUsageEvent),
+              "application/cloudevents+json": described(UsageCloudEvent),
+              "application/cloudevents-batch+json": described(UsageCloudEvents),
+            },
+          },
+        },
       },
-    });
+    );
+
+const EXPORT = `All events that a search finds, as one file: \`csv\`, \`ndjson\` or \`parquet\`. CSV and NDJSON come in the search's
+order, newest first by default; Parquet is sorted only when sort_by or sort_order is given. An answer that
+breaks off is not whole.`;
+
+const EXPORTED = {
+  response: answers({ 503: ErrorBody }),
+  responses: {
+    200: {
+      description: "The file.",
+      content: Object.fromEntries(
+        Object.values(MEDIA_TYPES).map((media_type) => [media_type, { schema: { type: "string" as const } }]),
+      ),
+    },
+  },
+};
 
 export const usageRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/usage", tags: ["Usage"] })
     .use(session(deps, "company"))
+    .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
+      body: ExportUsage,
+      response: EXPORTED.response,
+      detail: { summary: "Export usage", description: EXPORT, responses: EXPORTED.responses },
+    })
     .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
       body: SearchUsage,
       response: answers({ 200: FoundUsage, 503: ErrorBody }),
       detail: { summary: "Search and sum usage", description: SEARCH },
+    })
+    .get("/metadata-keys", ({ ctx, query }) => call(ctx, listMetadataKeys, query), {
+      query: fromText(ListMetadataKeys),
+      response: answers({ 200: MetadataKeys, 503: ErrorBody }),
+      detail: { summary: "List the keys of metadata", description: KEYS },
     });
 
 /** The same search for client users, narrowed to their client. */
 export const myUsageRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/my/usage", tags: ["Self-service"] })
     .use(session(deps, "client"))
+    .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
+      body: ExportUsage,
+      response: EXPORTED.response,
+      detail: { summary: "Export one's own usage", description: EXPORT, responses: EXPORTED.responses },
+    })
     .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
       body: SearchUsage,
       response: answers({ 200: FoundUsage, 503: ErrorBody }),
       detail: { summary: "Search and sum one's own usage", description: SEARCH },
+    })
+    .get("/metadata-keys", ({ ctx, query }) => call(ctx, listMetadataKeys, query), {
+      query: fromText(ListMetadataKeys),
+      response: answers({ 200: MetadataKeys, 503: ErrorBody }),
+      detail: { summary: "List the keys of one's own metadata", description: KEYS },
     });

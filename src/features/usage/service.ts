@@ -1,16 +1,25 @@
 import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/config.ts";
-import { AppError } from "../../core/errors.ts";
+import { AppError, invalid } from "../../core/errors.ts";
 import { decimal } from "../../core/money.ts";
 import { pagedList } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { findCompany } from "../companies/queries.ts";
+import { type Cursor, readCursor, writeCursor } from "./cursor.ts";
 import { foldGroups, groupOrder, storedGroupings } from "./groups.ts";
-import { FoundUsage, type Grouping, SearchUsage, type UsageAggregation, type UsageEvent } from "./model.ts";
+import {
+  FoundUsage,
+  type Grouping,
+  ListMetadataKeys,
+  MetadataKeys,
+  SearchUsage,
+  type UsageAggregation,
+  type UsageEvent,
+} from "./model.ts";
 import * as queries from "./queries.ts";
 import { compositeKey, type Window, windowOf } from "./rules.ts";
-import type { EventFilter, StoredEvent } from "./store/usage_store.ts";
+import type { EventFilter, SearchPosition, StoredEvent } from "./store/usage_store.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -24,18 +33,57 @@ export const searchUsage = operation({
   output: FoundUsage,
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
+    const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
     const [company] = await Promise.all([
       findCompany(ctx.store.read, scope),
       refuseForeignIds(ctx, scope, input),
     ]);
     const time_zone = company?.timezone ?? "UTC";
-    const filter = await filterOf(ctx, scope, input, time_zone);
-    if (input.aggregate !== true) return searchEvents(ctx, scope, filter, input);
-    return { data: await aggregateUsage(ctx, scope, filter, time_zone, input) };
+    const filter = { ...(await filterOf(ctx, scope, input, time_zone)), ...cursor?.window };
+    if (input.aggregate === true) return { data: await aggregateUsage(ctx, scope, filter, time_zone, input) };
+    return searchEvents(ctx, scope, filter, input, cursor);
   },
 });
 
-async function refuseForeignIds({ store }: Context, scope: Scope, input: SearchUsage): Promise<void> {
+/**
+ * Tells which keys the metadata of the newest events has, and their most frequent values. A client user is told
+ * of its own client's only. Errors: as `searchUsage`. Source: usage.md, Wire details. Decision 0045.
+ */
+export const listMetadataKeys = operation({
+  name: "list_metadata_keys",
+  permission: "usage:read",
+  input: ListMetadataKeys,
+  output: MetadataKeys,
+  async run(ctx, { external_subscription_id, ...window }) {
+    const { store, usage, config, actor } = ctx;
+    const scope = scopeOf(actor);
+    const company = await findCompany(store.read, scope);
+    const named = external_subscription_id === undefined ? [] : [external_subscription_id];
+    const search = { ...window, ...(named.length > 0 && { external_subscription_ids: named }) };
+    const filter = await filterOf(ctx, scope, search, company?.timezone ?? "UTC");
+    const bounds = {
+      max_events: LIMITS.usage_keys_events,
+      max_keys: LIMITS.usage_keys,
+      max_key_length: LIMITS.usage_metadata_key_length,
+      max_depth: LIMITS.usage_keys_depth,
+      max_elements: LIMITS.usage_keys_elements,
+      max_samples: LIMITS.usage_keys_samples,
+      max_sample_length: LIMITS.usage_keys_sample_length,
+    };
+    const query = { ...filter, ...bounds };
+    const { keys, ...meta } = await usage.metadataKeys(query, config.usage_query_timeout_ms);
+    return { data: keys, meta };
+  },
+});
+
+function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
+  if (input.page !== undefined) throw invalid("/page", "must be left out where cursor is given");
+  if (input.aggregate === true) throw invalid("/cursor", "must be left out of an aggregate: it has no pages");
+  return readCursor(scope, input, text);
+}
+
+/** Errors: forbidden for ids outside of the scope. */
+export async function refuseForeignIds({ store }: Context, scope: Scope, input: SearchUsage): Promise<void> {
   const checks = [
     ["client_ids", input.client_ids, queries.listKnownClientIds],
     ["subscription_ids", input.subscription_ids, queries.listKnownSubscriptionIds],
@@ -54,7 +102,8 @@ async function refuseForeignIds({ store }: Context, scope: Scope, input: SearchU
   }
 }
 
-async function filterOf(
+/** The events that a search means. */
+export async function filterOf(
   { store, now }: Context,
   scope: Scope,
   input: SearchUsage,
@@ -84,16 +133,25 @@ async function searchEvents(
   { store, usage, config }: Context,
   scope: Scope,
   filter: EventFilter,
-  { page, limit, sort_by = "timestamp", sort_order = "desc" }: SearchUsage,
+  input: SearchUsage,
+  cursor: Cursor | undefined,
 ): Promise<FoundUsage> {
-  const found = await pagedList({ page, limit }, LIMITS.usage_search_limit_default, async (slice) => {
-    const query = { ...filter, ...slice, sort_by, sort_order };
-    const { rows, total } = await usage.search(query, config.usage_query_timeout_ms);
+  const { sort_by = "timestamp", sort_order = "desc" } = input;
+  const pages = { page: cursor?.page ?? input.page, limit: input.limit };
+  let end: SearchPosition | null = null;
+  const { data, meta } = await pagedList(pages, LIMITS.usage_search_limit_default, async (slice) => {
+    const place = cursor === undefined ? slice : { ...slice, offset: 0, after: cursor.after };
+    const query = { ...filter, ...place, sort_by, sort_order };
+    const { rows, total, next } = await usage.search(query, config.usage_query_timeout_ms);
+    end = next;
     const ids = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
     const names = await queries.findSubscriptionNames(store.read, scope, ids);
     return { rows: rows.map((row) => toUsageEvent(scope.company_id, row, names)), total };
   });
-  return { data: found.data, meta: { ...found.meta, next_cursor: null } };
+  const { start_ms, end_ms } = filter;
+  const next_cursor =
+    end && writeCursor(scope, input, { page: meta.page + 1, window: { start_ms, end_ms }, after: end });
+  return { data, meta: { ...meta, next_cursor } };
 }
 
 function toUsageEvent(
@@ -126,7 +184,8 @@ async function aggregateUsage(
   const stored = storedGroupings(kinds);
   const folds = kinds.includes("client") || kinds.includes("product");
   const max_groups = folds ? LIMITS.usage_groups_folded : LIMITS.usage_groups;
-  const query = { ...filter, group_by: stored, time_zone, max_groups };
+  const max_key_length = LIMITS.usage_group_key_length;
+  const query = { ...filter, group_by: stored, time_zone, max_groups, max_key_length };
   const rows = await usage.aggregate(query, config.usage_query_timeout_ms);
   const at = stored.indexOf("subscription");
   const ids = new Set(rows.flatMap(({ keys }) => (typeof keys[at] === "number" ? [keys[at]] : [])));

@@ -4,6 +4,7 @@ import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
+import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -71,10 +72,10 @@ const accountById = kept<Account[]>("account_by_id", (q) =>
 );
 
 /** The account that a token names, in any company. */
-export async function findAccount(q: Reads, id: number): Promise<Account | undefined> {
+export const findAccount = gathered(async (q, id: number): Promise<Account | undefined> => {
   const [account] = await accountById(q, { id });
   return account;
-}
+});
 
 /** Whether the company has another admin than this user. */
 export async function hasOtherAdmin(q: Reads, scope: Scope, id: number): Promise<boolean> {

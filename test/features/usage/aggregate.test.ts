@@ -162,6 +162,70 @@ describe("aggregates", () => {
     ]);
   });
 
+  test("by metadata, what has no value last among equals, and named by its value", async () => {
+    const group = (group_key: unknown, total_usage: number, event_count: number) =>
+      expect.objectContaining({ group_key, group_name: group_key, total_usage, event_count });
+    const { data } = await search(api, { aggregate: true, group_by: "metadata:region" });
+    expect(data).toEqual([group(null, 310.000001, 6), group("us", 2.5, 1), group("eu", 0.5, 2)]);
+    const by_path = await search(api, {
+      aggregate: true,
+      group_by: "metadata:tag.env",
+      sort_by: "timestamp",
+    });
+    expect(by_path.data).toEqual([group(null, 312.000001, 8), group("Prod", 1, 1)]);
+    expect(await keys({ group_by: "metadata:region", sort_by: "timestamp", sort_order: "asc" })).toEqual([
+      "eu",
+      "us",
+      null,
+    ]);
+    expect(await groups({ group_by: "metadata:n", relative: "this_month" })).toEqual([
+      [null, 23, 4],
+      ["5", 10, 1],
+    ]);
+    expect(await groups({ group_by: "metadata:" })).toEqual([[null, 313.000001, 9]]);
+  });
+
+  test("by metadata and anything else", async () => {
+    const window = { relative: "this_month" };
+    expect(await groups({ ...window, group_by: ["metadata:region", "day"] })).toEqual([
+      [["eu", "2026-03-09"], -0.5, 1],
+      [["eu", "2026-03-10"], 1, 1],
+      [["us", "2026-03-09"], 2.5, 1],
+      [[null, "2026-03-01"], 30, 2],
+    ]);
+    expect(await groups({ ...window, group_by: ["client", "metadata:region"] })).toEqual([
+      [[clientKey("b1"), null], 30, 2],
+      [[clientKey("a1"), "us"], 2.5, 1],
+      [[clientKey("a1"), "eu"], 0.5, 2],
+    ]);
+    expect(await groups({ ...window, group_by: ["metadata:tag.env", "metadata:region"] })).toEqual([
+      [[null, null], 30, 2],
+      [[null, "us"], 2.5, 1],
+      [["Prod", "eu"], 1, 1],
+      [[null, "eu"], -0.5, 1],
+    ]);
+    expect(await groups({ ...window, group_by: ["month", "metadata:region"] })).toEqual([
+      [["2026-03", "eu"], 0.5, 2],
+      [["2026-03", "us"], 2.5, 1],
+      [["2026-03", null], 30, 2],
+    ]);
+    expect(await groups({ ...window, group_by: ["metadata:region", "subscription"] })).toEqual([
+      [[null, compositeKey("b1")], 30, 2],
+      [["us", compositeKey("a1")], 2.5, 1],
+      [["eu", compositeKey("a1")], 1, 1],
+      [["eu", compositeKey("a2")], -0.5, 1],
+    ]);
+  });
+
+  test("a client user's groups by metadata are of its own client's events", async () => {
+    const { data } = await search(
+      world.client,
+      { aggregate: true, group_by: "metadata:n" },
+      "/my/usage/search",
+    );
+    expect(data.map((row: Json) => [row.group_key, row.event_count])).toEqual([[null, 5]]);
+  });
+
   test("page and limit leave groups alone", async () => {
     expect(await groups({ group_by: "day", page: 3, limit: 1 })).toHaveLength(7);
   });

@@ -281,6 +281,19 @@ describe("the same id again, after its subscription ended", () => {
   });
 });
 
+test("whatever its id is made of, a subscription is found, and only by that id", async () => {
+  const ids = ['"', "\\", "'; --", "[1]", "null", "1", "01", "é𝄞", "e\u0301", "a\u2028b", "x".repeat(190)];
+  const tenant = await house.addTenant();
+  for (const id of ids) await addSubscription(tenant, id);
+  const events = ids.map((external_subscription_id) => ({ external_subscription_id, usage: 1 }));
+  expect((await send(tenant.api, events)).body.data).toEqual({ accepted: ids.length, duplicates: 0 });
+  const { data } = await search(tenant.api, { aggregate: true, group_by: "subscription" });
+  expect(data.length).toBe(ids.length);
+  for (const wrong of ["", " ", "1.0", "NULL", "x".repeat(201), "\u00e9"]) {
+    expect((await send(tenant.api, { external_subscription_id: wrong, usage: 1 })).status).toBe(422);
+  }
+});
+
 test("a subscription takes events as soon as it exists", async () => {
   expect((await send(api, { external_subscription_id: "newest", usage: 1 })).status).toBe(422);
   await addSubscription(house, "newest");
@@ -301,9 +314,32 @@ test("ingest is not counted towards the user's request limit, search is", async 
   await limited.stop();
 });
 
-test("the OpenAPI document describes the body", async () => {
+test("the OpenAPI document describes the body in each of its media types", async () => {
   const { paths, components } = (await house.anonymous("GET", "origin:/openapi.json")).body;
-  const { schema } = paths["/api/v1/usage/events"].post.requestBody.content["application/json"];
+  const { content } = paths["/api/v1/usage/events"].post.requestBody;
+  const { schema } = content["application/json"];
+  const cloud_event = { $ref: "#/components/schemas/UsageCloudEvent" };
+  expect(content).toEqual({
+    "application/json": { schema },
+    "application/x-ndjson": { schema: { $ref: "#/components/schemas/NewUsageEvent" } },
+    "application/cloudevents+json": { schema: cloud_event },
+    "application/cloudevents-batch+json": { schema: { type: "array", items: cloud_event, maxItems: 1_000 } },
+  });
+  expect(components.schemas.UsageCloudEvent.required).toEqual([
+    "specversion",
+    "id",
+    "source",
+    "type",
+    "subject",
+    "data",
+  ]);
+  expect(Object.keys(components.schemas.UsageError.properties)).toEqual([
+    "error",
+    "details",
+    "line",
+    "accepted",
+    "duplicates",
+  ]);
   expect(schema.anyOf).toHaveLength(3);
   expect(schema.anyOf[0]).toEqual({ $ref: "#/components/schemas/NewUsageEvent" });
   expect(components.schemas.NewUsageEvent.required).toEqual(["usage"]);

@@ -185,12 +185,20 @@ describe("POST /usage/events refuses", () => {
   });
 
   test.each([
-    "application/x-ndjson",
-    "application/cloudevents+json",
-    "application/cloudevents-batch+json",
     "text/plain",
-  ])("%s is a 415", async (type) => {
-    expect((await api("POST", "/usage/events", good, { "content-type": type })).status).toBe(415);
+    "text/csv",
+    "application/ndjson",
+    "application/cloudevents",
+    "application/cloudevents+avro",
+    "application/x-ndjson; charset=utf-16",
+    "application/json, application/x-ndjson",
+  ])("%s: a 415 names what may be sent", async (type) => {
+    const answer = await api("POST", "/usage/events", good, { "content-type": type });
+    expect([answer.status, answer.body.error]).toEqual([
+      415,
+      `Cannot read ${type}: send application/json, application/x-ndjson, application/cloudevents+json or ` +
+        "application/cloudevents-batch+json in UTF-8",
+    ]);
   });
 
   test("JSON that is none is a 400; no body is a 422; other methods are a 405", async () => {

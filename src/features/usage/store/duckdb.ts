@@ -2,16 +2,21 @@
  * The usage store on DuckDB: one file, one writing process. `duckdb/` holds its parts: writer.ts and the
  * files it uses are the way in, search.ts, aggregate.ts and totals.ts the questions.
  */
+import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../../core/download.ts";
-import { aggregate, type TimeRange } from "./duckdb/aggregate.ts";
+import { aggregate } from "./duckdb/aggregate.ts";
 import { prepareAppend } from "./duckdb/append_request.ts";
 import { Compaction, type CompactionLimits } from "./duckdb/compaction.ts";
 import { type Database, openDatabase } from "./duckdb/database.ts";
+import { type EventBlock, ROW } from "./duckdb/event_block.ts";
 import { Exports } from "./duckdb/exports.ts";
 import type { FingerprintIndex } from "./duckdb/fingerprints.ts";
 import { checkHours } from "./duckdb/hour_sums.ts";
 import { type IndexFile, openIndex, SnapshotKeeper, takeInventory } from "./duckdb/inventory.ts";
+import { Loader } from "./duckdb/load.ts";
+import { metadataKeys } from "./duckdb/metadata_keys.ts";
 import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
+import { type TimeRange, unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
 import { totals } from "./duckdb/totals.ts";
@@ -20,8 +25,12 @@ import type {
   AggregateQuery,
   AggregateRow,
   AppendResult,
+  EventFilter,
   ExportOptions,
   ExportQuery,
+  KeysQuery,
+  KeysResult,
+  LoadResult,
   NewEvent,
   SearchQuery,
   SearchResult,
@@ -100,7 +109,7 @@ export async function openStoreOn(
   const connection = await database.instance.connect();
   try {
     const inventory = await takeInventory(connection);
-    const { index, snapshot_seq } = await openIndex(connection, hash, file, on_failure);
+    const { index, snapshot_seq } = await openIndex(connection, hash, inventory.events, file, on_failure);
     const limits = { pending_events, group_ms, group_events };
     const writer = new Writer(connection, index, inventory, limits);
     const waiting = { waiting: readers_waiting, waiting_company: readers_waiting_company };
@@ -126,6 +135,7 @@ export async function openStoreOn(
       readers: pool,
       pings,
       exports: exporting,
+      loader: new Loader({ instance: database.instance, writer, index, hash }),
       hash,
       range: inventory,
     });
@@ -150,6 +160,7 @@ interface Parts {
   readers: Readers;
   pings: Readers;
   exports: Exports;
+  loader: Loader;
   hash: SipHash;
   range: TimeRange;
 }
@@ -169,26 +180,53 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
-    const { hash, range, writer, compactor } = this.#parts;
+    const { hash, writer, compactor } = this.#parts;
     const prepared = prepareAppend(company_id, events, now_ms, hash);
-    // Widened before the commit, so that no question finds an event outside of it.
-    for (const { timestamp } of events) {
-      if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
-      if (timestamp > range.max_timestamp) range.max_timestamp = timestamp;
-    }
+    for (const { timestamp } of events) this.#widen(timestamp);
     const result = await writer.append(prepared);
     compactor.notice();
     return result;
   }
 
+  load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
+    for (let row = 0; row < block.rows; row++) {
+      if (!block.is(row, ROW.left_out)) this.#widen(block.timestamps[row] ?? 0);
+    }
+    return this.#parts.loader.load(company_id, block, now_ms);
+  }
+
+  /** To be called before a commit, so that no question finds an event outside of the range. */
+  #widen(timestamp: number): void {
+    const { range } = this.#parts;
+    if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
+    if (timestamp > range.max_timestamp) range.max_timestamp = timestamp;
+  }
+
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    return this.#parts.readers.run(query.company_id, timeout_ms, (connection) => search(connection, query));
+    return this.#ask(query, timeout_ms, search);
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    return this.#parts.readers.run(query.company_id, timeout_ms, (connection) =>
-      aggregate(connection, query, this.#parts.range),
-    );
+    return this.#ask(query, timeout_ms, aggregate);
+  }
+
+  metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
+    return this.#ask(query, timeout_ms, metadataKeys);
+  }
+
+  #ask<Q extends EventFilter, A>(
+    query: Q,
+    timeout_ms: number,
+    read: (connection: DuckDBConnection, query: Q, range: TimeRange) => Promise<A>,
+  ): Promise<A> {
+    const { readers, range } = this.#parts;
+    return readers.run(query.company_id, timeout_ms, async (connection) => {
+      const asked = unbound(query, range);
+      const answer = await read(connection, asked, range);
+      const { start_ms, end_ms } = unbound(query, range);
+      // What widened the range meanwhile may be in the answer, and outside of the query's bounds.
+      return start_ms === asked.start_ms && end_ms === asked.end_ms ? answer : read(connection, query, range);
+    });
   }
 
   totals(
@@ -234,10 +272,11 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   async #close(): Promise<void> {
-    const { database, writer, compactor, readers, pings, exports } = this.#parts;
+    const { database, writer, compactor, readers, pings, exports, loader } = this.#parts;
     await exports.close();
     await compactor.close();
     await writer.close();
+    loader.close();
     await readers.close();
     await pings.close();
     // Empties the log into the file, so that the next opening need not replay it.

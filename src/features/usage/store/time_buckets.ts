@@ -31,7 +31,7 @@ export function offsetSegments(time_zone: string, from_ms: number, until_ms: num
  */
 export interface Slices {
   width_ms: number;
-  /** Makes `timestamp + shift_ms` positive for every timestamp from 0 on. */
+  /** Such that no `timestamp + shift_ms` is negative. */
   shift_ms: number;
 }
 
@@ -42,7 +42,7 @@ export function slicesOf(segments: readonly OffsetSegment[], unit_ms: number): S
   for (const { start_ms, offset_ms } of segments.slice(1)) {
     width_ms = gcd(gcd(width_ms, Math.abs(offset_ms - base_ms)), Math.abs(start_ms + base_ms));
   }
-  return { width_ms, shift_ms: base_ms + DAY_MS };
+  return { width_ms, shift_ms: base_ms < 0 ? base_ms + DAY_MS : base_ms };
 }
 
 /** `2026-11-21`, of a count of days since 1970-01-01. */

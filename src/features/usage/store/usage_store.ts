@@ -6,6 +6,7 @@
  */
 import type { Write } from "../../../core/download.ts";
 import type { Decimal } from "../../../core/money.ts";
+import type { EventBlock } from "./duckdb/event_block.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
 /** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
@@ -33,6 +34,14 @@ export interface NewEvent {
 export interface AppendResult {
   accepted: number;
   duplicates: number;
+}
+
+/**
+ * `accepted` rows were stored by this call, `duplicates` were stored before with the same content, or earlier in
+ * the block. `left` are the rows whose id may be stored with other content, ascending: `append` can tell.
+ */
+export interface LoadResult extends AppendResult {
+  left: number[];
 }
 
 /** Which events a question is about. Every condition that is present must hold. */
@@ -64,7 +73,17 @@ export interface SearchQuery extends EventFilter {
   sort_by: "timestamp" | "usage";
   sort_order: "asc" | "desc";
   limit: number;
+  /** Events left out before the page. */
   offset: number;
+  /** Where the page before this one ended: only what comes after it is on the page. */
+  after?: SearchPosition | undefined;
+}
+
+/** A place in the order of a search: an event's timestamp, in ms, or usage, as it is sorted by, and its id. */
+export interface SearchPosition {
+  value: Decimal;
+  /** A lower-case UUID. */
+  id: string;
 }
 
 /** A stored event. `timestamp` and `created_at` are Unix ms. */
@@ -81,6 +100,8 @@ export interface StoredEvent {
 export interface SearchResult {
   rows: StoredEvent[];
   total: number;
+  /** Where the page ends; null when nothing comes after it. */
+  next: SearchPosition | null;
 }
 
 /** What an export may be written as. */
@@ -98,11 +119,20 @@ export interface ExportQuery extends EventFilter {
 /** Bounds of `export`. It ends when `gone` is aborted. */
 export interface ExportOptions {
   timeout_ms: number;
+  /** How much is sorted at once, which all is by usage and for Parquet; an event with long metadata counts as several. */
+  max_sorted: number;
   gone: AbortSignal;
 }
 
-/** What events may be summed by. The times are local in the query's `time_zone`. */
-export type GroupKind = "subscription" | "day" | "hour" | "month";
+/** What events may be summed by. The times are local in the query's `time_zone`; after `metadata:` is a key. */
+export type GroupKind = "subscription" | "day" | "hour" | "month" | MetadataGroup;
+export type MetadataGroup = `${typeof METADATA}${string}`;
+const METADATA = "metadata:";
+
+/** The key of `metadata:<key>`; undefined for any other word. */
+export function metadataKeyOf(kind: string): string | undefined {
+  return kind.startsWith(METADATA) ? kind.slice(METADATA.length) : undefined;
+}
 
 /** `group_by` holds no, one or two different kinds; with none the result is the one row of the total. */
 export interface AggregateQuery extends EventFilter {
@@ -111,19 +141,56 @@ export interface AggregateQuery extends EventFilter {
   time_zone: string;
   /** More groups than this are refused. */
   max_groups: number;
+  /** Metadata values that have more characters are cut to so many and `…`: those that begin alike are one group. */
+  max_key_length: number;
 }
 
 /**
  * One group. `keys` follow `group_by`: subscription → its integer key, day → `2026-11-21`, month →
  * `2026-11`, hour → `2026-11-21T13:00+08:00` with the offset of its events, so that the hour that a clock
- * change repeats is two groups. `min_usage` and `max_usage` are null only in the total of no events.
+ * change repeats is two groups. Metadata → the value that the key has in a filter: a string, or the JSON text
+ * of a number or boolean; null where there is no such key, or it holds null, an object or an array.
+ * `min_usage` and `max_usage` are null only in the total of no events.
  */
 export interface AggregateRow {
-  keys: (number | string)[];
+  keys: (number | string | null)[];
   total_usage: Decimal;
   event_count: number;
   min_usage: Decimal | null;
   max_usage: Decimal | null;
+}
+
+/** Which keys of metadata are asked for: those of the newest events that match, up to these bounds. */
+export interface KeysQuery extends EventFilter {
+  max_events: number;
+  max_keys: number;
+  /** Longer keys are left out. */
+  max_key_length: number;
+  /** How many keys a path may have, and how many elements of an array are looked at. */
+  max_depth: number;
+  max_elements: number;
+  max_samples: number;
+  /** Longer samples are cut to so many characters and `…`. */
+  max_sample_length: number;
+}
+
+/**
+ * A key or dot path that holds a string, number, boolean or null, as filters take it. `count`: in how many of
+ * the events; `samples`: its most frequent values, as filters take them.
+ */
+export interface KeyUse {
+  key: string;
+  count: number;
+  samples: string[];
+}
+
+/** The keys, the most frequent first. `all_events`, `all_keys`: whether no bound left out any. */
+export interface KeysResult {
+  keys: KeyUse[];
+  /** How many events were looked at. */
+  events: number;
+  all_events: boolean;
+  all_keys: boolean;
 }
 
 /** The events of a subscription from `start_ms` (inclusive) to `end_ms` (exclusive), Unix ms. */
@@ -187,14 +254,24 @@ export interface UsageStore {
    */
   append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;
 
+  /**
+   * Stores the rows of a block that are not left out, by the rules of `append` but row by row: one that can't be
+   * stored spoils no other. Its rows must have their subscription_ids, ids and canonical metadata. It is made for
+   * many thousands of rows. Errors: unavailable when the commit failed, and then nothing is stored.
+   */
+  load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult>;
+
   /** One page of the events that match, and how many there are. */
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult>;
 
   /**
-   * Exact sums of the events that match, by group; groups without events are left out. Rows ascend by
-   * their keys, hours by time. Errors: invalid when there are more than `max_groups`.
+   * Exact sums of the events that match, by group, in no particular order; groups without events are left out.
+   * Errors: invalid when there are more than `max_groups`.
    */
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]>;
+
+  /** The keys that the newest events' metadata has, for those who write filters. */
+  metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult>;
 
   /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
@@ -204,7 +281,8 @@ export interface UsageStore {
    * takes. The columns are id, subscription_id (its key), timestamp (Unix ms), usage (exact), metadata (JSON
    * text, `{}` for none) and created_at (ISO 8601). CSV: RFC 4180 with a header. NDJSON: one object a line, whose
    * metadata is an object. Parquet: text, text, BIGINT, DECIMAL(18,6), text and an instant in UTC.
-   * Errors, beside those of every question: whatever `write` throws, and the reason of `gone`.
+   * Errors, beside those of every question: invalid when there is too much to sort, whatever `write` throws, and
+   * the reason of `gone`.
    */
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
 

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
 
 /** The rows of an engine chunk. */
-const CHUNK_ROWS = 2048;
+export const CHUNK_ROWS = 2048;
 
 /** Appends rows to a table, within the open transaction, chunk by chunk as `fill` makes them. */
 export async function appendChunks(

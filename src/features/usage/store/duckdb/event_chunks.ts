@@ -79,7 +79,7 @@ function setLong(words: Uint32Array, row: number, value: number): void {
 }
 
 /** A stored id is its lower half, then its upper, each lower 32 bits first, the very first bit flipped. */
-function setId(words: Uint32Array, row: number, ids: Uint32Array, position: number): void {
+export function setId(words: Uint32Array, row: number, ids: Uint32Array, position: number): void {
   const [to, from] = [row * 4, position * 4];
   words[to] = ids[from + 2] ?? 0;
   words[to + 1] = ids[from + 3] ?? 0;

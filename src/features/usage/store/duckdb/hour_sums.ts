@@ -70,7 +70,7 @@ export function appendHourSums(
 const FOLDED = `company_id, hour, sum(total)::DECIMAL(38,6) AS total, sum(events)::BIGINT AS events,
   min(low) AS low, max(high) AS high, max(seq) AS seq`;
 /** The sums over events, by hour. */
-const SUMMED = `company_id, (timestamp // ${HOUR_MS})::INTEGER AS hour, sum(usage)::DECIMAL(38,6) AS total,
+export const SUMMED = `company_id, (timestamp // ${HOUR_MS})::INTEGER AS hour, sum(usage)::DECIMAL(38,6) AS total,
   count(*) AS events, min(usage) AS low, max(usage) AS high, max(seq) AS seq`;
 
 /** Folds the deltas of commits up to `last_seq`, within the open transaction. */

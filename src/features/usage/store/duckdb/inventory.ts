@@ -138,7 +138,7 @@ async function enterRows(
 }
 
 /** Entries that wait to be entered in the order of the index's tables. */
-class EntryBlock {
+export class EntryBlock {
   count = 0;
   readonly #highs: Uint32Array;
   readonly #lows: Uint32Array;

@@ -1,7 +1,6 @@
 import {
   BIGINT,
   type DuckDBConnection,
-  DuckDBDecimalValue,
   type DuckDBType,
   DuckDBUUIDValue,
   type DuckDBValue,
@@ -12,14 +11,21 @@ import {
 import type { Decimal } from "../../../../core/money.ts";
 import { USAGE_TYPE } from "./schema.ts";
 
-/** The values of a statement's parameters. Whatever comes from outside enters SQL only through here. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * The values of a statement. Whatever comes from outside enters SQL only through here: what can only be digits
+ * and the like as it is, since a statement without parameters is one call of the engine where it would be
+ * three; the rest as parameters, of which `$3` stands in the text.
+ */
 export class Parameters {
   readonly values: DuckDBValue[] = [];
   readonly types: DuckDBType[] = [];
 
-  /** Each of these adds a value and gives its place in the text: `$3`. */
+  /** A whole number within 2^53. */
   integer(value: number): string {
-    return this.#add(BigInt(value), BIGINT);
+    if (Number.isSafeInteger(value)) return `(${value})::BIGINT`;
+    throw new RangeError(`Cannot put ${value} into a statement: it is no whole number within 2^53`);
   }
 
   integers(values: readonly number[]): string {
@@ -34,9 +40,17 @@ export class Parameters {
     return this.#add(listValue(values), LIST(VARCHAR));
   }
 
+  /** A lower-case UUID. */
+  uuid(value: string): string {
+    if (UUID.test(value)) return `'${value}'::UUID`;
+    throw new TypeError("Cannot put an id into a statement: it is no UUID");
+  }
+
   /** A usage, in millionths. */
   usage(millionths: bigint): string {
-    return this.#add(new DuckDBDecimalValue(millionths, USAGE_TYPE.width, USAGE_TYPE.scale), USAGE_TYPE);
+    const digits = String(millionths).replace("-", "").padStart(7, "0");
+    const sign = millionths < 0n ? "-" : "";
+    return `(${sign}${digits.slice(0, -6)}.${digits.slice(-6)})::${USAGE_TYPE.toString()}`;
   }
 
   #add(value: DuckDBValue, type: DuckDBType): string {
@@ -54,9 +68,9 @@ export function quoteText(text: string): string {
 export async function query(
   connection: DuckDBConnection,
   sql: string,
-  parameters: Parameters = new Parameters(),
+  { values, types }: Parameters = new Parameters(),
 ): Promise<DuckDBValue[][]> {
-  const result = await connection.run(sql, parameters.values, parameters.types);
+  const result = await (values.length === 0 ? connection.run(sql) : connection.run(sql, values, types));
   return result.getRows();
 }
 

@@ -1,0 +1,96 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { Unanswered } from "../search.ts";
+import { round } from "../table.ts";
+import { FORMATS, type Format } from "./files.ts";
+import { type Finding, finding } from "./finding.ts";
+import type { Part, Scene } from "./part.ts";
+
+const SAMPLE_MS = 200;
+
+/** Exports of the large company's last events, and what they take of the server's memory. */
+export const exports: Part = {
+  name: "export",
+  summary: "export of CSV, NDJSON and Parquet: rows a second, and how much the server grows",
+  async run(scene) {
+    const { plan, events } = scene;
+    const rows = Math.min(plan.file_rows, scene.deployment.manifest.companies[0]?.events ?? 0);
+    const findings: Finding[] = [];
+    for (const format of FORMATS) {
+      const what = `export of ${rows.toLocaleString("en-US")} rows as ${format}`;
+      findings.push(
+        await scene.attempt(what, async () => {
+          const { per_s, grown } = await exportRows(scene, format, rows);
+          const measured = `${round(per_s)} rows/s, the server grew by ${Math.round(grown / 2 ** 20)} MiB`;
+          return finding(what, events, { measured });
+        }),
+      );
+    }
+    return findings;
+  },
+};
+
+/** Exports so many of the large company's rows to a file, and reads that they are all there. */
+async function exportRows(
+  scene: Scene,
+  format: Format,
+  rows: number,
+): Promise<{ per_s: number; grown: number }> {
+  const { manifest, companies, service } = scene.deployment;
+  const { from_ms, until_ms, companies: made } = manifest;
+  const span_ms = (until_ms - from_ms) * (rows / (made[0]?.events ?? rows));
+  const file = join(scene.cleanup.folder(), `export.${format}`);
+  const growth = watchMemory(() => service.metric("process_resident_memory_bytes"));
+  try {
+    const before = performance.now();
+    const response = await companies.large.fetch("POST", "/usage/export", {
+      start_time: until_ms - Math.round(span_ms),
+      end_time: until_ms,
+      format,
+    });
+    if (!response.ok)
+      throw new Unanswered(`export ${format}`, { status: response.status, body: await response.bytes() });
+    await Bun.write(file, response);
+    const per_s = (rows / (performance.now() - before)) * 1_000;
+    const written = await countRows(format, file);
+    if (Math.abs(written - rows) > 1) throw new Error(`the file holds ${written} rows`);
+    return { per_s, grown: await growth.stop() };
+  } finally {
+    await growth.stop();
+    rmSync(file, { force: true });
+  }
+}
+
+/** Follows a process's memory until it is stopped, and then says how much it grew at most. */
+function watchMemory(read: () => Promise<number | undefined>): { stop(): Promise<number> } {
+  const watch = { on: true };
+  const watching = (async () => {
+    const first = (await read()) ?? Number.NaN;
+    let most = first;
+    while (watch.on) {
+      await Bun.sleep(SAMPLE_MS);
+      most = Math.max(most, (await read()) ?? Number.NaN);
+    }
+    return most - first;
+  })();
+  return {
+    stop() {
+      watch.on = false;
+      return watching;
+    },
+  };
+}
+
+async function countRows(format: Format, file: string): Promise<number> {
+  const reader = { csv: "read_csv", ndjson: "read_json", parquet: "read_parquet" }[format];
+  const instance = await DuckDBInstance.create(":memory:");
+  const connection = await instance.connect();
+  try {
+    const counted = await connection.run(`SELECT count(*) FROM ${reader}('${file}')`);
+    return Number((await counted.getRows())[0]?.[0]);
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}

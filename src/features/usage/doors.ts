@@ -1,0 +1,60 @@
+import type { Context } from "../../context.ts";
+import { LIMITS } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { call } from "../../core/operation.ts";
+import { mediaTypeOf, readJson } from "../../http/body.ts";
+import { JsonLines } from "../../http/json_lines.ts";
+import { recordCloudEvents, recordUsage, recordUsageStream } from "./ingest.ts";
+import type { RecordedUsage } from "./model.ts";
+
+/** A request that sends events, its body not yet read. */
+interface Sending {
+  ctx: Context;
+  request: Request;
+  /** The caller's context as it is later on. Errors: unauthorized when its token has ended. */
+  renew: () => Promise<Context>;
+}
+
+/** The media types that events come in. */
+const TYPES = [
+  "application/json",
+  "application/x-ndjson",
+  "application/cloudevents+json",
+  "application/cloudevents-batch+json",
+] as const;
+
+const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<RecordedUsage>> = {
+  async "application/json"({ ctx, request }) {
+    refuseBinaryMode(request);
+    return call(ctx, recordUsage, await readJson(request));
+  },
+  async "application/x-ndjson"({ ctx, request, renew }) {
+    refuseBinaryMode(request);
+    const lines = new JsonLines(request, LIMITS.usage_batch);
+    try {
+      return await call(ctx, recordUsageStream, { lines, renew });
+    } finally {
+      lines.close();
+    }
+  },
+  async "application/cloudevents+json"({ ctx, request }) {
+    return call(ctx, recordCloudEvents, { body: await readJson(request), is_batch: false });
+  },
+  async "application/cloudevents-batch+json"({ ctx, request }) {
+    return call(ctx, recordCloudEvents, { body: await readJson(request), is_batch: true });
+  },
+};
+
+/** Stores what a request sends, as its media type says. Errors: unsupported_media_type, and the operations'. */
+export async function recordSent(sending: Sending): Promise<RecordedUsage> {
+  return DOORS[mediaTypeOf(sending.request, TYPES)](sending);
+}
+
+/** A CloudEvent may come with its attributes in headers, which would be lost on us without a word. */
+function refuseBinaryMode({ headers }: Request): void {
+  if (headers.get("ce-specversion") === null) return;
+  throw new AppError(
+    "unsupported_media_type",
+    "Cannot read a CloudEvent in binary mode: send it in structured mode, as application/cloudevents+json",
+  );
+}

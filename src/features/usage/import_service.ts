@@ -1,0 +1,176 @@
+import { Type } from "@sinclair/typebox";
+import { type Context, operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { oneOf, strict } from "../../core/schema.ts";
+import { parseObject, rejectedRows, storeFresh, toRaw, writeDerivedId } from "./import_rows.ts";
+import { readAgainstStore } from "./ingest.ts";
+import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";
+import { findMeteredSubscriptions, listExternalIds } from "./queries.ts";
+import { readMetadata } from "./read_events.ts";
+import { compositeKey, externalIdOf } from "./rules.ts";
+import { type EventBlock, ROW } from "./store/duckdb/event_block.ts";
+
+/** Lists what rows of a file may name their subscription by. Source: usage.md, Ingest. */
+export const listSubscriptionKeys = operation({
+  name: "list_subscription_keys",
+  permission: "usage:write",
+  input: strict({ subscription_field: oneOf(["external_subscription_id", "subscription_id"]) }),
+  output: Type.Array(Type.String()),
+  async run({ store, actor }, { subscription_field }) {
+    const scope = scopeOf(actor);
+    const external_ids = [...(await listExternalIds(store.read, scope)).values()];
+    if (subscription_field === "external_subscription_id") return external_ids;
+    return external_ids.map((id) => compositeKey(scope.company_id, id));
+  },
+});
+
+/**
+ * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are told of, the others
+ * stored. A row without an id has one that follows from the file's content and the row's number, so that the same
+ * file stores nothing twice. Errors: unavailable when the commit fails. Source: usage.md, Ingest. Decision 0047.
+ */
+export const importUsage = operation({
+  name: "import_usage",
+  permission: "usage:write",
+  input: ImportUsage,
+  output: ImportedUsage,
+  async run(ctx, input) {
+    const { block } = input;
+    const { company_id } = scopeOf(ctx.actor);
+    await nameRows(input);
+    await leaveOutsiders(ctx, input);
+    writeLooseMetadata(block);
+    const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
+    const total = { ...loaded, rejected: new Array<RejectedRow>() };
+    const alone = [...left, ...block.rowsThat(ROW.left_out)].sort((a, b) => a - b);
+    for (let start = 0; start < alone.length; start += LIMITS.usage_import_slice) {
+      const rows = alone.slice(start, start + LIMITS.usage_import_slice).map((row) => fileRow(input, row));
+      const { accepted, duplicates, rejected } = await storeAlone(ctx, input.subscription_field, rows);
+      total.accepted += accepted;
+      total.duplicates += duplicates;
+      total.rejected.push(...rejected);
+    }
+    return total;
+  },
+});
+
+/** Gives the rows without an id theirs. */
+async function nameRows({ block, source }: ImportUsage): Promise<void> {
+  const rows = block.rowsThat(ROW.without_id);
+  if (rows.length === 0) return;
+  const digest = await source();
+  for (const row of rows) writeDerivedId(block.ids, row * 4, digest, block.first_row + row);
+}
+
+/** Finds the rows' subscriptions, and leaves out what is not within one's life: only the store can tell. */
+async function leaveOutsiders(ctx: Context, input: ImportUsage): Promise<void> {
+  const { block } = input;
+  const { ids, starts_ms, ends_ms } = await findLives(ctx, input);
+  const until_ms = ctx.now.epochMilliseconds + LIMITS.usage_future_ms;
+  for (let row = 0; row < block.rows; row++) {
+    if (block.is(row, ROW.left_out)) continue;
+    const number = block.subscriptions[row] ?? 0;
+    const timestamp = block.timestamps[row] ?? 0;
+    block.subscription_ids[row] = ids[number] ?? 0;
+    const is_inside = timestamp >= (starts_ms[number] ?? 0) && timestamp < (ends_ms[number] ?? 0);
+    if (!is_inside || timestamp > until_ms) block.leaveOut(row);
+  }
+}
+
+/** The subscriptions that the block names, by number; those that are gone have no life. */
+async function findLives({ store, actor }: Context, { block, keys, subscription_field }: ImportUsage) {
+  const { company_id } = scopeOf(actor);
+  const named = new Uint8Array(keys.length);
+  for (let row = 0; row < block.rows; row++) named[block.subscriptions[row] ?? -1] = 1;
+  const external_ids = keys.map((key) =>
+    subscription_field === "subscription_id" ? externalIdOf(company_id, key) : key,
+  );
+  const wanted = external_ids.filter((id, number) => id !== undefined && named[number] === 1);
+  const found = await findMeteredSubscriptions(
+    store.read,
+    company_id,
+    wanted.flatMap((id) => id ?? []),
+  );
+  const lives = {
+    ids: new Int32Array(keys.length),
+    starts_ms: new Float64Array(keys.length),
+    ends_ms: new Float64Array(keys.length),
+  };
+  for (const [number, external_id] of external_ids.entries()) {
+    const subscription = found.get(external_id ?? "");
+    if (subscription === undefined) continue;
+    lives.ids[number] = subscription.id;
+    lives.starts_ms[number] = subscription.starts_ms;
+    lives.ends_ms[number] = subscription.ends_ms ?? Number.POSITIVE_INFINITY;
+  }
+  return lives;
+}
+
+/** Writes metadata the one way it is stored, where the file may have it in another. */
+function writeLooseMetadata(block: EventBlock): void {
+  for (const row of block.rowsThat(ROW.loose_metadata)) {
+    if (block.is(row, ROW.left_out)) continue;
+    const object = parseObject(block.metadataOf(row) ?? "null");
+    const { json, problem } = object ? readMetadata(object) : { json: null };
+    if (object === undefined || problem !== undefined) block.leaveOut(row);
+    else block.setMetadata(row, json);
+  }
+}
+
+/** A row of the block in texts. */
+function fileRow({ block, keys }: ImportUsage, row: number): FileRow {
+  const number = block.first_row + row;
+  if (block.is(row, ROW.texts_only)) {
+    const texts: unknown = JSON.parse(block.metadataOf(row) ?? "[]");
+    const [problem, id, subscription, timestamp, usage, metadata] = Array.isArray(texts)
+      ? texts.map((text) => (typeof text === "string" ? text : null))
+      : [];
+    return {
+      row: number,
+      problem: problem ?? null,
+      id: id ?? block.idOf(row),
+      subscription: subscription ?? null,
+      timestamp: timestamp ?? null,
+      usage: usage ?? null,
+      metadata: metadata ?? null,
+    };
+  }
+  return {
+    row: number,
+    problem: null,
+    id: block.idOf(row),
+    subscription: keys[block.subscriptions[row] ?? -1] ?? null,
+    timestamp: String(block.timestamps[row]),
+    usage: block.usageOf(row),
+    metadata: block.metadataOf(row),
+  };
+}
+
+/** Stores rows that are read one by one. */
+async function storeAlone(
+  ctx: Context,
+  subscription_field: ImportUsage["subscription_field"],
+  rows: readonly FileRow[],
+): Promise<ImportedUsage> {
+  const raws = rows.map((row) => toRaw(row, subscription_field));
+  const readable = raws.flatMap(({ raw }) => (raw === undefined ? [] : [raw]));
+  const limits = { usage_as_text: true, max_problems: Number.POSITIVE_INFINITY };
+  const { events, positions, problems } = await readAgainstStore(ctx, readable, limits);
+  const row_of = raws.flatMap(({ row, raw }) => (raw === undefined ? [] : [row]));
+  const { company_id } = scopeOf(ctx.actor);
+  const stored = await storeFresh(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+  const unreadable = raws.flatMap(({ row, reason }): RejectedRow[] =>
+    reason === undefined ? [] : [{ row, reason }],
+  );
+  const refused = stored.refused.map((problem) => ({
+    ...problem,
+    position: positions[problem.position] ?? 0,
+  }));
+  const rejected = [...unreadable, ...rejectedRows([...problems, ...refused], row_of)];
+  return {
+    accepted: stored.accepted,
+    duplicates: stored.duplicates,
+    rejected: rejected.toSorted((a, b) => a.row - b.row),
+  };
+}

@@ -1,0 +1,127 @@
+import { LIMITS } from "../core/config.ts";
+import { AppError, invalid } from "../core/errors.ts";
+import { endedWithin } from "../core/time.ts";
+import { type BodyPieces, gather, openBody, parseJson, Room } from "./body.ts";
+
+/** A line of a body of JSON lines. Numbers count from 1. */
+export interface JsonLine {
+  number: number;
+  value: unknown;
+  /** Why the line has no value, if so. */
+  problem?: AppError;
+}
+
+const NOTHING: Uint8Array = new Uint8Array();
+const LINE_FEED = 10;
+
+/**
+ * Reads a body of JSON lines (NDJSON) of any length, block by block, and never further than the block that is
+ * asked for: a sender that is faster than its reader has to wait. Blank lines count, and are left out.
+ */
+export class JsonLines {
+  readonly #body: BodyPieces;
+  readonly #room = new Room();
+  readonly #block_lines: number;
+  /** What came in last, and how much of it was cut into lines. */
+  #piece = NOTHING;
+  #cut = 0;
+  /** The beginning of a line whose end has not come in. */
+  #begun = gather();
+  #begun_bytes = 0;
+  #number = 0;
+  #first_number = 1;
+  #is_over = false;
+
+  constructor(request: Request, block_lines: number) {
+    this.#body = openBody(request);
+    this.#block_lines = block_lines;
+  }
+
+  /** The number of the first line of the last block, which may not have come in whole. */
+  get first_number(): number {
+    return this.#first_number;
+  }
+
+  /**
+   * The next lines: a block is full with so many, or with as many bytes as a JSON body may have; none at the
+   * end. A broken line ends its block, and the reading. Errors: timed_out when they do not come in time,
+   * malformed when the body is cut off, unavailable when there is no room for bodies.
+   */
+  async nextBlock(): Promise<JsonLine[]> {
+    const give_up = performance.now() + LIMITS.line_block_ms;
+    const block: JsonLine[] = [];
+    let bytes = 0;
+    this.#first_number = this.#number + 1;
+    while (block.length < this.#block_lines && bytes < LIMITS.body_bytes) {
+      const text = this.#cutLine();
+      if (text === undefined) {
+        if (this.#is_over) break;
+        await this.#readOn(give_up, bytes);
+        continue;
+      }
+      this.#number++;
+      if (isBlank(text)) continue;
+      const line = readLine(text, this.#number);
+      bytes += text.byteLength;
+      block.push(line);
+      if (line.problem) break;
+    }
+    return block;
+  }
+
+  /** Ends the reading; what still comes in is thrown away. */
+  close(): void {
+    this.#room.release();
+    this.#body.cancel();
+  }
+
+  /** The bytes of the next line, or of as much of it as is too long. Undefined when more must be read. */
+  #cutLine(): Uint8Array | undefined {
+    const start = this.#cut;
+    const end = this.#piece.indexOf(LINE_FEED, start);
+    const part = this.#piece.subarray(start, end < 0 ? undefined : end);
+    this.#cut = start + part.byteLength + 1;
+    if (this.#begun_bytes === 0 && end >= 0) return part;
+    // Copied, so that the beginning of a line does not keep all of the piece that it came with.
+    this.#begun.write(part);
+    this.#begun_bytes += part.byteLength;
+    const is_line = end >= 0 || this.#begun_bytes > LIMITS.line_bytes;
+    if (!is_line && !(this.#is_over && this.#begun_bytes > 0)) return undefined;
+    const line = this.#begun.end();
+    this.#begun = gather();
+    this.#begun_bytes = 0;
+    return line;
+  }
+
+  /** Takes in the next piece of the body. `held` tells the bytes of the lines that wait for their block. */
+  async #readOn(give_up: number, held: number): Promise<void> {
+    const left_ms = Math.max(0, give_up - performance.now());
+    const piece = await endedWithin(this.#body.read(), left_ms);
+    if (piece === null) {
+      const seconds = LIMITS.line_block_ms / 1_000;
+      throw new AppError("timed_out", `The next ${this.#block_lines} lines took over ${seconds} s to arrive`);
+    }
+    this.#is_over = piece === undefined;
+    this.#piece = piece ?? NOTHING;
+    this.#cut = 0;
+    this.#room.hold(held + this.#begun_bytes + this.#piece.byteLength);
+  }
+}
+
+function isBlank(text: Uint8Array): boolean {
+  // White space of JSON: tab, carriage return, space.
+  return text.every((byte) => byte === 9 || byte === 13 || byte === 32);
+}
+
+function readLine(text: Uint8Array, number: number): JsonLine {
+  if (text.byteLength > LIMITS.line_bytes) {
+    const problem = invalid("", `must be at most ${LIMITS.line_bytes} bytes long`);
+    return { number, value: undefined, problem };
+  }
+  try {
+    return { number, value: parseJson(text, "The line") };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { number, value: undefined, problem: error };
+  }
+}

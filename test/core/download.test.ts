@@ -1,0 +1,88 @@
+import { expect, test } from "bun:test";
+import { type Produce, streamOf } from "../../src/core/download.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** A stream, and what it was told of breaking off. */
+async function open(produce: Produce, idle_ms = 10_000) {
+  const broken: unknown[] = [];
+  const stream = await streamOf(produce, { idle_ms, onBreak: (error) => broken.push(error) });
+  return { reader: stream.getReader(), stream, broken };
+}
+
+test("no more is made than is taken, and all of it arrives in order", async () => {
+  let made = 0;
+  const { reader, broken } = await open(async (write) => {
+    for (const text of ["a", "b", "c"]) {
+      made++;
+      await write(bytes(text));
+    }
+  });
+  expect(made).toBe(1);
+  const texts: string[] = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    texts.push(new TextDecoder().decode(value));
+    expect(made).toBeLessThanOrEqual(texts.length + 1);
+  }
+  expect([texts, made, broken]).toEqual([["a", "b", "c"], 3, []]);
+});
+
+test("what fails before the first byte is thrown, and nothing is told to have broken off", async () => {
+  const broken: unknown[] = [];
+  const stream = streamOf(() => Promise.reject(new Error("no")), {
+    idle_ms: 10_000,
+    onBreak: (error) => broken.push(error),
+  });
+  await expect(stream).rejects.toThrow("no");
+  expect(broken).toEqual([]);
+});
+
+test("nothing at all is an empty stream", async () => {
+  const { reader } = await open(async () => undefined);
+  expect((await reader.read()).done).toBe(true);
+});
+
+test("what fails later breaks the stream", async () => {
+  const failure = new Error("half-way");
+  const { reader, broken } = await open(async (write) => {
+    await write(bytes("a"));
+    throw failure;
+  });
+  expect((await reader.read()).value).toEqual(bytes("a"));
+  const end = await reader.read().then(
+    () => "whole",
+    () => "broken",
+  );
+  expect([end, broken]).toEqual(["broken", [failure]]);
+});
+
+test("who goes away stops the making", async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const { reader, broken } = await open(async (write, gone) => {
+    gone.addEventListener("abort", () => ended.resolve(gone.reason));
+    for (;;) await write(bytes("more"));
+  });
+  await reader.read();
+  await reader.cancel();
+  expect(await ended.promise).toMatchObject({ kind: "timed_out" });
+  await Bun.sleep(0);
+  expect(broken).toHaveLength(1);
+});
+
+test("who takes nothing for too long counts as gone", async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const { reader, broken } = await open(async (write) => {
+    try {
+      for (;;) await write(bytes("more"));
+    } catch (error) {
+      ended.resolve(error);
+      throw error;
+    }
+  }, 20);
+  await reader.read();
+  expect(await ended.promise).toMatchObject({ kind: "timed_out" });
+  await expect(reader.read()).rejects.toBeUndefined();
+  expect(broken).toHaveLength(1);
+});
