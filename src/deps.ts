@@ -142,22 +142,26 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Native threads that usage needs beside its readers: for commits, compaction, readiness and an export. */
+const OTHER_THREADS = 4;
+
 /**
- * How many usage queries run at once. Each holds a thread of the native pool while it runs, and commits and
- * readiness need one too: with the pool's default of four, two are left for them.
+ * How many usage queries run at once. Each holds a thread of the native pool while it runs: with the pool's
+ * default of four there is one.
  */
 export function usageReaders(): number {
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
-  return Math.max(1, Math.min(LIMITS.usage_readers, threads - 2));
+  return Math.max(1, Math.min(LIMITS.usage_readers, threads - OTHER_THREADS));
 }
 
 function openUsage(config: Config, log: Log): Promise<UsageStore> {
+  const readers = usageReaders();
   return openDuckDb({
     path: join(config.data_dir, "usage.duckdb"),
     memory_limit: config.usage_memory_limit,
-    readers: usageReaders(),
+    readers,
     readers_waiting: LIMITS.usage_readers_waiting,
-    exports: LIMITS.usage_exports,
+    exports: Math.min(LIMITS.usage_exports, readers),
     exports_waiting: LIMITS.usage_exports_waiting,
     exports_waiting_company: LIMITS.usage_exports_waiting_company,
     pending_events: LIMITS.usage_pending_events,

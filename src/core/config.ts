@@ -71,8 +71,8 @@ export const LIMITS = {
   /** Rows of a file that are stored at once, and that are read one by one at once. */
   usage_import_block: 500_000,
   usage_import_slice: 2_000,
-  /** Rows whose metadata's keys are taken for those of the file. */
-  usage_import_sample: 1_000,
+  /** Rows whose keys are taken for those of the file. */
+  usage_import_sample: 10_000,
   /** Events waiting for their commit before ingest answers "later". */
   usage_pending_events: 200_000,
   /** How long the comparison of sums with events may take. */

@@ -41,14 +41,15 @@ export function openMetrics(): Metrics {
       counter.inc();
     },
     gauge(name, help, read) {
-      new Gauge({
+      const gauge = new Gauge({
         name,
         help,
-        registers: [registry],
+        registers: [],
         collect() {
           this.set(read());
         },
       });
+      registry.registerMetric(gauge);
     },
     async print() {
       return { body: await registry.metrics(), content_type: registry.contentType };

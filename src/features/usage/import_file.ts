@@ -66,8 +66,7 @@ export async function openUsageFile(
     instance.closeSync();
   };
   try {
-    const table = await TABLES[format](connection, path);
-    const chosen = chooseSources(table, sources);
+    const { table, chosen } = await TABLES[format](connection, path, sources);
     const from = table.from(rawColumns(table, chosen));
     const values = await valuesOf(connection, table, chosen, from);
     const rows = { from, problem: table.problem ?? "NULL", values };
@@ -90,11 +89,40 @@ export async function openUsageFile(
   }
 }
 
-const TABLES: Record<FileFormat, (connection: DuckDBConnection, path: string) => Promise<FileTable>> = {
-  csv: csvTable,
-  ndjson: ndjsonTable,
-  parquet: parquetTable,
+/** A file's rows, and what of them is taken. */
+interface Taken {
+  table: FileTable;
+  chosen: Chosen;
+}
+
+const TABLES: Record<
+  FileFormat,
+  (connection: DuckDBConnection, path: string, sources: RoleSources) => Promise<Taken>
+> = {
+  csv: async (connection, path, sources) => taken(await csvTable(connection, path), sources),
+  parquet: async (connection, path, sources) => taken(await parquetTable(connection, path), sources),
+  ndjson: takenOfNdjson,
 };
+
+function taken(table: FileTable, sources: RoleSources): Taken {
+  return { table, chosen: chooseSources(table, sources) };
+}
+
+/** The first lines tell enough where their columns are taken as they stand; expressions need the types of all. */
+async function takenOfNdjson(
+  connection: DuckDBConnection,
+  path: string,
+  sources: RoleSources,
+): Promise<Taken> {
+  const sample = { rows: LIMITS.usage_import_sample, looked_for: OPTIONAL };
+  try {
+    const first = taken(await ndjsonTable(connection, path, sample), sources);
+    if (first.chosen.expressions.size === 0) return first;
+  } catch {
+    // What is missing may come later.
+  }
+  return taken(await ndjsonTable(connection, path), sources);
+}
 
 /** What each role is read from; a role without a source is left out. */
 interface Chosen {

@@ -57,12 +57,20 @@ export async function csvTable(connection: DuckDBConnection, path: string): Prom
   };
 }
 
-/** A file of one JSON object a line: its columns are the keys of all objects. */
-export async function ndjsonTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
+/**
+ * A file of one JSON object a line: its columns are the keys of all objects, or of the first `sample` ones, and
+ * then also those of `looked_for`.
+ */
+export async function ndjsonTable(
+  connection: DuckDBConnection,
+  path: string,
+  sample?: { rows: number; looked_for: readonly string[] },
+): Promise<FileTable> {
   const source = `read_ndjson_objects(${quoteText(path)}, ignore_errors = true)`;
+  const from = sample === undefined ? source : `(FROM ${source} LIMIT ${sample.rows})`;
   const found = await connection.run(
     `SELECT key, string_agg(DISTINCT json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')), ' ')
-    FROM (SELECT json, unnest(json_keys(json)) AS key FROM ${source} WHERE json_type(json) = 'OBJECT')
+    FROM (SELECT json, unnest(json_keys(json)) AS key FROM ${from} WHERE json_type(json) = 'OBJECT')
     GROUP BY key ORDER BY key`,
   );
   const columns = (await found.getRows()).map(([name, types]) => ({
@@ -70,7 +78,7 @@ export async function ndjsonTable(connection: DuckDBConnection, path: string): P
     type: ndjsonType(String(types ?? "").split(" ")),
   }));
   return {
-    columns: columns.map(({ name }) => name),
+    columns: [...new Set([...columns.map(({ name }) => name), ...(sample?.looked_for ?? [])])],
     raw: true,
     rejects: false,
     problem: quoteName("raw problem"),
@@ -83,8 +91,9 @@ export async function ndjsonTable(connection: DuckDBConnection, path: string): P
       const paths = [...raw.values()].map(pointer).join(", ");
       const read = raw.size === 0 ? "" : `, json_extract_string(json, [${paths}]) AS texts`;
       const texts = [...raw.keys()].map((as, i) => `file.texts[${i + 1}] AS ${quoteName(as)}`);
-      const problem = `CASE WHEN file.json IS NULL OR json_type(file.json) <> 'OBJECT'
-        THEN 'is not a JSON object' END AS ${quoteName("raw problem")}`;
+      // Of the text, which is JSON: to read it for this would cost as much as reading all of it.
+      const problem = `CASE WHEN starts_with(ltrim(file.json::VARCHAR, e' \\t\\r\\n'), '{') THEN NULL
+        ELSE 'is not a JSON object' END AS ${quoteName("raw problem")}`;
       return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM (SELECT json${read} FROM ${source}) AS file)`;
     },
   };

@@ -64,9 +64,7 @@ export class Readers {
       throw late ? timeoutError(timeout_ms, error) : error;
     } finally {
       clearTimeout(timer);
-      // Ends the transaction, a failed one too. There is none when BEGIN itself failed.
-      await connection.run("ROLLBACK").catch(() => undefined);
-      this.#giveBack(asker, connection);
+      void this.#end(asker, connection);
     }
   }
 
@@ -103,6 +101,12 @@ export class Readers {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Ends the transaction, a failed one too; there is none when BEGIN itself failed. Who asked need not wait. */
+  async #end(asker: Asker, connection: DuckDBConnection): Promise<void> {
+    await connection.run("ROLLBACK").catch(() => undefined);
+    this.#giveBack(asker, connection);
   }
 
   #giveBack(asker: Asker, connection: DuckDBConnection): void {

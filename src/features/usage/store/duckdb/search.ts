@@ -1,7 +1,7 @@
 import { type DuckDBConnection, DuckDBListValue, type DuckDBValue } from "@duckdb/node-api";
 import { parseMetadata } from "../metadata.ts";
 import { HOUR_MS } from "../time_buckets.ts";
-import type { EventFilter, SearchPosition, SearchQuery, SearchResult, StoredEvent } from "../usage_store.ts";
+import type { SearchPosition, SearchQuery, SearchResult, StoredEvent } from "../usage_store.ts";
 import { toMillionths } from "./append_request.ts";
 import { whereSql } from "./filters.ts";
 import { hoursSql, isByTime } from "./rollup.ts";
@@ -41,60 +41,75 @@ export async function search(connection: DuckDBConnection, wanted: SearchQuery):
   return { rows, total, next: last && found.length > rows.length ? positionOf(wanted, last) : null };
 }
 
-/**
- * Counts by hour, from the sums by hour where they tell, and takes the hours in which the page lies. Where a
- * filter leaves few events, that also spares a second look at all of them.
- */
+/** Looks in the hours in which the page lies. */
 export async function placeByTime(connection: DuckDBConnection, wanted: SearchQuery): Promise<Place> {
-  const { after, offset, sort_order } = wanted;
-  const parameters = new Parameters();
-  const by_hour = isByTime(wanted);
-  const counted = by_hour
-    ? `SELECT hour, sum(events) AS events FROM (${hoursSql(wanted, parameters)}) GROUP BY hour`
-    : `SELECT timestamp // ${HOUR_MS} AS hour, count(*) AS events FROM usage_events
-      WHERE ${whereSql(wanted, parameters)} GROUP BY hour`;
-  // How much of the position's own hour comes after it is not known: as if nothing did.
-  const hour = after && parameters.integer(Math.floor(Number(after.value) / HOUR_MS));
-  const [ahead, behind] = sidesOf(wanted);
-  const events = hour === undefined ? "events" : `if(hour ${ahead} ${hour}, events, 0)`;
-  const passed = hour === undefined ? `upto <= ${parameters.integer(offset)}` : `hour ${behind} ${hour}`;
-  const need = parameters.integer(offset + wanted.limit + 1);
-  const reached = `NOT (${passed}) AND upto - events < ${need}`;
-  const is_costly = wanted.metadata !== undefined || wanted.metadata_search !== undefined;
-  const listed_hours = is_costly ? `(list(hour) FILTER (${reached}))[:${FEW_HOURS + 1}]` : "NULL";
-  const [[total, passed_events, first, last, listed] = []] = await query(
-    connection,
-    `WITH counted AS (${counted}),
-      running AS (SELECT hour, events AS all_events, ${events} AS events,
-        sum(${events}) OVER (ORDER BY hour ${sort_order}) AS upto FROM counted)
-    SELECT coalesce(sum(all_events), 0), coalesce(max(upto) FILTER (${passed}), 0),
-      min(hour) FILTER (${reached}), max(hour) FILTER (${reached}), ${listed_hours}
-    FROM running`,
-    parameters,
-  );
-  const found = { total: asNumber(total), skip: offset - asNumber(passed_events) };
-  if (first === null) return { ...found, where: undefined };
-  const span = spanOf(wanted, asNumber(first), asNumber(last));
-  const hours = listed instanceof DuckDBListValue ? listed.items.map(asNumber) : [];
-  const where = (into: Parameters): string => {
-    const conditions = [whereSql({ ...wanted, ...span }, into)];
-    if (hours.length > 0 && hours.length <= FEW_HOURS)
-      conditions.push(`timestamp // ${HOUR_MS} IN (${hours.join(", ")})`);
-    if (after !== undefined) conditions.push(besideSql(wanted, ahead, after, into));
+  const { after, sort_order, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER } = wanted;
+  const { total, skip, first, last, few } = await hoursOfPage(connection, wanted);
+  if (last === undefined) return { total, where: undefined, skip };
+  const [from = 0, until = Number.MAX_SAFE_INTEGER] = sort_order === "asc" ? [first, last] : [last, first];
+  const span = {
+    start_ms: Math.max(start_ms, from * HOUR_MS),
+    end_ms: Math.min(end_ms, (until + 1) * HOUR_MS),
+  };
+  const where = (parameters: Parameters): string => {
+    const conditions = [whereSql({ ...wanted, ...span }, parameters)];
+    if (few.length > 0) conditions.push(`timestamp // ${HOUR_MS} IN (${few.join(", ")})`);
+    if (after !== undefined) conditions.push(besideSql(wanted, sidesOf(wanted)[0], after, parameters));
     return conditions.join(" AND ");
   };
-  return { ...found, where };
+  return { total, where, skip };
 }
 
-/** What of the filter's window lies from the first hour to the last. */
-function spanOf(
-  { start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER }: EventFilter,
-  first: number,
-  last: number,
-) {
+/** The hours of a page in its order. */
+interface Hours {
+  total: number;
+  /** Undefined: as far as the filter's window goes. */
+  first: number | undefined;
+  /** Undefined: there is nothing on the page. */
+  last: number | undefined;
+  /** Events in these hours before the page. */
+  skip: number;
+  /** The hours one by one where that spares work. */
+  few: number[];
+}
+
+/**
+ * Counts by hour, from the sums by hour where they tell. Elsewhere it is the one look at all events: what a
+ * costly filter leaves of them is then looked up by its hours.
+ */
+async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<Hours> {
+  const { after, offset, limit, sort_order, metadata, metadata_search } = wanted;
+  const parameters = new Parameters();
+  const counted = isByTime(wanted)
+    ? hoursSql(wanted, parameters)
+    : `SELECT timestamp // ${HOUR_MS} AS hour, count(*) AS events FROM usage_events
+      WHERE ${whereSql(wanted, parameters)} GROUP BY hour`;
+  const [ahead] = sidesOf(wanted);
+  const start = after && Math.floor(Number(after.value) / HOUR_MS);
+  // How much of the position's own hour comes after it is not known: as if nothing did.
+  const events = start === undefined ? "events" : `if(hour ${ahead} ${start}, events, 0)`;
+  const furthest = `${sort_order === "asc" ? "max" : "min"}(hour) FILTER`;
+  const [reached, passed] = [`before < ${offset + limit + 1}`, `before <= ${offset}`];
+  const left = start === undefined ? `before + events > ${offset}` : `hour ${ahead}= ${start}`;
+  const skips = offset > 0 && after === undefined;
+  const lists = metadata !== undefined || metadata_search !== undefined;
+  const [[total, last, first, before, listed] = []] = await query(
+    connection,
+    `SELECT coalesce(sum(events), 0), ${furthest} (${reached}),
+      ${skips ? `${furthest} (${passed}), max(before) FILTER (${passed})` : "NULL, NULL"},
+      ${lists ? `(list(hour) FILTER (${reached} AND ${left}))[:${FEW_HOURS + 1}]` : "NULL"}
+    FROM (SELECT hour, events, coalesce(sum(${events}) OVER
+        (ORDER BY hour ${sort_order} GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+      FROM (${counted}))`,
+    parameters,
+  );
+  const few = listed instanceof DuckDBListValue ? listed.items.map(asNumber) : [];
   return {
-    start_ms: Math.max(start_ms, first * HOUR_MS),
-    end_ms: Math.min(end_ms, (last + 1) * HOUR_MS),
+    total: asNumber(total),
+    first: first === null ? start : asNumber(first),
+    last: last === null || (skips && asNumber(total) <= offset) ? undefined : asNumber(last),
+    skip: before === null ? offset : offset - asNumber(before),
+    few: few.length > FEW_HOURS ? [] : few,
   };
 }
 
