@@ -51,6 +51,7 @@ export const LIMITS = {
   usage_group_key_length: 500,
   /** How many of the newest events the list of metadata keys goes through, how deep, and what it tells of them. */
   usage_keys_events: 100_000,
+  usage_keys_bytes: 16 * 1024 * 1024,
   usage_keys_depth: 5,
   usage_keys_elements: 3,
   usage_keys: 200,

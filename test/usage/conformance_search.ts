@@ -218,6 +218,20 @@ function filterCases({ store, company }: Subject): void {
     expect(await count({ company_id, ...filter })).toBe(total);
   });
 
+  test("a window holds while events beyond it are stored", async () => {
+    const company_id = await company([modelEvent({ timestamp: NOW_MS })]);
+    const filter = { company_id, start_ms: NOW_MS, end_ms: NOW_MS + 1 };
+    for (let i = 1; i <= 20; i++) {
+      const beyond = [modelEvent({ timestamp: NOW_MS + i }), modelEvent({ timestamp: NOW_MS - i })];
+      const [total, [sum]] = await Promise.all([
+        count(filter),
+        store().aggregate({ ...TOTAL, ...filter }, TIMEOUT_MS),
+        store().append(company_id, beyond, NOW_MS),
+      ]);
+      expect([total, sum?.event_count]).toEqual([1, 1]);
+    }
+  });
+
   test.each(METADATA_PAIRS)("search() of metadata %j for %j", async (object, metadata, matches) => {
     const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
     expect(await count({ company_id, metadata })).toBe(matches ? 1 : 0);

@@ -63,6 +63,7 @@ export const listMetadataKeys = operation({
     const filter = await filterOf(ctx, scope, search, company?.timezone ?? "UTC");
     const bounds = {
       max_events: LIMITS.usage_keys_events,
+      max_bytes: LIMITS.usage_keys_bytes,
       max_keys: LIMITS.usage_keys,
       max_key_length: LIMITS.usage_metadata_key_length,
       max_depth: LIMITS.usage_keys_depth,

@@ -216,6 +216,19 @@ describe("what is refused", () => {
     );
   });
 
+  test.each(["'; DROP TABLE usage_hot_0; --", "/".repeat(200), "~1~", "$..*", '"', "\\", "[*]", "%"])(
+    "%j is only text: a key, a value, a search or a group",
+    async (text) => {
+      expect(await find({ metadata: { [text]: text, [`a.${text}`]: "x" } })).toEqual([]);
+      expect(await find({ metadata: { [text]: "5" } })).toEqual([]);
+      expect(await find({ metadata_search: text })).toEqual(text === "%" ? [3] : []);
+      expect((await search(api, { aggregate: true, group_by: `metadata:${text}` })).data).toHaveLength(1);
+      expect(
+        (await search(api, { aggregate: true, group_by: [`metadata:${text}`, "day"] })).data,
+      ).toHaveLength(7);
+    },
+  );
+
   test("more than 1,000 ids in a list are a 422", async () => {
     const external_subscription_ids = Array.from({ length: 1_001 }, (_, i) => String(i));
     expect((await api("POST", "/usage/search", { external_subscription_ids })).status).toBe(422);

@@ -124,6 +124,7 @@ export async function openStoreOn(
     const keeper = file && new SnapshotKeeper(file, index, snapshot_seq, compaction.snapshot_rows);
     const compactor = await Compaction.open(database.instance, writer, keeper, {
       limits: compaction,
+      run_rows: inventory.run_rows,
       onFailure: on_failure,
     });
     compactor.notice();
@@ -188,11 +189,14 @@ class DuckDbUsageStore implements CompactableStore {
     return result;
   }
 
-  load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
+  async load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
     for (let row = 0; row < block.rows; row++) {
       if (!block.is(row, ROW.left_out)) this.#widen(block.timestamps[row] ?? 0);
     }
-    return this.#parts.loader.load(company_id, block, now_ms);
+    const { loader, compactor } = this.#parts;
+    const result = await loader.load(company_id, block, now_ms);
+    compactor.notice(result.accepted);
+    return result;
   }
 
   /** To be called before a commit, so that no question finds an event outside of the range. */

@@ -163,6 +163,8 @@ export interface AggregateRow {
 /** Which keys of metadata are asked for: those of the newest events that match, up to these bounds. */
 export interface KeysQuery extends EventFilter {
   max_events: number;
+  /** Of their metadata, as JSON text. */
+  max_bytes: number;
   max_keys: number;
   /** Longer keys are left out. */
   max_key_length: number;

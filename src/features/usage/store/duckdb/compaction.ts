@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { countFolds, foldDeltas, rebuildHours, refold } from "./hour_sums.ts";
 import type { SnapshotKeeper } from "./inventory.ts";
-import { type EventTable, HOT_TABLES, type HotTable } from "./schema.ts";
+import { HOT_TABLES, type HotTable } from "./schema.ts";
 import { asNumber, query } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
@@ -17,6 +17,15 @@ export interface CompactionLimits {
   snapshot_rows: number;
   /** How long it rests after a failure, such as a full disk. */
   retry_ms: number;
+}
+
+/** What a compaction works with. */
+export interface CompactionOptions {
+  limits: CompactionLimits;
+  /** How many rows are in short runs. */
+  run_rows: number;
+  /** Told when background work failed. */
+  onFailure: (error: unknown) => void;
 }
 
 const ORDER = "ORDER BY company_id, timestamp, id";
@@ -55,15 +64,16 @@ export class Compaction {
   #running: Promise<void> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
+  #run_rows: number;
   /** How many folds there were when each hour last had one. */
   #tidy_folds = 0;
 
-  /** `keeper` keeps the index of ids; `onFailure` is told when background work failed. */
+  /** `keeper` keeps the index of ids. */
   static async open(
     instance: DuckDBInstance,
     writer: Writer,
     keeper: SnapshotKeeper | undefined,
-    how: { limits: CompactionLimits; onFailure: (error: unknown) => void },
+    how: CompactionOptions,
   ): Promise<Compaction> {
     return new Compaction([await instance.connect(), await instance.connect()], writer, keeper, how);
   }
@@ -72,19 +82,26 @@ export class Compaction {
     [connection, bystander]: [DuckDBConnection, DuckDBConnection],
     writer: Writer,
     keeper: SnapshotKeeper | undefined,
-    { limits, onFailure }: { limits: CompactionLimits; onFailure: (error: unknown) => void },
+    { run_rows, limits, onFailure }: CompactionOptions,
   ) {
     this.#connection = connection;
     this.#bystander = bystander;
     this.#writer = writer;
+    this.#run_rows = run_rows;
     this.#keeper = keeper;
     this.#limits = limits;
     this.#onFailure = onFailure;
   }
 
-  /** To be called after commits: starts a compaction when enough events are hot, unless one is under way. */
-  notice(): void {
-    if (this.#writer.hot_rows < this.#limits.hot_rows || this.#resting !== undefined) return;
+  /**
+   * To be called after commits: starts a compaction when enough events are hot or in short runs, unless one is
+   * under way. `new_run_rows`: how many the commit put into a run of its own.
+   */
+  notice(new_run_rows = 0): void {
+    this.#run_rows += new_run_rows;
+    const { hot_rows, run_rows } = this.#limits;
+    const is_enough = this.#writer.hot_rows >= hot_rows || this.#run_rows >= run_rows;
+    if (!is_enough || this.#closed || this.#resting !== undefined) return;
     void this.#run().catch((error) => {
       if (this.#closed) return;
       this.#onFailure(error);
@@ -137,9 +154,10 @@ export class Compaction {
       await this.#moveHot(tables, first, last);
     await this.#transact(() => foldDeltas(this.#connection, last_seq));
     await this.#checkpoint();
-    if ((await this.#count("usage_runs")) >= this.#limits.run_rows) {
+    if ((await this.#countRuns()) >= this.#limits.run_rows) {
       await this.#settle(last_seq);
       await this.#checkpoint();
+      await this.#countRuns();
     }
     await this.#tidyFolds();
     await this.#keeper?.keep(this.#connection, last_seq);
@@ -229,9 +247,10 @@ export class Compaction {
     }
   }
 
-  async #count(table: EventTable): Promise<number> {
-    const [[count] = []] = await query(this.#connection, `SELECT count(*) FROM ${table}`);
-    return asNumber(count);
+  async #countRuns(): Promise<number> {
+    const [[count] = []] = await query(this.#connection, "SELECT count(*) FROM usage_runs");
+    this.#run_rows = asNumber(count);
+    return this.#run_rows;
   }
 
   async #transact(work: () => Promise<void>): Promise<void> {

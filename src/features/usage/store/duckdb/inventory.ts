@@ -12,6 +12,8 @@ export interface Inventory {
   last_seq: number;
   events: number;
   hot_rows: number;
+  /** Rows in short runs. */
+  run_rows: number;
   /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
   min_timestamp: number;
   max_timestamp: number;
@@ -24,10 +26,12 @@ export async function takeInventory(connection: DuckDBConnection): Promise<Inven
     connection,
     `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT, coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
       coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
-      ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")} FROM usage_hours`,
+      ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")},
+      (SELECT count(*) FROM usage_runs) FROM usage_hours`,
   );
-  const [last_seq = 0, events = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0] = row.map(asNumber);
-  return { last_seq, events, min_timestamp, max_timestamp, hot_rows };
+  const [last_seq = 0, events = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0, run_rows = 0] =
+    row.map(asNumber);
+  return { last_seq, events, min_timestamp, max_timestamp, hot_rows, run_rows };
 }
 
 /** Where the index of stored ids is kept between starts. */

@@ -1,7 +1,7 @@
 import { type DuckDBConnection, DuckDBListValue } from "@duckdb/node-api";
 import type { KeysQuery, KeysResult, KeyUse, SearchQuery } from "../usage_store.ts";
 import { cutSql, isContainerSql, pointer, pointersOf, readScalar } from "./metadata_sql.ts";
-import { besideSql, placeByTime } from "./search.ts";
+import { besideSql, orderSql, placeByTime } from "./search.ts";
 import { asNumber, asText, asUuid, Parameters, query } from "./sql.ts";
 
 /** A key that some event has: the keys that lead to it, and its name in a filter. */
@@ -32,15 +32,12 @@ export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQue
     offset: 0,
   };
   const { total, where } = await placeByTime(connection, newest);
-  const result = { events: Math.min(total, wanted.max_events), all_events: total <= wanted.max_events };
-  if (where === undefined) return { ...result, keys: [], all_keys: true };
-  const sample = await sampleOf(connection, newest, where, result.all_events);
+  if (where === undefined) return { keys: [], events: 0, all_events: true, all_keys: true };
+  const { events, sample } = await sampleOf(connection, newest, where, wanted.max_bytes);
   const found = new Map<string, Found>();
   let all_keys = true;
   let inside: Path[] = [{ keys: [], name: "" }];
-  for (let depth = 1; inside.length > 0; depth++) {
-    if (depth > wanted.max_depth) all_keys = false;
-    if (depth > wanted.max_depth) break;
+  for (let depth = 1; depth <= wanted.max_depth && inside.length > 0; depth++) {
     const paths = await findPaths(connection, sample, inside, wanted);
     if (paths.length > wanted.max_keys) all_keys = false;
     const values = await findValues(connection, sample, paths.slice(0, wanted.max_keys), wanted);
@@ -52,30 +49,37 @@ export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQue
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
   return {
-    ...result,
+    events,
+    all_events: events === total,
     keys: keys.slice(0, wanted.max_keys).map(({ key, count, samples }) => ({ key, count, samples })),
-    all_keys: all_keys && keys.length <= wanted.max_keys,
+    all_keys: all_keys && inside.length === 0 && keys.length <= wanted.max_keys,
   };
 }
 
-/** The newest events as far as they are looked at. */
+/** The newest events as far as the bounds allow, and how many they are. */
 async function sampleOf(
   connection: DuckDBConnection,
   newest: SearchQuery,
   where: Sample,
-  is_all: boolean,
-): Promise<Sample> {
-  const from = (parameters: Parameters) => `FROM usage_events WHERE ${where(parameters)}`;
-  if (is_all) return (parameters) => `SELECT metadata ${from(parameters)}`;
+  max_bytes: number,
+): Promise<{ events: number; sample: Sample }> {
   const parameters = new Parameters();
-  const [[timestamp, id] = []] = await query(
+  const [[timestamp, id, events] = []] = await query(
     connection,
-    `SELECT timestamp, id ${from(parameters)} ORDER BY timestamp DESC, id DESC
-    LIMIT 1 OFFSET ${parameters.integer(newest.limit - 1)}`,
+    `SELECT timestamp, id, events FROM (
+      SELECT timestamp, id, row_number() OVER newest AS events, sum(bytes) OVER newest AS bytes
+      FROM (SELECT timestamp, id, coalesce(strlen(metadata), 0) AS bytes FROM usage_events WHERE ${where(parameters)}
+        ${orderSql(newest)} LIMIT ${parameters.integer(newest.limit)})
+      WINDOW newest AS (${orderSql(newest)} ROWS UNBOUNDED PRECEDING))
+    WHERE events = 1 OR bytes <= ${parameters.integer(max_bytes)} ORDER BY events DESC LIMIT 1`,
     parameters,
   );
   const last = { value: String(asNumber(timestamp)), id: asUuid(id).toString() };
-  return (into) => `SELECT metadata ${from(into)} AND ${besideSql(newest, ">=", last, into)}`;
+  return {
+    events: asNumber(events),
+    sample: (into) =>
+      `SELECT metadata FROM usage_events WHERE ${where(into)} AND ${besideSql(newest, ">=", last, into)}`,
+  };
 }
 
 /** The keys in what stands at `places`, the most frequent first; one more than `max_keys` when there are more. */

@@ -33,7 +33,6 @@ export const EVENT_COLUMNS = {
 export const HOT_TABLES = ["usage_hot_0", "usage_hot_1", "usage_hot_2", "usage_hot_3"] as const;
 export const EVENT_TABLES = [...HOT_TABLES, "usage_runs", "usage_settled"] as const;
 export type HotTable = (typeof HOT_TABLES)[number];
-export type EventTable = (typeof EVENT_TABLES)[number];
 
 /**
  * The columns of sums by company and UTC hour, counted since 1970, with the `seq` of the last event in them.

@@ -166,7 +166,8 @@ export function besideSql(
   return `${sort_by} ${comparison[0]}= ${wanted} AND (${sort_by} <> ${wanted} OR id ${comparison} ${parameters.uuid(id)})`;
 }
 
-function orderSql({ sort_by, sort_order }: SearchQuery): string {
+/** The total order of a search. */
+export function orderSql({ sort_by, sort_order }: SearchQuery): string {
   return `ORDER BY ${sort_by} ${sort_order}, id ${sort_order}`;
 }
 
