@@ -18,7 +18,7 @@ export interface SendOptions {
   /** How long the receiver may take nothing before it counts as gone. */
   idle_ms: number;
   /** Told when the content broke off after its beginning: it then never looks whole to the receiver. */
-  onBreak(error: unknown): void;
+  onBreak: (error: unknown) => void;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function streamOf(
   const gone = new AbortController();
   const begun = Promise.withResolvers<void>();
   let has_begun = false;
-  let room = Promise.withResolvers<void>();
+  let room: PromiseWithResolvers<void> = Promise.withResolvers();
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -59,18 +59,19 @@ export async function streamOf(
     controller?.enqueue(bytes);
   };
 
-  void produce(write, gone.signal).then(
-    () => {
+  const run = async (): Promise<void> => {
+    try {
+      await produce(write, gone.signal);
       if (!gone.signal.aborted) controller?.close();
       begun.resolve();
-    },
-    (error: unknown) => {
+    } catch (error) {
       begun.reject(error);
       if (has_begun) onBreak(error);
       // Breaks the connection off. Without an error, which the server would print.
       controller?.error();
-    },
-  );
+    }
+  };
+  void run();
   await begun.promise;
   return stream;
 }

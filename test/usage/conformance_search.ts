@@ -28,6 +28,7 @@ export function searchCases(subject: Subject): void {
   filterCases(subject);
   aggregateCases(subject);
   keyCases(subject);
+  keyBoundCases(subject);
 }
 
 /** What search answers for an event of the model. */
@@ -142,16 +143,18 @@ function cursorCases({ store, company }: Subject): void {
   });
 }
 
-function keyCases({ store, company }: Subject): void {
-  const bounds = {
-    max_keys: 1_000,
-    max_key_length: 20,
-    max_depth: 50,
-    max_elements: 2,
-    max_samples: 3,
-    max_sample_length: 20,
-  };
+const KEY_BOUNDS = {
+  max_events: 100,
+  max_bytes: 1_000_000,
+  max_keys: 1_000,
+  max_key_length: 20,
+  max_depth: 50,
+  max_elements: 2,
+  max_samples: 3,
+  max_sample_length: 20,
+};
 
+function keyCases({ store, company }: Subject): void {
   test(
     "metadataKeys() answers as the plain model does",
     async () => {
@@ -165,8 +168,8 @@ function keyCases({ store, company }: Subject): void {
           for (const [conditions, max_events] of asked) {
             const filter = { ...conditions, company_id };
             const matched = matching(events, filter);
-            const expected = keyUses(matched, { ...bounds, max_events });
-            const query = { ...filter, ...bounds, max_events };
+            const expected = keyUses(matched, { ...KEY_BOUNDS, max_events });
+            const query = { ...filter, ...KEY_BOUNDS, max_events };
             const { keys, ...rest } = await store().metadataKeys(query, TIMEOUT_MS);
             expect(keys.map(({ key, count }) => [key, count])).toEqual(
               expected.map(({ key, count }) => [key, count]),
@@ -189,6 +192,41 @@ function keyCases({ store, company }: Subject): void {
     },
     PROPERTY_MS,
   );
+}
+
+function keyBoundCases({ store, company }: Subject): void {
+  test("metadataKeys() looks at the newest events within its bounds, at one at least", async () => {
+    const company_id = await company(
+      ["old", "middle", "new"].map((key, i) =>
+        modelEvent({ timestamp: i, object: { [key]: "x".repeat(93) } }),
+      ),
+    );
+    for (const [bound, keys] of [
+      [{ max_bytes: 1 }, ["new"]],
+      [{ max_bytes: 208 }, ["new"]],
+      [{ max_bytes: 209 }, ["middle", "new"]],
+      [{ max_events: 2 }, ["middle", "new"]],
+      [{}, ["middle", "new", "old"]],
+    ] as const) {
+      const query = { ...KEY_BOUNDS, ...bound, max_key_length: 6, company_id };
+      const { keys: found, events, all_events } = await store().metadataKeys(query, TIMEOUT_MS);
+      expect(found.map(({ key }) => key)).toEqual([...keys]);
+      expect([events, all_events]).toEqual([keys.length, keys.length === 3]);
+    }
+  });
+
+  test("metadataKeys() says when keys were left out", async () => {
+    const company_id = await company([modelEvent({ object: { a: { b: { c: 1 } }, d: 2, long: 3 } })]);
+    for (const [bound, keys, all_keys] of [
+      [{ max_keys: 2 }, ["a.b.c", "d"], false],
+      [{ max_depth: 2 }, ["d", "long"], false],
+      [{ max_depth: 3 }, ["a.b.c", "d", "long"], true],
+      [{ max_key_length: 3 }, ["a.b.c", "d"], true],
+    ] as const) {
+      const found = await store().metadataKeys({ ...KEY_BOUNDS, ...bound, company_id }, TIMEOUT_MS);
+      expect([found.keys.map(({ key }) => key), found.all_keys]).toEqual([[...keys], all_keys]);
+    }
+  });
 }
 
 function filterCases({ store, company }: Subject): void {

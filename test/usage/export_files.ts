@@ -33,7 +33,7 @@ export function parseCsv(text: string): string[][] {
 
 export function readCsv(text: string): ExportedEvent[] {
   const [header, ...records] = parseCsv(text);
-  if (String(header) !== String(CSV_HEADER)) throw new Error(`Another header: ${header}`);
+  if (String(header) !== String(CSV_HEADER)) throw new Error(`Another header: ${String(header)}`);
   return records.map(
     ([id = "", subscription_id = "", timestamp, usage = "", metadata = "", created_at = ""]) => {
       return { id, subscription_id, timestamp: Number(timestamp), usage, metadata, created_at };
@@ -53,25 +53,30 @@ export function readNdjson(text: string): ExportedEvent[] {
   });
 }
 
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new TypeError(`No text: ${JSON.stringify(value)}`);
+}
+
 export async function readParquet(path: string): Promise<ExportedEvent[]> {
   const instance = await DuckDBInstance.create(":memory:");
   const connection = await instance.connect();
   try {
     const types = await connection.run(`DESCRIBE FROM read_parquet('${path}')`);
-    const described = (await types.getRowsJson()).map(([name, type]) => `${name} ${type}`);
+    const described = (await types.getRowsJson()).map(([name, type]) => `${textOf(name)} ${textOf(type)}`);
     const expected =
       "id VARCHAR,subscription_id VARCHAR,timestamp BIGINT,usage DECIMAL(18,6),metadata VARCHAR,created_at TIMESTAMP WITH TIME ZONE";
-    if (String(described) !== expected) throw new Error(`Other columns: ${described}`);
+    if (String(described) !== expected) throw new Error(`Other columns: ${described.join()}`);
     const result =
       await connection.run(`SELECT id, subscription_id, timestamp::DOUBLE, usage::VARCHAR, metadata,
       epoch_ms(created_at)::DOUBLE FROM read_parquet('${path}')`);
     return (await result.getRowsJS()).map(
       ([id, subscription_id, timestamp, usage, metadata, created_ms]) => ({
-        id: String(id),
-        subscription_id: String(subscription_id),
+        id: textOf(id),
+        subscription_id: textOf(subscription_id),
         timestamp: Number(timestamp),
-        usage: String(usage).replace(/\.?0+$/, ""),
-        metadata: String(metadata),
+        usage: textOf(usage).replace(/\.?0+$/, ""),
+        metadata: textOf(metadata),
         created_at: new Date(Number(created_ms)).toISOString(),
       }),
     );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { openDatabase } from "../../src/features/usage/store/duckdb/database.ts";
 import { EVENT_TABLES } from "../../src/features/usage/store/duckdb/schema.ts";
 import { asNumber, asText, query } from "../../src/features/usage/store/duckdb/sql.ts";
-import { type CompactableStore, openDuckDb } from "../../src/features/usage/store/duckdb.ts";
+import { type CompactableStore, openDuckDb, openStoreOn } from "../../src/features/usage/store/duckdb.ts";
 import { TIMEOUT_MS } from "./conformance.ts";
 import { modelEvent } from "./events.ts";
 
@@ -69,7 +69,7 @@ describe("compaction", () => {
     // One run for each move: within it no row is before the one that stands before it.
     const [[unsorted]] = (await ask(
       path,
-      `SELECT count(*) FROM (SELECT (seq - 1) // 700 AS move, row(company_id, timestamp, id) AS place,
+      `SELECT count(*) FROM (SELECT seq // 700 AS move, row(company_id, timestamp, id) AS place,
         lag(place) OVER (PARTITION BY move ORDER BY rowid) AS before FROM usage_runs) WHERE place < before`,
     )) as [[bigint]];
     expect(unsorted).toBe(0n);
@@ -116,7 +116,6 @@ describe("compaction", () => {
     const path = newPath();
     const failures: unknown[] = [];
     const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
-    const { openStoreOn } = await import("../../src/features/usage/store/duckdb.ts");
     const store = await openStoreOn(database, {
       compaction: { ...SMALL, hot_rows: 100 },
       on_failure: (error) => failures.push(error),
@@ -134,6 +133,51 @@ describe("compaction", () => {
     await store.close();
     expect(await rowsByTable(path)).toMatchObject({ usage_runs: 200 });
   });
+});
+
+test("failures under load are told once each, and compaction goes on when it can", async () => {
+  const path = newPath();
+  const failures: unknown[] = [];
+  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
+  const store = await openStoreOn(database, {
+    compaction: { ...SMALL, hot_rows: 10, retry_ms: 300 },
+    on_failure: (error) => failures.push(error),
+  });
+  const other = await database.instance.connect();
+  await other.run("BEGIN; ALTER TABLE usage_hour_folds ADD COLUMN extra INTEGER");
+  const started_ms = performance.now();
+  for (let i = 0; i < 60; i++) await store.append(1, newEvents(20), NOW_MS);
+  // At most one a rest, however many commits there were, and one more.
+  expect(failures.length).toBeLessThanOrEqual(1 + Math.ceil((performance.now() - started_ms) / 300));
+  while (failures.length < 2) await Bun.sleep(20);
+  await other.run("ROLLBACK");
+  other.closeSync();
+  // No further commit: it is tried again by itself.
+  const runs = async () => (await store.check(1, TIMEOUT_MS)).different;
+  expect(await runs()).toBe(0);
+  await store.compact();
+  expect(await count(store)).toBe(1_200);
+  await store.close();
+  expect((await rowsByTable(path)).usage_runs).toBe(1_200);
+});
+
+test("sums that could not be folded or made anew leave the store able to", async () => {
+  const path = newPath();
+  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
+  const store = await openStoreOn(database, { compaction: SMALL });
+  const [event] = newEvents(1);
+  await store.append(1, [modelEvent(event)], NOW_MS);
+  const other = await database.instance.connect();
+  await other.run("BEGIN; ALTER TABLE usage_hour_folds ADD COLUMN extra INTEGER");
+  expect(await store.rebuildSums().catch(() => "failed")).toBe("failed");
+  expect(await store.append(1, [modelEvent(event)], NOW_MS)).toEqual({ accepted: 0, duplicates: 1 });
+  expect(await store.compact().catch(() => "failed")).toBe("failed");
+  await other.run("ROLLBACK");
+  other.closeSync();
+  await store.compact();
+  await store.rebuildSums();
+  expect(await store.check(null, TIMEOUT_MS)).toEqual({ hours: 1, events: 1, different: 0 });
+  await store.close();
 });
 
 describe("the sums by hour", () => {

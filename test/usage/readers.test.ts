@@ -94,3 +94,15 @@ test("a failed question frees its turn", async () => {
   expect(began).toEqual(["b1", "a1"]);
   await readers.close();
 });
+
+test("a question that takes too much memory is refused, and the next is answered", async () => {
+  const small = await DuckDBInstance.create(":memory:", { memory_limit: "20MB", temp_directory: "" });
+  const readers = await Readers.open(small, { readers: 1, waiting: 1, waiting_company: 1 });
+  const ask = (sql: string) => readers.run(1, TIMEOUT_MS, (connection) => connection.run(sql));
+  const error = await failure(ask("SELECT len(list(range)) FROM range(10_000_000)"));
+  expect(error).toMatchObject({ kind: "unavailable", retry_after_s: 1 });
+  expect(error.message).toContain("memory");
+  await ask("SELECT 1");
+  await readers.close();
+  small.closeSync();
+});

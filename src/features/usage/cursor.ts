@@ -5,7 +5,7 @@ import { invalid } from "../../core/errors.ts";
 import { strict } from "../../core/schema.ts";
 import { PAGING, type SearchUsage } from "./model.ts";
 import type { Window } from "./rules.ts";
-import type { SearchPosition } from "./store/usage_store.ts";
+import { MAX_TIMESTAMP_MS, type SearchPosition } from "./store/usage_store.ts";
 
 /** Where the next page of a search begins. Decision 0043. */
 export interface Cursor {
@@ -16,11 +16,16 @@ export interface Cursor {
   after: SearchPosition;
 }
 
+const Moment = Type.Integer({ minimum: 0, maximum: MAX_TIMESTAMP_MS + 1 });
+
+/** What the last event of a page is known by in the order. */
+const VALUES = { timestamp: /^\d{1,15}$/, usage: /^-?\d{1,12}(\.\d{1,6})?$/ };
+
 const Content = strict({
   page: Type.Integer({ minimum: 1 }),
-  start_ms: Type.Optional(Type.Integer()),
-  end_ms: Type.Optional(Type.Integer()),
-  value: Type.String({ pattern: String.raw`^-?\d{1,15}(\.\d{1,6})?$` }),
+  start_ms: Type.Optional(Moment),
+  end_ms: Type.Optional(Moment),
+  value: Type.String(),
   id: Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" }),
   mark: Type.String(),
 });
@@ -38,7 +43,9 @@ export function writeCursor(scope: Scope, search: SearchUsage, cursor: Cursor): 
  */
 export function readCursor(scope: Scope, search: SearchUsage, text: string): Cursor {
   const content = decode(text);
-  if (!Value.Check(Content, content)) throw invalid("/cursor", "must be a next_cursor, as it was answered");
+  const { sort_by = "timestamp" } = search;
+  if (!Value.Check(Content, content) || !VALUES[sort_by].test(content.value))
+    throw invalid("/cursor", "must be a next_cursor, as it was answered");
   const { page, start_ms, end_ms, value, id, mark } = content;
   const cursor = { page, window: { start_ms, end_ms }, after: { value, id } };
   if (mark === markOf(scope, search, cursor)) return cursor;

@@ -241,12 +241,13 @@ class EventReader {
   }
 }
 
+const refuse = (problem: string) => ({ json: null, problem });
+
 /** Metadata as it is stored, null for an empty one, or what is wrong with it. */
 export function readMetadata(metadata: Record<string, unknown>): {
   json: CanonicalJson | null;
   problem?: string;
 } {
-  const refuse = (problem: string) => ({ json: null, problem });
   const keys = Object.keys(metadata).length;
   if (keys === 0) return { json: null };
   if (keys > LIMITS.usage_metadata_keys) {

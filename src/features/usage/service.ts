@@ -19,7 +19,12 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { compositeKey, type Window, windowOf } from "./rules.ts";
-import type { EventFilter, SearchPosition, StoredEvent } from "./store/usage_store.ts";
+import {
+  type EventFilter,
+  MAX_TIMESTAMP_MS,
+  type SearchPosition,
+  type StoredEvent,
+} from "./store/usage_store.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -122,12 +127,18 @@ export async function filterOf(
     subscription_ids: whole_company
       ? undefined
       : await queries.listSearchedSubscriptions(store.read, scope, lists),
-    ...window,
+    start_ms: clamped(window.start_ms),
+    end_ms: clamped(window.end_ms),
     metadata,
     metadata_search,
     min_usage: min_usage === undefined ? undefined : decimal(min_usage).toFixed(),
     max_usage: max_usage === undefined ? undefined : decimal(max_usage).toFixed(),
   };
+}
+
+/** An instant of the wire among those that an event may have, or the one after the last. */
+function clamped(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), MAX_TIMESTAMP_MS + 1);
 }
 
 async function searchEvents(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeCursor } from "../../../src/features/usage/cursor.ts";
 import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
 import { addSubscription, ms, search, send, uuid } from "./facts.ts";
@@ -170,6 +171,18 @@ describe("a cursor is refused", () => {
       ].map((change) => text({ ...content, ...change })),
     ];
     for (const wrong of made_up) await expectRefusal({ cursor: wrong });
+    const position = { page: 2, window: {}, after: { value: "1", id: uuid(1) } };
+    const marked = [
+      { ...position, after: { value: "1.5", id: uuid(1) } },
+      { ...position, after: { value: "-1", id: uuid(1) } },
+      { ...position, window: { start_ms: 1e300 } },
+      { ...position, window: { end_ms: -1 } },
+    ].map((change) => writeCursor({ company_id: house.company_id }, {}, change));
+    for (const wrong of marked) await expectRefusal({ cursor: wrong });
+    const of_usage = { ...position, after: { value: "1234567890123", id: uuid(1) } };
+    const by_usage = { sort_by: "usage" } as const;
+    const cursor_of_usage = writeCursor({ company_id: house.company_id }, by_usage, of_usage);
+    await expectRefusal({ ...by_usage, cursor: cursor_of_usage });
     for (const wrong of [5, null, {}, "x".repeat(501)]) await expectRefusal({ cursor: wrong });
   });
 });

@@ -69,6 +69,14 @@ describe("filters", () => {
     ["ascending", () => ({ sort_order: "asc" }), ALL.toReversed()],
     ["by usage, ascending", () => ({ sort_by: "usage", sort_order: "asc", limit: 3 }), [3, 6, 1]],
     ["group_by without aggregate", () => ({ group_by: "day" }), ALL],
+    ["from the end of time", () => ({ start_time: Number.MAX_SAFE_INTEGER }), []],
+    [
+      "from the end of time, grouped",
+      () => ({ start_time: Number.MAX_SAFE_INTEGER, aggregate: true, group_by: "day" }),
+      [],
+    ],
+    ["until the beginning of time", () => ({ end_time: Number.MIN_SAFE_INTEGER }), []],
+    ["all of time", () => ({ start_time: Number.MIN_SAFE_INTEGER, end_time: Number.MAX_SAFE_INTEGER }), ALL],
   ])("%s", async (_, body, numbers) => {
     expect(await find(body())).toEqual(numbers);
   });

@@ -2,7 +2,7 @@ import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { countFolds, foldDeltas, rebuildHours, refold } from "./hour_sums.ts";
 import type { SnapshotKeeper } from "./inventory.ts";
 import { HOT_TABLES, type HotTable } from "./schema.ts";
-import { asNumber, query } from "./sql.ts";
+import { asNumber, query, transact } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
 /** When events move on, and how many at once. */
@@ -101,13 +101,18 @@ export class Compaction {
     this.#run_rows += new_run_rows;
     const { hot_rows, run_rows } = this.#limits;
     const is_enough = this.#writer.hot_rows >= hot_rows || this.#run_rows >= run_rows;
-    if (!is_enough || this.#closed || this.#resting !== undefined) return;
+    if (is_enough && this.#running === undefined && this.#resting === undefined) this.#start();
+  }
+
+  /** Compacts in the background; after a failure it rests, and tries again. */
+  #start(): void {
+    if (this.#closed) return;
     void this.#run().catch((error) => {
       if (this.#closed) return;
       this.#onFailure(error);
-      this.#resting = setTimeout(() => {
+      this.#resting ??= setTimeout(() => {
         this.#resting = undefined;
-        this.notice();
+        this.#start();
       }, this.#limits.retry_ms);
     });
   }
@@ -163,16 +168,15 @@ export class Compaction {
     await this.#keeper?.keep(this.#connection, last_seq);
   }
 
-  /** The numbers of the hot rows, cut into ranges of at most `move_rows` numbers, both ends inclusive. */
+  /** The numbers of the hot rows, in ranges of at most `move_rows` rows, both ends inclusive. */
   async #hotSlices(tables: readonly HotTable[], last_seq: number): Promise<[number, number][]> {
-    const from = tables.map((table) => `SELECT min(seq) AS seq FROM ${table}`).join(" UNION ALL ");
-    const [[lowest = null] = []] = await query(this.#connection, `SELECT min(seq) FROM (${from})`);
-    if (lowest === null) return [];
-    const slices: [number, number][] = [];
-    for (let first = asNumber(lowest); first <= last_seq; first += this.#limits.move_rows) {
-      slices.push([first, Math.min(first + this.#limits.move_rows - 1, last_seq)]);
-    }
-    return slices;
+    const numbers = tables.map((table) => `SELECT seq FROM ${table}`).join(" UNION ALL ");
+    const slices = await query(
+      this.#connection,
+      `SELECT min(seq), max(seq) FROM (${numbers}) WHERE seq <= ${last_seq}
+      GROUP BY seq // ${this.#limits.move_rows} ORDER BY 1`,
+    );
+    return slices.map(([first, last]) => [asNumber(first), asNumber(last)]);
   }
 
   async #moveHot(tables: readonly HotTable[], first: number, last: number): Promise<void> {
@@ -253,15 +257,9 @@ export class Compaction {
     return this.#run_rows;
   }
 
+  /** Errors: throws when the store is closing, else those of `work`. */
   async #transact(work: () => Promise<void>): Promise<void> {
     if (this.#closed) throw new Error("Cannot compact: the usage store is closing");
-    await this.#connection.run("BEGIN");
-    try {
-      await work();
-      await this.#connection.run("COMMIT");
-    } catch (error) {
-      await this.#connection.run("ROLLBACK").catch(() => undefined);
-      throw error;
-    }
+    await transact(this.#connection, work);
   }
 }

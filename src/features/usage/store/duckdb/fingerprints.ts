@@ -41,6 +41,11 @@ export class FingerprintIndex {
     this.#table(high).add(high, low, seq);
   }
 
+  /** Enters a fingerprint unless it is there already, and tells whether it did. */
+  addNew(high: number, low: number, seq: number): boolean {
+    return this.#table(high).addNew(high, low, seq);
+  }
+
   /** The rows that have this fingerprint: mostly none or one. */
   find(high: number, low: number): readonly number[] {
     return this.#table(high).find(high, low);
@@ -103,6 +108,23 @@ class Table implements IndexTable {
     if (this.count + 1 > this.#capacity * MAX_LOAD) this.#grow();
     this.#put(((high << 8) | Math.floor(seq / 2 ** 32)) >>> 0, low, seq >>> 0);
     this.count++;
+  }
+
+  addNew(high: number, low: number, seq: number): boolean {
+    if (this.count + 1 > this.#capacity * MAX_LOAD) this.#grow();
+    const { slots } = this;
+    const wanted = high & 0xffffff;
+    let at = this.#start(low);
+    for (; ; at = this.#next(at)) {
+      const word = slots[at] ?? 0;
+      if (slots[at + 2] === 0 && (word & 0xff) === 0) break;
+      if (slots[at + 1] === low && word >>> 8 === wanted) return false;
+    }
+    slots[at] = ((high << 8) | Math.floor(seq / 2 ** 32)) >>> 0;
+    slots[at + 1] = low;
+    slots[at + 2] = seq >>> 0;
+    this.count++;
+    return true;
   }
 
   find(high: number, low: number): readonly number[] {

@@ -4,7 +4,7 @@ import { appendChunks } from "./appending.ts";
 import type { Verdict } from "./judge.ts";
 import { HOUR_COLUMNS, TOTAL_TYPE, USAGE_TYPE } from "./schema.ts";
 import type { SumsCheck } from "../usage_store.ts";
-import { asNumber, Parameters, query } from "./sql.ts";
+import { asNumber, Parameters, query, transact } from "./sql.ts";
 
 /** The sum of events of one company and UTC hour; usages in millionths. */
 interface HourSum {
@@ -83,13 +83,13 @@ export async function foldDeltas(connection: DuckDBConnection, last_seq: number)
 
 /** Makes one row of each hour's folds, in order, in a transaction of its own. Returns how many there are. */
 export async function refold(connection: DuckDBConnection): Promise<number> {
-  await connection.run("BEGIN");
-  await connection.run(`CREATE OR REPLACE TEMP TABLE refolded AS
-    SELECT ${FOLDED} FROM usage_hour_folds GROUP BY company_id, hour`);
-  await connection.run("DELETE FROM usage_hour_folds");
-  await connection.run("INSERT INTO usage_hour_folds FROM refolded ORDER BY company_id, hour");
-  await connection.run("DROP TABLE refolded");
-  await connection.run("COMMIT");
+  await transact(connection, async () => {
+    await connection.run(`CREATE OR REPLACE TEMP TABLE refolded AS
+      SELECT ${FOLDED} FROM usage_hour_folds GROUP BY company_id, hour`);
+    await connection.run("DELETE FROM usage_hour_folds");
+    await connection.run("INSERT INTO usage_hour_folds FROM refolded ORDER BY company_id, hour");
+    await connection.run("DROP TABLE refolded");
+  });
   return countFolds(connection);
 }
 
@@ -121,10 +121,10 @@ export async function checkHours(
 
 /** Makes the sums anew from the events, in a transaction of its own; nothing may be appended meanwhile. */
 export async function rebuildHours(connection: DuckDBConnection): Promise<void> {
-  await connection.run("BEGIN");
-  await connection.run("DELETE FROM usage_hour_deltas");
-  await connection.run("DELETE FROM usage_hour_folds");
-  await connection.run(`INSERT INTO usage_hour_folds
-    SELECT ${SUMMED} FROM usage_events GROUP BY company_id, hour ORDER BY company_id, hour`);
-  await connection.run("COMMIT");
+  await transact(connection, async () => {
+    await connection.run("DELETE FROM usage_hour_deltas");
+    await connection.run("DELETE FROM usage_hour_folds");
+    await connection.run(`INSERT INTO usage_hour_folds
+      SELECT ${SUMMED} FROM usage_events GROUP BY company_id, hour ORDER BY company_id, hour`);
+  });
 }

@@ -10,6 +10,9 @@ interface Waiting {
 /** An interrupt is lost on a statement that has not begun, such as one that waits for a thread. */
 export const INTERRUPT_AGAIN_MS = 50;
 
+/** How the engine's error begins when a question takes more memory than the engine may. */
+const OUT_OF_MEMORY = "Out of Memory Error";
+
 /** How many questions run at once, and how many may wait for those. */
 export interface ReadersLimits extends WaitingLimits {
   readers: number;
@@ -36,8 +39,8 @@ export class Readers {
 
   /**
    * Runs `read` for a company in a read transaction, so that its statements see one instant.
-   * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, and
-   * after close.
+   * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it
+   * takes too much memory, and after close.
    */
   async run<T>(
     asker: Asker,
@@ -61,7 +64,8 @@ export class Readers {
       if (late) throw timeoutError(timeout_ms);
       return result;
     } catch (error) {
-      throw late ? timeoutError(timeout_ms, error) : error;
+      if (late) throw timeoutError(timeout_ms, error);
+      throw String(error).includes(OUT_OF_MEMORY) ? memoryError(error) : error;
     } finally {
       clearTimeout(timer);
       void this.#end(asker, connection);
@@ -136,4 +140,15 @@ function timeoutError(timeout_ms: number, cause?: unknown): AppError {
     retry_after_s: 1,
     cause,
   });
+}
+
+function memoryError(cause: unknown): AppError {
+  return new AppError(
+    "unavailable",
+    "Cannot query usage: the query takes more memory than there is; narrow it",
+    {
+      retry_after_s: 1,
+      cause,
+    },
+  );
 }

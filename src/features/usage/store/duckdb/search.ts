@@ -1,4 +1,4 @@
-import { type DuckDBConnection, DuckDBListValue, type DuckDBValue } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
 import { parseMetadata } from "../metadata.ts";
 import { HOUR_MS } from "../time_buckets.ts";
 import type { SearchPosition, SearchQuery, SearchResult, StoredEvent } from "../usage_store.ts";
@@ -16,9 +16,6 @@ interface Place {
   /** Events that meet it and come before the page. */
   skip: number;
 }
-
-/** Hours up to so many are named one by one, so that a costly filter is put to their events only. */
-const FEW_HOURS = 1_000;
 
 /**
  * The page and the count, of one instant: `connection` is in a transaction. First it finds out where the page
@@ -44,7 +41,7 @@ export async function search(connection: DuckDBConnection, wanted: SearchQuery):
 /** Looks in the hours in which the page lies. */
 export async function placeByTime(connection: DuckDBConnection, wanted: SearchQuery): Promise<Place> {
   const { after, sort_order, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER } = wanted;
-  const { total, skip, first, last, few } = await hoursOfPage(connection, wanted);
+  const { total, skip, first, last } = await hoursOfPage(connection, wanted);
   if (last === undefined) return { total, where: undefined, skip };
   const [from = 0, until = Number.MAX_SAFE_INTEGER] = sort_order === "asc" ? [first, last] : [last, first];
   const span = {
@@ -53,7 +50,6 @@ export async function placeByTime(connection: DuckDBConnection, wanted: SearchQu
   };
   const where = (parameters: Parameters): string => {
     const conditions = [whereSql({ ...wanted, ...span }, parameters)];
-    if (few.length > 0) conditions.push(`timestamp // ${HOUR_MS} IN (${few.join(", ")})`);
     if (after !== undefined) conditions.push(besideSql(wanted, sidesOf(wanted)[0], after, parameters));
     return conditions.join(" AND ");
   };
@@ -69,16 +65,11 @@ interface Hours {
   last: number | undefined;
   /** Events in these hours before the page. */
   skip: number;
-  /** The hours one by one where that spares work. */
-  few: number[];
 }
 
-/**
- * Counts by hour, from the sums by hour where they tell. Elsewhere it is the one look at all events: what a
- * costly filter leaves of them is then looked up by its hours.
- */
+/** Counts by hour, from the sums by hour where they tell. */
 async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<Hours> {
-  const { after, offset, limit, sort_order, metadata, metadata_search } = wanted;
+  const { after, offset, limit, sort_order } = wanted;
   const parameters = new Parameters();
   const counted = isByTime(wanted)
     ? hoursSql(wanted, parameters)
@@ -90,26 +81,21 @@ async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): P
   const events = start === undefined ? "events" : `if(hour ${ahead} ${start}, events, 0)`;
   const furthest = `${sort_order === "asc" ? "max" : "min"}(hour) FILTER`;
   const [reached, passed] = [`before < ${offset + limit + 1}`, `before <= ${offset}`];
-  const left = start === undefined ? `before + events > ${offset}` : `hour ${ahead}= ${start}`;
   const skips = offset > 0 && after === undefined;
-  const lists = metadata !== undefined || metadata_search !== undefined;
-  const [[total, last, first, before, listed] = []] = await query(
+  const [[total, last, first, before] = []] = await query(
     connection,
     `SELECT coalesce(sum(events), 0), ${furthest} (${reached}),
-      ${skips ? `${furthest} (${passed}), max(before) FILTER (${passed})` : "NULL, NULL"},
-      ${lists ? `(list(hour) FILTER (${reached} AND ${left}))[:${FEW_HOURS + 1}]` : "NULL"}
+      ${skips ? `${furthest} (${passed}), max(before) FILTER (${passed})` : "NULL, NULL"}
     FROM (SELECT hour, events, coalesce(sum(${events}) OVER
         (ORDER BY hour ${sort_order} GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
       FROM (${counted}))`,
     parameters,
   );
-  const few = listed instanceof DuckDBListValue ? listed.items.map(asNumber) : [];
   return {
     total: asNumber(total),
     first: first === null ? start : asNumber(first),
     last: last === null || (skips && asNumber(total) <= offset) ? undefined : asNumber(last),
     skip: before === null ? offset : offset - asNumber(before),
-    few: few.length > FEW_HOURS ? [] : few,
   };
 }
 

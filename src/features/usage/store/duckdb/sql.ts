@@ -64,14 +64,32 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Runs a statement and gives its rows, by column position. */
+/**
+ * Runs a statement and gives its rows, by column position. They are in memory by then: to wait for each of their
+ * chunks, as the result's own getRows does, would take as long as a small statement.
+ */
 export async function query(
   connection: DuckDBConnection,
   sql: string,
   { values, types }: Parameters = new Parameters(),
 ): Promise<DuckDBValue[][]> {
   const result = await (values.length === 0 ? connection.run(sql) : connection.run(sql, values, types));
-  return result.getRows();
+  const rows: DuckDBValue[][] = [];
+  for (let i = 0; i < result.chunkCount; i++) result.getChunk(i).appendToRows(rows);
+  return rows;
+}
+
+/** Runs `work` in a transaction of its own: all of it is stored, or nothing. Errors: those of `work`. */
+export async function transact(connection: DuckDBConnection, work: () => Promise<void>): Promise<void> {
+  await connection.run("BEGIN");
+  try {
+    await work();
+    await connection.run("COMMIT");
+  } catch (error) {
+    // The engine takes nothing else from the connection before.
+    await connection.run("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Reads an integer column that stays within 2^53. */

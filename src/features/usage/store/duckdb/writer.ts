@@ -26,6 +26,9 @@ export type ExclusiveWork<T> = (
   first_seq: number,
 ) => Promise<{ rows: number; value: T }>;
 
+/** More numbers than any exclusive work takes. */
+const FAILED_SEQS = 2 ** 27;
+
 /** The one writer: a durable commit costs the same for one event and for thousands, so appends share them. */
 export class Writer {
   readonly #connection: DuckDBConnection;
@@ -90,6 +93,7 @@ export class Writer {
 
   /** Runs `work` when no append is under way; appends wait meanwhile. Errors: those of `work`. */
   exclusive<T>(work: ExclusiveWork<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError());
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#exclusive.push(async () => {
       try {
@@ -97,6 +101,8 @@ export class Writer {
         this.#next_seq += rows;
         resolve(value);
       } catch (error) {
+        // It may have stored rows: their numbers must not be given again. Gaps do no harm.
+        this.#next_seq += FAILED_SEQS;
         reject(error);
       }
     });
