@@ -13,7 +13,7 @@ export interface CompactionLimits {
   run_rows: number;
   /** Events moved by one transaction: commits wait while it writes down which rows it took. */
   move_rows: number;
-  /** New events after which the index's snapshot is written anew, where a tenth of all is not more. */
+  /** New events after which the index's snapshot is written anew, where a twentieth of all is not more. */
   snapshot_rows: number;
   /** How long it rests after a failure, such as a full disk. */
   retry_ms: number;

@@ -4,7 +4,7 @@ import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_sna
 import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
 import { HOT_TABLES } from "./schema.ts";
 import type { SipHash } from "./siphash.ts";
-import { asNumber, asUuid, Parameters, query } from "./sql.ts";
+import { asNumber, asUuid, query } from "./sql.ts";
 import { wordsOf } from "./vector_words.ts";
 
 /** What the store knows of its rows when it opens. */
@@ -52,7 +52,7 @@ export async function openIndex(
   onFailure: (error: unknown) => void,
 ): Promise<{ index: FingerprintIndex; snapshot_seq: number }> {
   const isOurs = async ({ last_seq, last_id }: SnapshotEnd) =>
-    (await findEnd(connection, last_seq))?.last_id === last_id;
+    (await findId(connection, last_seq)) === last_id;
   const snapshot =
     file &&
     (await readSnapshot(file.path, file.fingerprint_key, isOurs).catch((cause) => {
@@ -65,7 +65,7 @@ export async function openIndex(
 }
 
 /** The growth of the index after which its snapshot is written anew, so that writing stays in proportion. */
-const SNAPSHOT_GROWTH = 0.1;
+const SNAPSHOT_GROWTH = 0.05;
 
 /** Keeps the snapshot of the index: written anew when it would leave a start too much to read. */
 export class SnapshotKeeper {
@@ -93,13 +93,23 @@ export class SnapshotKeeper {
   }
 }
 
-/** The last event up to a number. */
+/** How far back a snapshot looks for the last event up to a number. */
+const END_SEQS = 1_000_000;
+
+/** The last event up to a number; undefined when there is none near. */
 async function findEnd(connection: DuckDBConnection, up_to_seq: number): Promise<SnapshotEnd | undefined> {
-  const parameters = new Parameters();
-  const sql = `SELECT seq, id FROM usage_events WHERE seq <= ${parameters.integer(up_to_seq)}
-    ORDER BY seq DESC LIMIT 1`;
-  const [row] = await query(connection, sql, parameters);
-  return row && { last_seq: asNumber(row[0]), last_id: asUuid(row[1]).toString() };
+  const near = `seq > ${up_to_seq - END_SEQS} AND seq <= ${up_to_seq}`;
+  const [[last = null] = []] = await query(connection, `SELECT max(seq) FROM usage_events WHERE ${near}`);
+  if (last === null) return undefined;
+  const last_seq = asNumber(last);
+  const last_id = await findId(connection, last_seq);
+  return last_id === undefined ? undefined : { last_seq, last_id };
+}
+
+/** The id of the event with this number. One number is found by the blocks' statistics; an order would read all. */
+async function findId(connection: DuckDBConnection, seq: number): Promise<string | undefined> {
+  const [row] = await query(connection, `SELECT id FROM usage_events WHERE seq = ${seq}`);
+  return row && asUuid(row[0]).toString();
 }
 
 /** Events that are sorted before they are entered. */
