@@ -177,7 +177,6 @@ async function unopenedUsage(): Promise<UsageStore> {
   return {
     append: refuse,
     load: refuse,
-    loadFile: refuse,
     search: refuse,
     aggregate: refuse,
     metadataKeys: refuse,

@@ -12,8 +12,7 @@ import {
   type RoleSources,
   type UsageFile,
 } from "../features/usage/import_file.ts";
-import { importUsage, importUsageFile, listSubscriptionKeys } from "../features/usage/import_service.ts";
-import type { ImportedUsageFile } from "../features/usage/model.ts";
+import { importUsage, listSubscriptionKeys } from "../features/usage/import_service.ts";
 import {
   type Command,
   commandContext,
@@ -116,28 +115,24 @@ async function importFile(
   rejects: Rejects,
 ): Promise<void> {
   const started = performance.now();
-  const progress = openProgress(path, company);
+  const progress = openProgress(path, company, file);
   const { subscription_field } = file;
   const done = { rows: 0, accepted: 0, duplicates: 0, rejected: 0 };
   try {
     const keys = await call(commandContext(deps, company.id), listSubscriptionKeys, { subscription_field });
-    const whole = await importWhole(deps, company, file, keys, progress);
-    done.accepted = whole?.accepted ?? 0;
     const source = once(() => hashFile(path));
-    // What is left of a file is found by reading all of it again.
-    const blocks = whole?.left === 0 ? [] : ahead(file.readBlocks(keys));
-    for await (const block of blocks) {
+    for await (const block of ahead(file.readBlocks(keys))) {
       // A context a block: `now` must keep up with a long import.
-      const input = { block, subscription_field, keys, source, loaded: whole?.loaded ?? null };
+      const input = { block, subscription_field, keys, source };
       const result = await call(commandContext(deps, company.id), importUsage, input);
       for (const row of result.rejected) await rejects.write(row);
       done.rows += block.rows;
       done.accepted += result.accepted;
       done.duplicates += result.duplicates;
       done.rejected += result.rejected.length;
-      progress.show(done.rows, file.share);
+      progress.show(done.rows);
     }
-    for await (const lines of whole?.left === 0 ? [] : file.readBrokenLines()) {
+    for await (const lines of file.readBrokenLines()) {
       for (const line of lines) await rejects.write(line);
       done.rejected += lines.length;
     }
@@ -158,25 +153,6 @@ async function importFile(
   console.log(`${accepted} accepted, ${duplicates} duplicates, ${rejected} rejected in ${seconds} s`);
   if (rejected > 0) console.log(`Rejected rows and their reasons: ${rejects.path}`);
   if (rejected > 0 && accepted + duplicates === 0) throw new Error(`Imported nothing: ${rejects.first}`);
-}
-
-/** Imports what can be at once. Ids that follow from the rows' numbers can't: then rows come in any order. */
-async function importWhole(
-  deps: Deps,
-  company: Company,
-  file: UsageFile,
-  keys: readonly string[],
-  progress: Progress,
-): Promise<ImportedUsageFile | null> {
-  if (!file.has_ids) return null;
-  const { subscription_field, lists_broken } = file;
-  return call(commandContext(deps, company.id), importUsageFile, {
-    subscription_field,
-    lists_broken,
-    keys,
-    rows_sql: file.rowsSql(keys),
-    onRows: (rows, share) => progress.show(rows, share),
-  });
 }
 
 /** Names the file by its content, whatever its name. */
@@ -209,33 +185,25 @@ async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
 }
 
 interface Progress {
-  /** `share`: of the file that was read. */
-  show(rows: number, share: number): void;
+  show(rows: number): void;
   end(): void;
 }
 
 /** A bar on a terminal; else one plain line. */
-function openProgress(path: string, { id, name }: Company): Progress {
+function openProgress(path: string, { id, name }: Company, file: UsageFile): Progress {
   const title = `Importing ${basename(path)} for company ${id} (${name})`;
   if (!process.stderr.isTTY) {
     console.log(title);
     return { show: () => undefined, end: () => undefined };
   }
   process.stderr.write(`${title}\n`);
-  let shown_ms = 0;
   return {
-    show(rows, share) {
-      if (performance.now() - shown_ms < PROGRESS_MS) return;
-      shown_ms = performance.now();
-      process.stderr.write(`\r${progressBar(share, rows)}`);
-    },
+    show: (rows) => void process.stderr.write(`\r${progressBar(file.share, rows)}`),
     end: () => void process.stderr.write("\r\u001B[K"),
   };
 }
 
 const BAR_WIDTH = 30;
-/** How often the bar is drawn at most. */
-const PROGRESS_MS = 100;
 
 /** `[#########·····] 30 %  300 rows` */
 export function progressBar(share: number, rows: number): string {

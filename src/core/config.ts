@@ -70,7 +70,7 @@ export const LIMITS = {
   /** What it reads ahead of what is stored. */
   usage_import_buffer: "64MB",
   /** Rows of a file that are stored at once, and that are read one by one at once. */
-  usage_import_block: 491_520,
+  usage_import_block: 500_000,
   usage_import_slice: 2_000,
   /** Rows whose keys are taken for those of the file. */
   usage_import_sample: 10_000,

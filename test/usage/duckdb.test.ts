@@ -47,7 +47,6 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     metadataKeys: (...call) => store.metadataKeys(...call),
     totals: (...call) => store.totals(...call),
     load: (...call) => store.load(...call),
-    loadFile: (...call) => store.loadFile(...call),
     export: (...call) => store.export(...call),
     check: (...call) => store.check(...call),
     rebuildSums: () => store.rebuildSums(),

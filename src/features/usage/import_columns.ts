@@ -4,7 +4,6 @@
  */
 import { LIMITS } from "../../core/config.ts";
 import { ROW } from "./store/duckdb/event_block.ts";
-import { KEYS_TYPE } from "./store/duckdb/load_file.ts";
 import { quoteText } from "./store/duckdb/sql.ts";
 
 /** What an event is made of. */
@@ -13,6 +12,9 @@ export type Role = (typeof ROLES)[number];
 
 /** What a role is read from: SQL over the file's columns, and its type; for all roles. */
 export type RoleValues = ReadonlyMap<Role, { sql: string; type: string }>;
+
+/** The type by which the file's engine numbers the keys of subscriptions. */
+export const KEYS_TYPE = "subscription_keys";
 
 const DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])";
 const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?";
@@ -38,7 +40,7 @@ export interface FileRows {
   has_keys: boolean;
 }
 
-/** Reads the rows as the columns of an EventBlock. */
+/** Reads the rows as the columns that EventBlock takes. */
 export function blockSql({ from, problem, values, canonical, has_keys }: FileRows): string {
   const type = (role: Role) => values.get(role)?.type ?? "VARCHAR";
   const given = [...values].map(([role, { sql }]) => `${sql} AS x_${role}`);
@@ -59,9 +61,9 @@ export function blockSql({ from, problem, values, canonical, has_keys }: FileRow
         AND (x_id IS NULL OR uuid IS NOT NULL)
       THEN CASE WHEN x_metadata IS NULL OR ${is_canonical} THEN 0 ELSE ${ROW.loose_metadata} END
       ELSE ${ROW.left_out + ROW.texts_only} END AS state FROM (${typed_rows})`;
-  return `SELECT state::UTINYINT AS state, coalesce(code, -1) AS subscription, coalesce(moment, 0) AS timestamp,
-    coalesce(uuid, ${NO_ID}) AS id, coalesce(amount, 0)::DECIMAL(18,6) AS usage,
-    CASE WHEN state >= ${ROW.left_out} THEN ${TEXTS} ELSE ${metadata} END AS metadata FROM (${judged_rows})`;
+  return `SELECT state::INTEGER, coalesce(code, -1), coalesce(moment, 0), coalesce(uuid, ${NO_ID}),
+    coalesce(amount, 0)::DECIMAL(18,6),
+    CASE WHEN state >= ${ROW.left_out} THEN ${TEXTS} ELSE ${metadata} END FROM (${judged_rows})`;
 }
 
 /** The texts of a row that is read alone. */
@@ -114,7 +116,7 @@ const JSON_SCALAR = [
  * there are no such keys, or too many.
  */
 export function canonicalPattern(keys: readonly string[]): string | null {
-  const plain = keys.filter((key) => PLAIN_KEY.test(key)).sort();
+  const plain = keys.filter((key) => PLAIN_KEY.test(key)).toSorted();
   if (plain.length === 0 || plain.length > LIMITS.usage_metadata_keys) return null;
   const members = plain.map((key) => `(?:"${key.replaceAll(".", "[.]")}":(?:${JSON_SCALAR})(?:,|\\}$))?`);
   return String.raw`\{` + members.join("");

@@ -4,10 +4,17 @@
  */
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { LIMITS } from "../../core/config.ts";
-import { blockSql, canonicalPattern, ROLES, type Role, type RoleValues } from "./import_columns.ts";
+import {
+  blockSql,
+  canonicalPattern,
+  KEYS_TYPE,
+  ROLES,
+  type Role,
+  type RoleValues,
+} from "./import_columns.ts";
 import { csvTable, type FileTable, ndjsonTable, parquetTable, quoteName } from "./import_tables.ts";
 import { EventBlock } from "./store/duckdb/event_block.ts";
-import { numberKeys, shareRead, watchProgress } from "./store/duckdb/load_file.ts";
+import { Parameters, query } from "./store/duckdb/sql.ts";
 
 export const FILE_FORMATS = ["csv", "ndjson", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
@@ -26,12 +33,6 @@ export interface BrokenLine {
 export interface UsageFile {
   /** What the rows' `subscription` is. */
   subscription_field: "external_subscription_id" | "subscription_id";
-  /** Whether its rows may have ids of their own. */
-  has_ids: boolean;
-  /** Whether it lists lines that are no rows. */
-  lists_broken: boolean;
-  /** SQL of its rows, for an engine in which these keys are numbered. */
-  rowsSql(keys: readonly string[]): string;
   /** The share of the file that was read so far, from 0 to 1: it runs ahead of the blocks. */
   readonly share: number;
   /**
@@ -70,18 +71,14 @@ export async function openUsageFile(
     const values = await valuesOf(connection, table, chosen, from);
     const rows = { from, problem: table.problem ?? "NULL", values };
     const canonical = canonicalPattern(await metadataKeys(connection, from, values));
-    const rowsSql = (keys: readonly string[]) => blockSql({ ...rows, canonical, has_keys: keys.length > 0 });
     return {
       subscription_field: chosen.composite ? "subscription_id" : "external_subscription_id",
       get share() {
-        return shareRead(connection);
+        return Math.max(connection.progress.percentage, 0) / 100;
       },
-      has_ids: values.get("id") !== ABSENT,
-      lists_broken: table.rejects,
-      rowsSql,
       async *readBlocks(keys) {
         await numberKeys(connection, keys);
-        yield* readBlocks(connection, rowsSql(keys));
+        yield* readBlocks(connection, blockSql({ ...rows, canonical, has_keys: keys.length > 0 }));
       },
       readBrokenLines: () => readBrokenLines(connection, table),
       close,
@@ -223,6 +220,23 @@ async function metadataKeys(
   return rows.flatMap(([key]) => key ?? []);
 }
 
+/** Makes the type by which the keys are numbered, in their order. */
+async function numberKeys(connection: DuckDBConnection, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await connection.run("CREATE TEMP TABLE keys (number INTEGER, key VARCHAR)");
+  for (let start = 0; start < keys.length; start += KEYS_AT_ONCE) {
+    const some = keys.slice(start, start + KEYS_AT_ONCE);
+    const parameters = new Parameters();
+    const numbers = parameters.integers(some.map((_, i) => start + i));
+    const sql = `INSERT INTO keys SELECT unnest(${numbers}), unnest(${parameters.texts(some)})`;
+    await query(connection, sql, parameters);
+  }
+  await connection.run(`CREATE TYPE ${KEYS_TYPE} AS ENUM (SELECT key FROM keys ORDER BY number)`);
+}
+
+/** Keys entered at once. */
+const KEYS_AT_ONCE = 1_000;
+
 /** A value of the role as a file would write it: instants in ms, objects as JSON. */
 function asWritten(role: Role, value: string, type: string): string {
   if (role === "metadata" && type !== "VARCHAR" && type !== "JSON") return `to_json(${value})`;
@@ -234,7 +248,7 @@ function asWritten(role: Role, value: string, type: string): string {
 async function* readBlocks(connection: DuckDBConnection, sql: string): AsyncGenerator<EventBlock> {
   // Lets the engine read on while a block is stored.
   await connection.run(`SET streaming_buffer_size = '${LIMITS.usage_import_buffer}'`);
-  await watchProgress(connection);
+  await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
   let block = new EventBlock(1, LIMITS.usage_import_block);
   for await (const chunk of await connection.stream(sql)) {
     block.add(chunk);

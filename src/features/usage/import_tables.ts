@@ -22,6 +22,8 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+const known = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
+
 /** A CSV file: dialect and header are found out from its beginning. */
 export async function csvTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
   const file = quoteText(path);
@@ -37,7 +39,6 @@ export async function csvTable(connection: DuckDBConnection, path: string): Prom
     // Days and months in an order of their own are left to the user's strptime.
     type: /^(DATE|TIME)/.test(String(type)) && iso_times !== true ? "VARCHAR" : String(type),
   }));
-  const known = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
   const names = columns.map(({ name }) => `${quoteText(name)}: 'VARCHAR'`).join(", ");
   // Read as text, so that a value that is not of its column's type spoils only its own row.
   const source = `read_csv(${file}, auto_detect = false, delim = ${quoteText(delimiter ?? ",")},

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/config.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import type { EventBlock } from "./store/duckdb/event_block.ts";
-import { EXPORT_FORMATS, type FileResult, type FileToLoad, type MetadataGroup } from "./store/usage_store.ts";
+import { EXPORT_FORMATS, type MetadataGroup } from "./store/usage_store.ts";
 
 const Metadata = Type.Object(
   {},
@@ -130,22 +130,8 @@ export interface ImportUsage {
   keys: readonly string[];
   /** Names the file by its content, for rows without an id. */
   source: () => Promise<Uint8Array>;
-  /** What was stored of the file at once, if it was: the rows that were events as they stand. */
-  loaded: FileToLoad | null;
 }
 export const ImportUsage = Type.Unsafe<ImportUsage>(Type.Any());
-
-/** A file to be imported at once. */
-export interface ImportUsageFile extends Pick<FileToLoad, "rows_sql" | "lists_broken" | "keys" | "onRows"> {
-  subscription_field: ImportUsage["subscription_field"];
-}
-export const ImportUsageFile = Type.Unsafe<ImportUsageFile>(Type.Any());
-
-/** How much was imported at once, and of what; null where the file has to be imported block by block. */
-export interface ImportedUsageFile extends FileResult {
-  loaded: FileToLoad;
-}
-export const ImportedUsageFile = Type.Unsafe<ImportedUsageFile | null>(Type.Any());
 
 export const RejectedRow = Type.Object({ row: Type.Integer(), reason: Type.String() });
 export type RejectedRow = Static<typeof RejectedRow>;

@@ -28,8 +28,6 @@ import type {
   EventFilter,
   ExportOptions,
   ExportQuery,
-  FileResult,
-  FileToLoad,
   KeysQuery,
   KeysResult,
   LoadResult,
@@ -193,21 +191,11 @@ class DuckDbUsageStore implements CompactableStore {
 
   async load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
     for (let row = 0; row < block.rows; row++) {
-      if (!block.is(row, ROW.left_out) && !block.is(row, ROW.stored)) this.#widen(block.timestamps[row] ?? 0);
+      if (!block.is(row, ROW.left_out)) this.#widen(block.timestamps[row] ?? 0);
     }
     const { loader, compactor } = this.#parts;
     const result = await loader.load(company_id, block, now_ms);
     compactor.notice(result.accepted);
-    return result;
-  }
-
-  async loadFile(company_id: number, file: FileToLoad, now_ms: number): Promise<FileResult | null> {
-    const { loader, compactor } = this.#parts;
-    const result = await loader.loadFile(company_id, file, now_ms, (first_ms, last_ms) => {
-      this.#widen(first_ms);
-      this.#widen(last_ms);
-    });
-    compactor.notice(result?.accepted);
     return result;
   }
 

@@ -44,34 +44,6 @@ export interface LoadResult extends AppendResult {
   left: number[];
 }
 
-/** What decides which rows of a file are events: by the number of their subscription, in Unix ms, the end exclusive. */
-export interface SubscriptionLives {
-  ids: Int32Array;
-  starts_ms: Float64Array;
-  ends_ms: Float64Array;
-}
-
-/** A file that the store's engine reads by itself. */
-export interface FileToLoad {
-  /** A SELECT of the columns of an EventBlock. */
-  rows_sql: string;
-  /** Whether it lists lines that are no rows. */
-  lists_broken: boolean;
-  /** What the rows' `subscription` numbers, and the life of each. */
-  keys: readonly string[];
-  lives: SubscriptionLives;
-  /** No event is later than this, Unix ms. */
-  until_ms: number;
-  /** Told how many rows were read, and which share of the file, from 0 to 1. */
-  onRows: (rows: number, share: number) => void;
-}
-
-/** `accepted` rows were stored; `left` rows and lines are no events as they stand. */
-export interface FileResult {
-  accepted: number;
-  left: number;
-}
-
 /** Which events a question is about. Every condition that is present must hold. */
 export interface EventFilter {
   company_id: number;
@@ -290,12 +262,6 @@ export interface UsageStore {
    * many thousands of rows. Errors: unavailable when the commit failed, and then nothing is stored.
    */
   load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult>;
-
-  /**
-   * Stores all rows of a file at once that are events as they stand, or none. Null where that is not possible:
-   * when ids come again, or too many rows are left. `load` then stores them. It is twice as fast as that. Errors: unavailable when the commit failed.
-   */
-  loadFile(company_id: number, file: FileToLoad, now_ms: number): Promise<FileResult | null>;
 
   /** One page of the events that match, and how many there are. */
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult>;

@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBDataChunk, DuckDBVector } from "@duckdb/node-api";
 import { CHUNK_ROWS } from "./appending.ts";
 import { setId } from "./event_chunks.ts";
-import { bytesOf, wordsOf } from "./vector_words.ts";
+import { wordsOf } from "./vector_words.ts";
 
 /** What is known of a row, as bits; none: it is an event as it stands. */
 export const ROW = {
@@ -11,19 +11,13 @@ export const ROW = {
   without_id: 2,
   /** It is no event as it stands, and is left out. */
   left_out: 4,
-  /** It is stored already. */
-  stored: 16,
   /** Only its texts are known, as a JSON array that stands where metadata does. */
   texts_only: 8,
 } as const;
 
-/**
- * The columns of the chunks that make a block, and of the table that it is appended to: an event's, but for what
- * all of the block's have in common. A file's engine gives a row's bits, and a number for the subscription.
- */
-export const BLOCK_TABLE = `state UTINYINT, subscription_id INTEGER, timestamp BIGINT, id UUID,
+/** How a block stands in a table. */
+export const BLOCK_TABLE = `"row" INTEGER, subscription_id INTEGER, timestamp BIGINT, id UUID,
   usage DECIMAL(18,6), metadata VARCHAR`;
-const [STATE, SUBSCRIPTION, TIMESTAMP, ID, USAGE, METADATA] = [0, 1, 2, 3, 4, 5] as const;
 
 interface Part {
   chunk: DuckDBDataChunk;
@@ -53,7 +47,6 @@ export class EventBlock {
   /** The bits that any row has. */
   #bits = 0;
   readonly #parts: Part[] = [];
-  #is_ordered = true;
   #last: Part | undefined;
 
   /** `size`: rows after which it takes no more. */
@@ -73,19 +66,13 @@ export class EventBlock {
     return this.rows >= this.#size;
   }
 
-  /** Whether the rows ascend by timestamp. */
-  get is_ordered(): boolean {
-    return this.#is_ordered;
-  }
-
-  /** Takes a chunk, in which nothing is null but metadata. */
+  /** Takes a chunk of state (a row's bits), subscription (by number), timestamp, id, usage and metadata; only that may be null. */
   add(chunk: DuckDBDataChunk): void {
     const first = this.rows;
-    const states = bytesOf(chunk.getColumnVector(STATE));
-    const [subscriptions, timestamps, ids] = [SUBSCRIPTION, TIMESTAMP, ID].map((column) =>
+    const [states, subscriptions, timestamps, ids] = [0, 1, 2, 3].map((column) =>
       wordsOf(chunk.getColumnVector(column)),
     );
-    if (!subscriptions || !timestamps || !ids) throw new TypeError("A chunk has too few columns");
+    if (!states || !subscriptions || !timestamps || !ids) throw new TypeError("A chunk has too few columns");
     const rows = chunk.rowCount;
     for (let row = 0; row < rows; row++) {
       const at = first + row;
@@ -94,9 +81,7 @@ export class EventBlock {
       this.states[at] = state;
       this.#bits |= state;
       this.subscriptions[at] = subscriptions[row] ?? 0;
-      const timestamp = (timestamps[row * 2] ?? 0) + (timestamps[row * 2 + 1] ?? 0) * 2 ** 32;
-      if (timestamp < (this.timestamps[at - 1] ?? 0)) this.#is_ordered = false;
-      this.timestamps[at] = timestamp;
+      this.timestamps[at] = (timestamps[row * 2] ?? 0) + (timestamps[row * 2 + 1] ?? 0) * 2 ** 32;
       this.ids[at * 4] = ids[id + 2] ?? 0;
       this.ids[at * 4 + 1] = (ids[id + 3] ?? 0) ^ 0x80000000;
       this.ids[at * 4 + 2] = ids[id] ?? 0;
@@ -119,10 +104,9 @@ export class EventBlock {
     return found;
   }
 
-  /** Adds to what is known of a row. */
-  mark(row: number, bits: number): void {
-    this.states[row] = (this.states[row] ?? 0) | bits;
-    this.#bits |= bits;
+  leaveOut(row: number): void {
+    this.states[row] = (this.states[row] ?? 0) | ROW.left_out;
+    this.#bits |= ROW.left_out;
   }
 
   /** The id in text. */
@@ -133,39 +117,37 @@ export class EventBlock {
 
   usageOf(row: number): string {
     const part = this.#partOf(row);
-    return String(part.chunk.getColumnVector(USAGE).getItem(row - part.first));
+    return String(part.chunk.getColumnVector(4).getItem(row - part.first));
   }
 
   metadataOf(row: number): string | null {
     const part = this.#partOf(row);
-    part.metadata ??= part.chunk.getColumnVector(METADATA);
+    part.metadata ??= part.chunk.getColumnVector(5);
     const text = part.metadata.getItem(row - part.first);
     return typeof text === "string" ? text : null;
   }
 
   setMetadata(row: number, text: string | null): void {
     const part = this.#partOf(row);
-    part.metadata ??= part.chunk.getColumnVector(METADATA);
+    part.metadata ??= part.chunk.getColumnVector(5);
     part.metadata.setItem(row - part.first, text);
   }
 
-  /** Appends all rows, in their order, to a table of BLOCK_TABLE. */
+  /** Appends all rows to a table of BLOCK_TABLE, numbered from 0. */
   appendTo(appender: DuckDBAppender): void {
-    const has_new_ids = (this.#bits & ROW.without_id) !== 0;
     for (const { chunk, first, rows, metadata } of this.#parts) {
-      const subscriptions = chunk.getColumnVector(SUBSCRIPTION);
-      wordsOf(subscriptions).set(this.subscription_ids.subarray(first, first + rows));
-      subscriptions.flush();
-      if (has_new_ids) this.#writeIds(chunk.getColumnVector(ID), first, rows);
+      const vectors = [0, 1, 3].map((column) => chunk.getColumnVector(column));
+      const [numbers, subscription_ids, ids] = vectors.map(wordsOf);
+      if (!numbers || !subscription_ids || !ids) throw new TypeError("A chunk has too few columns");
+      for (let row = 0; row < rows; row++) {
+        numbers[row] = first + row;
+        subscription_ids[row] = this.subscription_ids[first + row] ?? 0;
+        setId(ids, row, this.ids, first + row);
+      }
+      for (const vector of vectors) vector.flush();
       metadata?.flush();
       appender.appendDataChunk(chunk);
     }
-  }
-
-  #writeIds(vector: DuckDBVector, first: number, rows: number): void {
-    const words = wordsOf(vector);
-    for (let row = 0; row < rows; row++) setId(words, row, this.ids, first + row);
-    vector.flush();
   }
 
   #partOf(row: number): Part {

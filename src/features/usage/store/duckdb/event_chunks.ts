@@ -73,7 +73,7 @@ function fillChunk(
 const NO_WORDS = new Uint32Array();
 
 /** Sets a whole number from 0 to 2^53. */
-export function setLong(words: Uint32Array, row: number, value: number): void {
+function setLong(words: Uint32Array, row: number, value: number): void {
   words[row * 2] = value;
   words[row * 2 + 1] = value / 2 ** 32;
 }

@@ -5,15 +5,9 @@ import type { DuckDBVector } from "@duckdb/node-api";
  * as its chunk lives, or written before it is flushed. Columns without nulls only.
  */
 export function wordsOf(vector: DuckDBVector): Uint32Array {
-  const bytes = bytesOf(vector);
-  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
-}
-
-/** The same in bytes. */
-export function bytesOf(vector: DuckDBVector): Uint8Array {
   // The library keeps its views to itself, and otherwise takes every value as an object or a bigint.
   const { items, dataView } = vector as unknown as { items?: ArrayBufferView; dataView?: ArrayBufferView };
   const view = items ?? dataView;
   if (view === undefined) throw new TypeError("Cannot reach a column's memory: the library changed");
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  return new Uint32Array(view.buffer, view.byteOffset, view.byteLength / 4);
 }
