@@ -215,6 +215,15 @@ function keyBoundCases({ store, company }: Subject): void {
     }
   });
 
+  test("metadataKeys() tells of what is inside of a place whose name a whole key has", async () => {
+    const company_id = await company([modelEvent({ object: { "a.b": "x", a: { b: ["y"] } } })]);
+    const { keys } = await store().metadataKeys({ company_id, ...KEY_BOUNDS, max_events: 10 }, TIMEOUT_MS);
+    expect(keys.map(({ key, samples }) => [key, samples])).toEqual([
+      ["a.b", ["x"]],
+      ["a.b.0", ["y"]],
+    ]);
+  });
+
   test("metadataKeys() says when keys were left out", async () => {
     const company_id = await company([modelEvent({ object: { a: { b: { c: 1 } }, d: 2, long: 3 } })]);
     for (const [bound, keys, all_keys] of [

@@ -124,15 +124,18 @@ async function findValues(
     const places = pointersOf(name).map((place) => `found[${pointers.push(place)}]`);
     return `coalesce(${places.join(", ")})`;
   });
+  // A whole key of the same name may hide from a filter what stands at the place itself, but not what is in it.
+  const own = paths.map(({ keys }) => `found[${pointers.push(pointer(keys))}]`);
   const rows = await query(
     connection,
-    `SELECT path, coalesce(sum(events) FILTER (text IS NOT NULL), 0), count(*) FILTER (text IS NULL),
+    `SELECT path, coalesce(sum(events) FILTER (text IS NOT NULL), 0), count(*) FILTER (has_inside),
       arg_max(text, events, ${max_samples}) FILTER (text IS NOT NULL)
     FROM (SELECT path, if(${isContainerSql("json")}, NULL, ${cutSql("json", max_sample_length, parameters)}) AS text,
-        count(*) AS events
-      FROM (SELECT unnest(range(${paths.length})) AS path, unnest([${found.join(", ")}])::VARCHAR AS json
+        count(*) AS events, bool_or(${isContainerSql("own")}) AS has_inside
+      FROM (SELECT unnest(range(${paths.length})) AS path, unnest([${found.join(", ")}])::VARCHAR AS json,
+          unnest([${own.join(", ")}])::VARCHAR AS own
         FROM (SELECT json_extract(metadata, ${parameters.texts(pointers)}) AS found FROM (${sample(parameters)})))
-      WHERE json IS NOT NULL GROUP BY ALL)
+      WHERE json IS NOT NULL OR own IS NOT NULL GROUP BY path, text)
     GROUP BY path`,
     parameters,
   );
