@@ -41,7 +41,8 @@ export async function runLoad({ origin, connections, requests, status, seconds }
 
 /**
  * Sends requests at fixed times, whether or not those before are answered, and measures from the time at which
- * each should have gone out: a server that halts is charged for everyone who would have waited.
+ * each should have gone out: a server that halts is charged for everyone who would have waited. Connections take
+ * turns, as the server closes those that are idle for long.
  */
 export async function runArrivals(load: Load & { per_s: number }): Promise<Measured> {
   const { origin, connections, requests, status, per_s } = load;
@@ -53,7 +54,7 @@ export async function runArrivals(load: Load & { per_s: number }): Promise<Measu
   let failure: unknown;
 
   async function arrive(request: Uint8Array, due: number): Promise<void> {
-    const connection = idle.pop() ?? (await new Promise<Connection>((resolve) => waiting.push(resolve)));
+    const connection = idle.shift() ?? (await new Promise<Connection>((resolve) => waiting.push(resolve)));
     const answer = await connection.send(request);
     latencies_ms.push(performance.now() - due);
     const next = waiting.shift();

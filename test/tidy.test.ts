@@ -15,7 +15,8 @@ const FILE_LINES = 400;
 function filesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1));
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .filter((file) => !file.includes("/node_modules/"));
 }
 
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");

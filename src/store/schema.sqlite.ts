@@ -13,4 +13,5 @@ export const {
   subscriptions,
   billing_runs,
   billing_records,
+  events,
 } = defineTables(sqliteColumns);

@@ -3,6 +3,7 @@ import { billingTables } from "../features/billing/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
+import { eventTables } from "../features/events/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
@@ -18,6 +19,7 @@ export function defineTables(k: ColumnKit) {
   const billing_models = billingModelTables(k, companies);
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
+  const events = eventTables(k, companies);
   return {
     ...leaseTables(k),
     ...companies,
@@ -27,6 +29,7 @@ export function defineTables(k: ColumnKit) {
     ...billing_models,
     ...subscriptions,
     ...billing,
+    ...events,
   };
 }
 

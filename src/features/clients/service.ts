@@ -4,6 +4,7 @@ import { inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
+import { recordEvents } from "../events/queries.ts";
 import { countActiveSubscriptions, listSubscriptionsOf } from "../subscriptions/queries.ts";
 import { deleteUsersOfClient } from "../users/queries.ts";
 import { Client, ClientDetail, CreateClient, ListClients, UpdateClient } from "./model.ts";
@@ -40,7 +41,12 @@ export const createClient = operation({
   input: CreateClient,
   output: Client,
   run: ({ store, actor, now }, { name }) =>
-    store.tx((q) => queries.insertClient(q, scopeOf(actor), now, name)),
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const client = await queries.insertClient(q, scope, now, name);
+      await recordEvents(q, scope, now, [{ type: "client.created", data: { id: client.id } }]);
+      return client;
+    }),
 });
 
 /** Renames a client. Errors: not_found. Source: interface, Company: clients. */
@@ -49,11 +55,14 @@ export const updateClient = operation({
   permission: "clients:write",
   input: UpdateClient,
   output: Client,
-  async run({ store, actor, now }, { id, name }) {
-    const client = await store.tx((q) => queries.updateClient(q, scopeOf(actor), now, id, { name }));
-    if (!client) throw notFound("Client", id);
-    return client;
-  },
+  run: ({ store, actor, now }, { id, name }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const client = await queries.updateClient(q, scope, now, id, { name });
+      if (!client) throw notFound("Client", id);
+      await recordEvents(q, scope, now, [{ type: "client.updated", data: { id } }]);
+      return client;
+    }),
 });
 
 /**
@@ -73,6 +82,7 @@ export const deleteClient = operation({
       const client = await queries.updateClient(q, scope, now, id, { deleted_at: iso(now) });
       if (!client) throw notFound("Client", id);
       await deleteUsersOfClient(q, scope, id);
+      await recordEvents(q, scope, now, [{ type: "client.deleted", data: { id } }]);
       return {};
     }),
 });

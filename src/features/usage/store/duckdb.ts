@@ -2,7 +2,6 @@
  * The usage store on DuckDB: one file, one writing process. `duckdb/` holds its parts: writer.ts and the
  * files it uses are the way in, search.ts, aggregate.ts and totals.ts the questions.
  */
-import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../../core/download.ts";
 import { aggregate } from "./duckdb/aggregate.ts";
 import { prepareAppend } from "./duckdb/append_request.ts";
@@ -207,30 +206,34 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    return this.#ask(query, timeout_ms, search);
+    const { readers } = this.#parts;
+    return readers.run(query.company_id, timeout_ms, (connection) =>
+      this.#inRange(query, (asked) => search(connection, asked)),
+    );
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    return this.#ask(query, timeout_ms, aggregate);
+    const { readers, range } = this.#parts;
+    return readers.runStatement(query.company_id, timeout_ms, (connection) =>
+      this.#inRange(query, (asked) => aggregate(connection, asked, range)),
+    );
   }
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
-    return this.#ask(query, timeout_ms, metadataKeys);
+    const { readers } = this.#parts;
+    return readers.run(query.company_id, timeout_ms, (connection) =>
+      this.#inRange(query, (asked) => metadataKeys(connection, asked)),
+    );
   }
 
-  #ask<Q extends EventFilter, A>(
-    query: Q,
-    timeout_ms: number,
-    read: (connection: DuckDBConnection, query: Q, range: TimeRange) => Promise<A>,
-  ): Promise<A> {
-    const { readers, range } = this.#parts;
-    return readers.run(query.company_id, timeout_ms, async (connection) => {
-      const asked = unbound(query, range);
-      const answer = await read(connection, asked, range);
-      const { start_ms, end_ms } = unbound(query, range);
-      // What widened the range meanwhile may be in the answer, and outside of the query's bounds.
-      return start_ms === asked.start_ms && end_ms === asked.end_ms ? answer : read(connection, query, range);
-    });
+  /** Asks without the bounds of time that leave nothing out. */
+  async #inRange<Q extends EventFilter, A>(query: Q, ask: (query: Q) => Promise<A>): Promise<A> {
+    const { range } = this.#parts;
+    const asked = unbound(query, range);
+    const answer = await ask(asked);
+    const { start_ms, end_ms } = unbound(query, range);
+    // What widened the range meanwhile may be in the answer, and outside of the query's bounds.
+    return start_ms === asked.start_ms && end_ms === asked.end_ms ? answer : ask(query);
   }
 
   totals(
@@ -238,7 +241,7 @@ class DuckDbUsageStore implements CompactableStore {
     windows: readonly UsageWindow[],
     { created_until_ms, timeout_ms }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    return this.#parts.readers.run(company_id, timeout_ms, (connection) =>
+    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, created_until_ms),
     );
   }
@@ -259,7 +262,7 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   async ping(timeout_ms: number): Promise<void> {
-    await this.#parts.pings.run(null, timeout_ms, (connection) => connection.run("SELECT 1"));
+    await this.#parts.pings.runStatement(null, timeout_ms, (connection) => connection.run("SELECT 1"));
   }
 
   compact(): Promise<void> {

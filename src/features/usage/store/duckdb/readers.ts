@@ -42,9 +42,26 @@ export class Readers {
    * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it
    * takes too much memory, and after close.
    */
-  async run<T>(
+  run<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return this.#run(asker, timeout_ms, true, async (connection) => {
+      await connection.run("BEGIN TRANSACTION READ ONLY");
+      return read(connection);
+    });
+  }
+
+  /** As `run`, where `read` is a single statement, which sees one instant by itself. */
+  runStatement<T>(
     asker: Asker,
     timeout_ms: number,
+    read: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
+    return this.#run(asker, timeout_ms, false, read);
+  }
+
+  async #run<T>(
+    asker: Asker,
+    timeout_ms: number,
+    in_transaction: boolean,
     read: (connection: DuckDBConnection) => Promise<T>,
   ): Promise<T> {
     const started_ms = performance.now();
@@ -58,7 +75,6 @@ export class Readers {
     };
     let timer = setTimeout(interrupt, Math.max(left_ms, 0));
     try {
-      await connection.run("BEGIN TRANSACTION READ ONLY");
       const result = await read(connection);
       // The interrupt was lost: the late answer is refused all the same.
       if (late) throw timeoutError(timeout_ms);
@@ -68,7 +84,8 @@ export class Readers {
       throw String(error).includes(OUT_OF_MEMORY) ? memoryError(error) : error;
     } finally {
       clearTimeout(timer);
-      void this.#end(asker, connection);
+      if (in_transaction) void this.#end(asker, connection);
+      else this.#giveBack(asker, connection);
     }
   }
 

@@ -4,8 +4,10 @@ import { HOUR_MS } from "../time_buckets.ts";
 import type { SearchPosition, SearchQuery, SearchResult, StoredEvent } from "../usage_store.ts";
 import { toMillionths } from "./append_request.ts";
 import { whereSql } from "./filters.ts";
+import { type PageHours, pageHours } from "./page_hours.ts";
 import { hoursSql, isByTime } from "./rollup.ts";
-import { asDecimal, asNumber, asText, asUuid, Parameters, query } from "./sql.ts";
+import { asDecimal, asNumber, asText, asUuid, chunksOf, Parameters, query } from "./sql.ts";
+import { wordsOf } from "./vector_words.ts";
 
 /** Where a page is to be looked for. */
 interface Place {
@@ -56,47 +58,27 @@ export async function placeByTime(connection: DuckDBConnection, wanted: SearchQu
   return { total, where, skip };
 }
 
-/** The hours of a page in its order. */
-interface Hours {
-  total: number;
-  /** Undefined: as far as the filter's window goes. */
-  first: number | undefined;
-  /** Undefined: there is nothing on the page. */
-  last: number | undefined;
-  /** Events in these hours before the page. */
-  skip: number;
-}
-
 /** Counts by hour, from the sums by hour where they tell. */
-async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<Hours> {
-  const { after, offset, limit, sort_order } = wanted;
+async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<PageHours> {
   const parameters = new Parameters();
   const counted = isByTime(wanted)
     ? hoursSql(wanted, parameters)
     : `SELECT timestamp // ${HOUR_MS} AS hour, count(*) AS events FROM usage_events
       WHERE ${whereSql(wanted, parameters)} GROUP BY hour`;
-  const [ahead] = sidesOf(wanted);
-  const start = after && Math.floor(Number(after.value) / HOUR_MS);
-  // How much of the position's own hour comes after it is not known: as if nothing did.
-  const events = start === undefined ? "events" : `if(hour ${ahead} ${start}, events, 0)`;
-  const furthest = `${sort_order === "asc" ? "max" : "min"}(hour) FILTER`;
-  const [reached, passed] = [`before < ${offset + limit + 1}`, `before <= ${offset}`];
-  const skips = offset > 0 && after === undefined;
-  const [[total, last, first, before] = []] = await query(
+  const chunks = await chunksOf(
     connection,
-    `SELECT coalesce(sum(events), 0), ${furthest} (${reached}),
-      ${skips ? `${furthest} (${passed}), max(before) FILTER (${passed})` : "NULL, NULL"}
-    FROM (SELECT hour, events, coalesce(sum(${events}) OVER
-        (ORDER BY hour ${sort_order} GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
-      FROM (${counted}))`,
+    `SELECT hour::INTEGER, sum(events)::BIGINT FROM (${counted}) GROUP BY hour`,
     parameters,
   );
-  return {
-    total: asNumber(total),
-    first: first === null ? start : asNumber(first),
-    last: last === null || (skips && asNumber(total) <= offset) ? undefined : asNumber(last),
-    skip: before === null ? offset : offset - asNumber(before),
-  };
+  const counts = chunks.flatMap((chunk) => {
+    const [hours, events] = [0, 1].map((column) => wordsOf(chunk.getColumnVector(column)));
+    if (!hours || !events) throw new TypeError("Cannot read the counts by hour: a column is missing");
+    return Array.from({ length: chunk.rowCount }, (_, row) => ({
+      hour: (hours[row] ?? 0) | 0,
+      events: (events[row * 2] ?? 0) + (events[row * 2 + 1] ?? 0) * 2 ** 32,
+    }));
+  });
+  return pageHours(counts, wanted);
 }
 
 /** Counts, and reads the page's own places in the order: those of its events are what lies between. */

@@ -1,6 +1,7 @@
 import {
   BIGINT,
   type DuckDBConnection,
+  type DuckDBDataChunk,
   type DuckDBType,
   DuckDBUUIDValue,
   type DuckDBValue,
@@ -71,12 +72,21 @@ export function quoteText(text: string): string {
 export async function query(
   connection: DuckDBConnection,
   sql: string,
-  { values, types }: Parameters = new Parameters(),
+  parameters?: Parameters,
 ): Promise<DuckDBValue[][]> {
-  const result = await (values.length === 0 ? connection.run(sql) : connection.run(sql, values, types));
   const rows: DuckDBValue[][] = [];
-  for (let i = 0; i < result.chunkCount; i++) result.getChunk(i).appendToRows(rows);
+  for (const chunk of await chunksOf(connection, sql, parameters)) chunk.appendToRows(rows);
   return rows;
+}
+
+/** As `query`, with the rows as the engine has them. */
+export async function chunksOf(
+  connection: DuckDBConnection,
+  sql: string,
+  { values, types }: Parameters = new Parameters(),
+): Promise<DuckDBDataChunk[]> {
+  const result = await (values.length === 0 ? connection.run(sql) : connection.run(sql, values, types));
+  return Array.from({ length: result.chunkCount }, (_, i) => result.getChunk(i));
 }
 
 /** Runs `work` in a transaction of its own: all of it is stored, or nothing. Errors: those of `work`. */
