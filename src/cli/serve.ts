@@ -1,5 +1,6 @@
 import { LIMITS, readConfig } from "../core/config.ts";
 import { call } from "../core/operation.ts";
+import { preferRequests } from "../core/priority.ts";
 import { decode } from "../core/validate.ts";
 import { type Deps, openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
@@ -21,6 +22,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
   options: {},
   async run() {
     const deps = await openDeps(readConfig(process.env));
+    preferRequests();
     await addFirstCompany(deps);
     if (deps.store.dialect === "sqlite") await interruptLostRuns(deps);
     const server = await listen(deps);

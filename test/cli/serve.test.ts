@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { TEST_STORE } from "../harness.ts";
 import { makePlace, type Place, run, startServer } from "./process.ts";
@@ -50,6 +50,34 @@ describe("serve", () => {
     again.kill("SIGKILL");
     await again.exited;
   });
+
+  test.skipIf(process.platform !== "linux")(
+    "the threads that query and write go behind the one that answers",
+    async () => {
+      const server = await startServer(place.env);
+      const folder = `/proc/${server.pid}/task`;
+      const niceness = (thread: string) => {
+        const stat = readFileSync(`${folder}/${thread}/stat`, "utf8");
+        // After the name, which may hold blanks: the state is the first field, niceness the seventeenth.
+        return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]);
+      };
+      const poolThreads = () =>
+        readdirSync(folder).filter((thread) =>
+          readFileSync(`${folder}/${thread}/comm`, "utf8").startsWith("Bun Pool"),
+        );
+      expect(poolThreads().length).toBeGreaterThan(1);
+      // Threads that came after the start are found a moment later.
+      const deadline = performance.now() + 10_000;
+      while (poolThreads().some((thread) => niceness(thread) === 0) && performance.now() < deadline) {
+        await Bun.sleep(100);
+      }
+      expect(poolThreads().map(niceness)).toEqual(poolThreads().map(() => 7));
+      expect(niceness(String(server.pid))).toBe(0);
+      server.kill("SIGTERM");
+      await server.exited;
+    },
+    20_000,
+  );
 
   test("an open connection that sends nothing does not hold up the shutdown", async () => {
     const server = await startServer(place.env);

@@ -18,6 +18,9 @@ export interface SnapshotEnd {
 /** Raised when what is written changes. */
 const FORMAT = 1;
 
+/** What reaches the disk at once: a commit meanwhile may have to wait for it. */
+const SYNC_BYTES = 4 * 2 ** 20;
+
 /** The header's checksum, 8 bytes, and its length, 4 bytes. */
 const TAIL_BYTES = 12;
 
@@ -44,6 +47,7 @@ export async function writeSnapshot(
   try {
     const header: Header = { format: FORMAT, key: digestOf(fingerprint_key), ...end, tables: [] };
     let buffer = new Uint8Array();
+    let unsynced_bytes = 0;
     for (const { slots, count } of index.tables) {
       // One buffer for all: fresh memory costs fifteen times as much as the copy.
       if (buffer.length < slots.byteLength) buffer = new Uint8Array(slots.byteLength * 2);
@@ -51,6 +55,10 @@ export async function writeSnapshot(
       copy.set(bytesOf(slots));
       header.tables.push({ length: slots.length, count, checksum: checksumOf(copy) });
       await writeAll(file, copy);
+      unsynced_bytes += copy.length;
+      if (unsynced_bytes < SYNC_BYTES) continue;
+      await file.datasync();
+      unsynced_bytes = 0;
     }
     const text = new TextEncoder().encode(JSON.stringify(header));
     await writeAll(file, text);

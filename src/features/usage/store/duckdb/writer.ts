@@ -26,6 +26,9 @@ export type ExclusiveWork<T> = (
   first_seq: number,
 ) => Promise<{ rows: number; value: T }>;
 
+/** The longest pause between two groups. */
+const MAX_REST_MS = 10;
+
 /** More numbers than any exclusive work takes. */
 const FAILED_SEQS = 2 ** 27;
 
@@ -43,6 +46,8 @@ export class Writer {
   #pending_events = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = false;
+  /** When the next group may begin, by performance.now(). */
+  #rests_until = 0;
   #drained = Promise.resolve();
   #closed = false;
 
@@ -128,8 +133,10 @@ export class Writer {
   }
 
   #schedule(): void {
-    if (this.#queued_events >= this.#limits.group_events) this.#drain();
-    else if (!this.#running) this.#timer ??= setTimeout(() => this.#drain(), this.#limits.group_ms);
+    if (this.#queued_events >= this.#limits.group_events) return this.#drain();
+    if (this.#running || this.#timer !== undefined) return;
+    const rest_ms = this.#rests_until - performance.now();
+    this.#timer = setTimeout(() => this.#drain(), Math.max(this.#limits.group_ms, rest_ms));
   }
 
   #drain(): void {
@@ -137,6 +144,7 @@ export class Writer {
     this.#timer = undefined;
     if (this.#running) return;
     this.#running = true;
+    this.#rests_until = 0;
     this.#drained = this.#commitGroups();
   }
 
@@ -145,11 +153,18 @@ export class Writer {
     for (;;) {
       const exclusive = this.#exclusive.shift();
       if (exclusive) await exclusive();
-      else if (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
+      else if (this.#queue.length > 0 && this.#isRested()) await this.#commitGroup(this.#takeGroup());
       else break;
     }
     // In the same turn as the last look at the queue: an append in between would wait forever.
     this.#running = false;
+    if (this.#queue.length > 0) this.#schedule();
+  }
+
+  /** A full group need not rest, nor one that the store waits for to close. */
+  #isRested(): boolean {
+    const is_full = this.#queued_events >= this.#limits.group_events;
+    return is_full || this.#closed || performance.now() >= this.#rests_until;
   }
 
   #takeGroup(): AppendRequest[] {
@@ -166,9 +181,13 @@ export class Writer {
   /** Answers every request of the group; never throws. */
   async #commitGroup(group: AppendRequest[]): Promise<void> {
     let verdicts: Verdict[] = [];
+    const began_ms = performance.now();
     try {
       verdicts = await this.#judgeGroup(group);
       await this.#write(verdicts);
+      // Commits that follow one another without a pause would take the whole processor for few events each.
+      const now_ms = performance.now();
+      this.#rests_until = now_ms + Math.min(now_ms - began_ms, MAX_REST_MS);
       for (const verdict of verdicts) answer(verdict);
     } catch (cause) {
       const error = new AppError(
