@@ -104,6 +104,18 @@ export class EventBlock {
     return found;
   }
 
+  /** Whether no row is of an earlier time than the one before, those that are left out aside. */
+  get is_in_order(): boolean {
+    let latest = 0;
+    for (let row = 0; row < this.rows; row++) {
+      if (this.is(row, ROW.left_out)) continue;
+      const timestamp = this.timestamps[row] ?? 0;
+      if (timestamp < latest) return false;
+      latest = timestamp;
+    }
+    return true;
+  }
+
   leaveOut(row: number): void {
     this.states[row] = (this.states[row] ?? 0) | ROW.left_out;
     this.#bits |= ROW.left_out;
