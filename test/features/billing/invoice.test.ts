@@ -81,11 +81,9 @@ describe("an invoice", () => {
       Product: "Product",
       Subscription: expect.stringMatching(/^Subscription \(external \d+\)$/),
     });
-    const days = ["1 March 2024", "31 March 2024"];
-    expect(texts("td")).toEqual([
-      ...[...days, "1", "1,500", "EUR 1,500.00"],
-      ...[...days, "1,234,567.5", "0.00025", "EUR 308.64"],
-      "EUR 1,808.64",
+    expect(texts("td").join(" | ").split(" | 1 March")).toEqual([
+      "1 March 2024 | 31 March 2024 | 1 | 1,500 | EUR 1,500.00",
+      " 2024 | 31 March 2024 | 1,234,567.5 | 0.00025 | EUR 308.64 | EUR 1,808.64",
     ]);
     expect(texts("th").slice(6)).toEqual(["Metered: monthly fee", "Metered: usage", "Total"]);
     expect(texts("footer")[0]).toContain("Asia/Kuala_Lumpur");
