@@ -175,6 +175,45 @@ describe("verifying a record", () => {
     expect((await verified(records[1].id)).lines[0].actual.event_count).toBe(2);
   });
 
+  test("holds of two runs at once, whichever asked first: neither takes back what the other knows", async () => {
+    books.clock.set("2024-04-01T01:00:00Z");
+    const id = await company.subscribe(PER_UNIT, JANUARY);
+    await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
+    const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
+    const { usage } = books.house.deps;
+    const count = usage.totals.bind(usage);
+    usage.totals = async (...question) => {
+      usage.totals = count;
+      const counted = await count(...question);
+      await company.use(id, ["2024-03-11T00:00:00Z", "4"]);
+      expect((await run()).counts).toMatchObject({ periods: 1 });
+      return counted;
+    };
+    try {
+      expect((await run()).counts).toMatchObject({ periods: 0, adjustments: 0, unchanged: 1 });
+    } finally {
+      usage.totals = count;
+    }
+    expect((await company.records(id)).map(({ totalCharges }) => totalCharges)).toEqual(["7.00"]);
+    expect(await months(id)).toEqual([true]);
+  });
+
+  test("goes by the instant alone where a record has no number", async () => {
+    books.clock.set("2024-04-01T01:00:00Z");
+    const id = await company.subscribe(PER_UNIT, JANUARY);
+    await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
+    const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
+    await run();
+    await books.house.deps.store.tx(async (q) => {
+      const { billing_records } = q.tables;
+      await q.update(billing_records).set({ usage_seq: null }).where(eq(billing_records.subscription_id, id));
+    });
+    books.clock.set("2024-04-02T00:00:00Z");
+    await company.use(id, ["2024-03-11T00:00:00Z", "4"]);
+    await run();
+    expect(await months(id)).toEqual([true, true]);
+  });
+
   test("holds where a stretch is taken back and charged anew", async () => {
     books.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(PER_UNIT, JANUARY);
