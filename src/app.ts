@@ -1,9 +1,16 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
-import { billingRecordRoutes, billingRunRoutes, myBillingRoutes } from "./features/billing/routes.ts";
+import {
+  billingRecordRoutes,
+  billingRunRoutes,
+  myBillingRoutes,
+  myPreviewRoutes,
+  previewRoutes,
+} from "./features/billing/routes.ts";
 import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
+import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -38,6 +45,10 @@ export function buildApp(deps: Deps) {
         .use(billingRunRoutes(deps))
         .use(billingRecordRoutes(deps))
         .use(myBillingRoutes(deps))
+        .use(previewRoutes(deps))
+        .use(myPreviewRoutes(deps))
+        .use(formRoutes(deps))
+        .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps)),

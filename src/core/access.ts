@@ -18,6 +18,8 @@ export const PERMISSIONS = [
   "subscriptions:write",
   "billing:read",
   "billing:write",
+  "forms:read",
+  "forms:write",
   "usage:read",
   "usage:write",
   "profile:read",
@@ -55,6 +57,8 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   client: new Set<Permission>([
     "subscriptions:read",
     "billing:read",
+    "forms:read",
+    "forms:write",
     "usage:read",
     "profile:read",
     "profile:write",

@@ -36,6 +36,16 @@ export const LIMITS = {
   password_hashes: 4,
   password_hashes_waiting: 200,
   usage_tiers: 100,
+  /** Forms that a client may have: its list answers whole. */
+  forms_client: 200,
+  form_bytes: 64 * 1024,
+  form_fields: 200,
+  form_options: 500,
+  form_name_length: 100,
+  /** A label, placeholder, option or title. */
+  form_text_length: 200,
+  /** Broken rules of a form that are named in one answer. */
+  form_problems: 100,
   usage_batch: 1_000,
   usage_filter_ids: 1_000,
   usage_search_limit: 200,

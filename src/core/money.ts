@@ -118,9 +118,14 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, currency
 
 /** An amount for people: "1234567.5" EUR → "EUR 1,234,567.50". */
 export function formatMoney(amount: Decimal, currency: string): string {
-  const [whole = "", fraction] = roundMoney(amount, currency).split(".");
+  return `${currency} ${groupDigits(roundMoney(amount, currency))}`;
+}
+
+/** A decimal for people: "1234567.5" → "1,234,567.5". */
+export function groupDigits(value: Decimal): string {
+  const [whole = "", fraction] = value.split(".");
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
-  return `${currency} ${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
 const PLAIN = /^-?(0|[1-9]\d{0,17})(\.\d{1,12})?$/;

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { Download } from "../core/download.ts";
+import type { HtmlPage } from "../core/html.ts";
 import { ErrorBody, InvalidBody } from "./errors.ts";
 
 /** Wraps a record in the `data` that every answer has. */
@@ -21,6 +22,26 @@ export async function attachment(file: Promise<Download>): Promise<Response> {
   };
   return new Response(body, { headers });
 }
+
+/** The answer that shows a page; nobody keeps it, it belongs to whoever asked. */
+export async function page(made: Promise<HtmlPage>): Promise<Response> {
+  const { html, policy } = await made;
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": policy,
+    "cache-control": "private, no-store",
+    "referrer-policy": "no-referrer",
+  };
+  return new Response(html, { headers });
+}
+
+/** `page`, as the documentation has it. */
+export const HTML_PAGE = {
+  200: {
+    description: "The page.",
+    content: { "text/html": { schema: { type: "string" as const } } },
+  },
+};
 
 const COMMON = { 401: ErrorBody, 403: ErrorBody, 422: InvalidBody, 429: ErrorBody, 500: ErrorBody } as const;
 

@@ -11,12 +11,12 @@ import { ById } from "../core/schema.ts";
 
 /**
  * An operation's input as it arrives in a path or a query, as text: whole numbers are read from plain digits
- * (1e3, 0x10 and " 7" are refused), other fields stay text. The documentation shows the input itself.
+ * (1e3, 0x10 and " 7" are refused), booleans from true and false, other fields stay text. The documentation shows the input itself.
  */
 export function fromText<T extends TProperties>(input: TObject<T>): TObject<T> {
   const fields: TProperties = {};
   for (const [name, field] of Object.entries(input.properties)) {
-    const read = field[Kind] === "Integer" ? integerText(field) : field;
+    const read = readsText(field);
     fields[name] = field[OptionalKind] === "Optional" ? Type.Optional(read) : read;
   }
   // Decoded, the text has the input's own type; TypeScript can't follow that through a loop.
@@ -26,6 +26,20 @@ export function fromText<T extends TProperties>(input: TObject<T>): TObject<T> {
 
 /** The `:id` of a path. */
 export const IdPath = fromText(ById);
+
+function readsText(field: TSchema): TSchema {
+  if (field[Kind] === "Integer") return integerText(field);
+  return field[Kind] === "Boolean" ? BooleanText : field;
+}
+
+const BooleanText = Type.Transform(
+  Type.Union([Type.Literal("true"), Type.Literal("false")], {
+    description: "true or false",
+    "x-schema": { type: "boolean" },
+  }),
+)
+  .Decode((text) => text === "true")
+  .Encode((value): "true" | "false" => (value ? "true" : "false"));
 
 function integerText({
   minimum = Number.MIN_SAFE_INTEGER,

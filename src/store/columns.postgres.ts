@@ -28,6 +28,13 @@ const at = customType<{ data: IsoInstant; driverData: string }>({
 // numeric without a precision keeps the digits it was given: "17.00" stays "17.00".
 const exact = customType<{ data: Decimal; driverData: string }>({ dataType: () => "numeric" });
 
+/** JSON as it was written, the order of its keys too, which jsonb does not keep. */
+const jsonText = customType<{ data: unknown; driverData: string }>({
+  dataType: () => "text",
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (written): unknown => JSON.parse(written),
+});
+
 const wireNumber = customType<{ data: number; driverData: string }>({
   dataType: () => "numeric",
   toDriver: (value) => decimal(value).toFixed(),
@@ -55,6 +62,7 @@ export const postgresColumns = {
   /** An instant, as ISO text in code. */
   at,
   json: <T>(name: string) => jsonb(name).$type<T>(),
+  jsonText: <T>(name: string) => jsonText(name).$type<T>(),
   /** An exact decimal, as text in code. */
   decimal: exact,
   /** An exact decimal that the interface fixes as a JSON number; at most 15 significant digits. */

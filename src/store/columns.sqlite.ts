@@ -33,6 +33,7 @@ export const sqliteColumns = {
   boolean: (name: string) => integer(name, { mode: "boolean" }),
   at: (name: string) => text(name),
   json: (name: string) => text(name, { mode: "json" }),
+  jsonText: (name: string) => text(name, { mode: "json" }),
   decimal: (name: string) => text(name),
   wireNumber,
 } as unknown as ColumnKit; // the one cast: both kits build the same tables, typed as PostgreSQL's

@@ -13,5 +13,6 @@ export const {
   subscriptions,
   billing_runs,
   billing_records,
+  forms,
   events,
 } = defineTables(postgresColumns);

@@ -4,6 +4,7 @@ import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
+import { formTables } from "../features/forms/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
@@ -19,6 +20,7 @@ export function defineTables(k: ColumnKit) {
   const billing_models = billingModelTables(k, companies);
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
+  const forms = formTables(k, { ...companies, ...clients });
   const events = eventTables(k, companies);
   return {
     ...leaseTables(k),
@@ -29,6 +31,7 @@ export function defineTables(k: ColumnKit) {
     ...billing_models,
     ...subscriptions,
     ...billing,
+    ...forms,
     ...events,
   };
 }

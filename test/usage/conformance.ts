@@ -255,6 +255,27 @@ function concurrencyCases(): void {
 }
 
 function totalsCases(): void {
+  test("totals() up to lastSeq() leave out what is stored later, however early its created_at", async () => {
+    const company_id = newCompany();
+    const lastSeq = () => store.lastSeq(company_id, TIMEOUT_MS);
+    expect(await lastSeq()).toBe(0);
+    await append(company_id, [modelEvent(), modelEvent()], 2_000);
+    const last_seq = await lastSeq();
+    await company([modelEvent()]);
+    expect(await lastSeq()).toBe(last_seq);
+    await append(company_id, [modelEvent()], 1_000);
+    expect(await lastSeq()).toBeGreaterThan(last_seq);
+    const counted = async (options: object) => {
+      const window = { subscription_id: modelEvent().subscription_id, start_ms: 0, end_ms: NOW_MS };
+      const all = { timeout_ms: TIMEOUT_MS, ...options };
+      return (await store.totals(company_id, [window], all)).map(({ event_count }) => event_count);
+    };
+    expect(await counted({ last_seq })).toEqual([2]);
+    expect(await counted({ last_seq: await lastSeq() })).toEqual([3]);
+    expect(await counted({ last_seq: 0 })).toEqual([0]);
+    expect(await counted({ last_seq: await lastSeq(), created_until_ms: 2_000 })).toEqual([1]);
+  });
+
   test(
     "totals() answers as the plain model does, digests included",
     async () => {

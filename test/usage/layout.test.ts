@@ -54,6 +54,45 @@ async function rowsByTable(path: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(([table, rows_]) => [asText(table), asNumber(rows_)]));
 }
 
+test("what was stored up to a number stays the same, whatever happens to the store", async () => {
+  const path = newPath();
+  const opened = () => openDuckDb({ path, compaction: { ...SMALL, move_rows: 7, run_rows: 40 } });
+  let store = await opened();
+  const windows = [1, 2, 3].map((subscription_id) => ({ subscription_id, start_ms: 0, end_ms: NOW_MS }));
+  const totals = (last_seq: number) => store.totals(1, windows, { last_seq, timeout_ms: TIMEOUT_MS });
+  const known: { last_seq: number; totals: unknown; events: number }[] = [];
+  const happenings = [
+    () => store.compact(),
+    () => store.rebuildSums(),
+    async () => {
+      await store.close();
+      store = await opened();
+    },
+    // A refused append takes part in a commit and stores nothing.
+    async () => {
+      const late = { ...modelEvent(), only_if_stored: "too late" };
+      await Promise.allSettled([store.append(1, [late], NOW_MS), store.append(2, newEvents(3), NOW_MS)]);
+    },
+  ];
+  try {
+    for (let round = 0; round < 24; round++) {
+      await store.append(1, newEvents(5), NOW_MS - round);
+      const last_seq = await store.lastSeq(1, TIMEOUT_MS);
+      known.push({ last_seq, totals: await totals(last_seq), events: 5 * (round + 1) });
+      // Every pair of happenings comes after the other.
+      await happenings[round % 4]?.();
+      await happenings[Math.floor(round / 4) % 4]?.();
+    }
+    for (const { last_seq, totals: told, events } of known) {
+      const again = await totals(last_seq);
+      expect(again).toEqual(told as typeof again);
+      expect(again.reduce((sum, { event_count }) => sum + event_count, 0)).toBe(events);
+    }
+  } finally {
+    await store.close();
+  }
+});
+
 describe("compaction", () => {
   test("moves what is hot into runs sorted by company and time", async () => {
     const path = newPath();

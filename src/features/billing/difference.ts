@@ -5,11 +5,11 @@ import { type BillLine, inOrder } from "./rating.ts";
  * What makes two lines the same charge: what it is for, under which model, over which stretch, and for how
  * many of its days.
  */
-function identity({ kind, billing_model_id, from, to, proration }: BillLine): string {
+export function identity({ kind, billing_model_id, from, to, proration }: BillLine): string {
   return [kind, billing_model_id, from, to, proration?.numerator].join(" ");
 }
 
-const NO_EVENTS = "0".repeat(32);
+export const NO_EVENTS = "0".repeat(32);
 
 /** The two sums, modulo 2^64, that a usage digest is written from. */
 function digestSums(usage_digest: string): [bigint, bigint] {
@@ -25,6 +25,11 @@ function addDigests(a: string, b: string): string {
   const [a_first, a_second] = digestSums(a);
   const [b_first, b_second] = digestSums(b);
   return digestText([a_first + b_first, a_second + b_second]);
+}
+
+/** The digest of the events of the first set that are not in the second, which holds no others. */
+export function subtractDigests(from: string, usage_digest: string): string {
+  return addDigests(from, negateDigest(usage_digest));
 }
 
 function negateDigest(usage_digest: string): string {
@@ -54,7 +59,7 @@ function negative(of: BillLine, currency: string): BillLine {
 }
 
 /** One line for each identity: what all records of the period say together. */
-function net(lines: readonly BillLine[], currency: string): Map<string, BillLine> {
+export function net(lines: readonly BillLine[], currency: string): Map<string, BillLine> {
   const groups = Map.groupBy(lines, identity);
   return new Map([...groups].map(([key, group]) => [key, group.reduce((a, b) => plus(a, b, currency))]));
 }
@@ -62,6 +67,11 @@ function net(lines: readonly BillLine[], currency: string): Map<string, BillLine
 /** Says what an adjustment's line is, in place of what an earlier one said. */
 function described(as: "Adjustment" | "Reversal", of: BillLine): BillLine {
   return { ...of, description: `${as}: ${of.description.replace(/^(Adjustment|Reversal): /, "")}` };
+}
+
+/** Whether what all lines of a charge say together comes to nothing: it was taken back. */
+export function isNothing({ amount, quantity, event_count }: BillLine): boolean {
+  return isZero(amount) && isZero(quantity) && (event_count ?? 0) === 0;
 }
 
 /** Whether a line moves neither money nor units nor events. */

@@ -98,6 +98,15 @@ export function closedPeriods(
   };
 }
 
+/**
+ * The period that runs at `now`; before a subscription starts its first one, after it has ended its last one.
+ */
+export function runningPeriod(life: BilledLife, zones: ZoneTimeline, now: Temporal.Instant): Period {
+  const { started_at, ends_at, billing_anchor_day } = life;
+  const latest = ends_at === null ? now : earlier(instant(ends_at).subtract({ milliseconds: 1 }), now);
+  return periodContaining(later(instant(started_at), latest), billing_anchor_day, zones);
+}
+
 /** The end of the period that starts at an instant. */
 export function endOfPeriodAt(start: IsoInstant, life: BilledLife, zones: ZoneTimeline): Temporal.Instant {
   return periodContaining(instant(start), life.billing_anchor_day, zones).to;

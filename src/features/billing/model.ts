@@ -77,6 +77,43 @@ export const ListBillingRecords = strict({ client_id: Type.Optional(Id), ...reco
 /** A client user has one client, its own. */
 export const ListMyBillingRecords = strict(recordFilter);
 
+/** A bill as it would be now. Source: billing.md, Wire details. */
+export const BillPreview = Type.Object(
+  {
+    from: At,
+    to: At,
+    lines: Type.Array(BillLine),
+    total: Type.String({ description: "a decimal with exactly the currency's digits" }),
+    currency: Type.String(),
+  },
+  { title: "BillPreview" },
+);
+
+const UsageProof = Type.Object(
+  { quantity: DecimalText, event_count: Type.Integer(), usage_digest: Type.String() },
+  { title: "UsageProof" },
+);
+export type UsageProof = Static<typeof UsageProof>;
+
+/** Whether a record's usage lines say what the events say. Source: billing.md, Wire details. */
+export const Verification = Type.Object(
+  {
+    matches: Type.Boolean(),
+    lines: Type.Array(
+      Type.Object({
+        billing_model_id: Id,
+        from: At,
+        to: At,
+        expected: UsageProof,
+        actual: UsageProof,
+      }),
+      { description: "the usage lines: expected is what the stored events say, actual what the record says" },
+    ),
+  },
+  { title: "BillingRecordVerification" },
+);
+export type Verification = Static<typeof Verification>;
+
 const RUN_STATUSES = ["running", "finished", "interrupted"] as const;
 
 const RunCounts = Type.Object(

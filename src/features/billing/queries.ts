@@ -40,6 +40,7 @@ export async function listBillable(
     .where(
       and(
         eq(t.company_id, scope.company_id),
+        scope.client_id === undefined ? undefined : eq(t.client_id, scope.client_id),
         gt(t.id, after_id),
         ids === undefined ? undefined : inArray(t.id, [...ids]),
       ),
@@ -110,6 +111,7 @@ export interface RecordedPart {
   billingStartAt: IsoInstant;
   sequence: number;
   usage_until: IsoInstant;
+  usage_seq: number | null;
   lines: BillLine[];
 }
 
@@ -121,9 +123,9 @@ export async function listRecorded(
   starts: readonly IsoInstant[],
 ): Promise<RecordedPart[]> {
   const { billing_records: t } = q.tables;
-  const { id, subscription_id, billingStartAt, sequence, usage_until, lines } = t;
+  const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines } = t;
   return q
-    .select({ id, subscription_id, billingStartAt, sequence, usage_until, lines })
+    .select({ id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines })
     .from(t)
     .where(
       and(
@@ -144,7 +146,7 @@ type StoredRecord = Omit<BillingRecord, "billedUnits"> & { billedUnits: string; 
 export async function insertRecords(
   q: Queries,
   now: Temporal.Instant,
-  records: readonly NewRecord[],
+  records: readonly (NewRecord & { usage_seq: number })[],
 ): Promise<(BillingRecord & { lines: BillLine[] })[]> {
   if (records.length === 0) return [];
   const { billing_records: t } = q.tables;
@@ -152,7 +154,7 @@ export async function insertRecords(
     .insert(t)
     .values(records.map((record) => ({ ...record, ...stamped(now) })))
     .onConflictDoNothing({ target: [t.subscription_id, t.billingStartAt, t.sequence] })
-    .returning();
+    .returning({ ...recordColumns(q), lines: t.lines });
   return rows.map(toRecord).toSorted((a, b) => a.id - b.id);
 }
 

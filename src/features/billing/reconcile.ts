@@ -48,7 +48,7 @@ const ROUNDS = 3;
 
 /**
  * Brings what is on record for each period up to what its facts say now: the period's record, zero or not, or
- * an adjustment with the difference, or nothing. Events stored by `now` count. Records that know of later
+ * an adjustment with the difference, or nothing. Events stored by `now` count, as far as their commit was done. Records that know of later
  * events stay as they are, and so do those that another call writes first. One question to the usage store
  * and one transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't
  * be billed fails alone. Source: billing.md, One mechanism: reconcile. Decisions 0030, 0031.
@@ -78,12 +78,26 @@ function timelineOf({ billing_model, started_at }: BillableSubscription): Timeli
   return [{ model: modelFacts(billing_model), from: instant(started_at) }];
 }
 
+/**
+ * What a period comes to by what is known now, without a look at what is on record: its lines so far. Errors:
+ * throws where its facts can't be billed.
+ */
+export async function rateSoFar(tools: Tools, scope: Scope, item: DuePeriod): Promise<Rated> {
+  const { rated, failed } = await rateAll(tools, scope, [item]);
+  const [only] = rated;
+  if (only) return only;
+  const [outcome] = failed;
+  throw new Error(outcome?.result === "failed" ? outcome.message : "Cannot rate a period");
+}
+
 /** What a period should cost by its facts. */
 interface Rated {
   readonly item: DuePeriod;
   readonly lines: readonly BillLine[];
   readonly currency: string;
   readonly billing_model_id: number;
+  /** Events up to this number are counted. */
+  readonly usage_seq: number;
 }
 
 async function rateAll(
@@ -99,10 +113,10 @@ async function rateAll(
       end_ms: to.epochMilliseconds,
     })),
   );
-  const totals = await usage.totals(company_id, windows, {
-    created_until_ms: usageUntil(now).epochMilliseconds,
-    timeout_ms: config.usage_query_timeout_ms,
-  });
+  const timeout_ms = config.usage_query_timeout_ms;
+  const last_seq = await usage.lastSeq(company_id, timeout_ms);
+  const created_until_ms = usageUntil(now).epochMilliseconds;
+  const totals = await usage.totals(company_id, windows, { created_until_ms, last_seq, timeout_ms });
   let next = 0;
   const counted = cut.done.map(({ item, parts }) => {
     const own = totals.slice(next, next + parts.length);
@@ -110,7 +124,7 @@ async function rateAll(
     return { ...item, parts, totals: own };
   });
   const rated = perItem(counted, ({ subscription, period, parts, totals: own }) =>
-    ratePeriod({ subscription, period }, parts, own),
+    ratePeriod({ subscription, period }, parts, own, last_seq),
   );
   return { rated: rated.done, failed: [...cut.failed, ...rated.failed] };
 }
@@ -128,7 +142,12 @@ function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
   });
 }
 
-function ratePeriod(item: DuePeriod, parts: readonly Segment[], totals: readonly WindowTotal[]): Rated {
+function ratePeriod(
+  item: DuePeriod,
+  parts: readonly Segment[],
+  totals: readonly WindowTotal[],
+  usage_seq: number,
+): Rated {
   const { id, currency } = item.subscription.billing_model;
   const used = parts.map((segment, i) => {
     const counted = totals[i];
@@ -137,7 +156,7 @@ function ratePeriod(item: DuePeriod, parts: readonly Segment[], totals: readonly
     return { segment, usage: { units, event_count, usage_digest: digest } };
   });
   const { lines } = rate(used, currency, creditMonth(used, item.period));
-  return { item, lines, currency, billing_model_id: parts.at(-1)?.model.id ?? id };
+  return { item, lines, currency, billing_model_id: parts.at(-1)?.model.id ?? id, usage_seq };
 }
 
 /** Writes what is left to write; `stale` are the items whose facts have changed since they were rated. */
@@ -161,7 +180,7 @@ async function recordAll(
     const written = await insertRecords(
       q,
       now,
-      ready.map(({ record }) => record),
+      ready.map(({ record, usage_seq }) => ({ ...record, usage_seq })),
     );
     return settle(others, ready, written);
   });
@@ -169,7 +188,7 @@ async function recordAll(
 
 interface Compared {
   /** Items with the record that is missing. */
-  ready: { item: DuePeriod; record: NewRecord }[];
+  ready: { item: DuePeriod; record: NewRecord; usage_seq: number }[];
   unchanged: Outcome[];
   failed: Outcome[];
   stale: DuePeriod[];
@@ -194,10 +213,10 @@ async function compareAll(
   const compared = perItem(rated.filter(isCurrent), (of) => {
     const { subscription, period } = of.item;
     const parts = recorded.get(placeOf(subscription.id, iso(period.from))) ?? [];
-    return { item: of.item, record: nextRecord(options, of, parts, now) };
+    return { item: of.item, record: nextRecord(options, of, parts, now), usage_seq: of.usage_seq };
   });
   return {
-    ready: compared.done.flatMap(({ item, record }) => (record === null ? [] : [{ item, record }])),
+    ready: compared.done.flatMap(({ record, ...of }) => (record === null ? [] : [{ ...of, record }])),
     unchanged: compared.done.flatMap(({ item, record }) => (record === null ? [unchanged(item)] : [])),
     failed: compared.failed,
     stale: rated.flatMap((of) => {
@@ -210,12 +229,15 @@ async function compareAll(
 /** The record that is missing, or null when those on record say all, or know of later events. */
 function nextRecord(
   { scope, billing_run_id }: ReconcileOptions,
-  { item, lines, currency, billing_model_id }: Rated,
+  { item, lines, currency, billing_model_id, usage_seq }: Rated,
   recorded: readonly RecordedPart[],
   now: Temporal.Instant,
 ): NewRecord | null {
   const usage_until = iso(usageUntil(now));
-  if (recorded.some((part) => part.usage_until > usage_until)) return null;
+  // What one record knows, the next one must know too: a question asked earlier may be answered here later.
+  const knowsMore = (part: RecordedPart) =>
+    part.usage_until > usage_until || (part.usage_seq ?? 0) > usage_seq;
+  if (recorded.some(knowsMore)) return null;
   const left = difference(
     lines,
     recorded.flatMap((part) => part.lines),

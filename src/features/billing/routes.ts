@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
 import { paged } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
-import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { answers, data, dataOf, ErrorBody, HTML_PAGE, page } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
 import {
@@ -11,10 +11,12 @@ import {
   BillingRun,
   BillingRunDetail,
   BillingRunResult,
+  BillPreview,
   ListBillingRecords,
   ListBillingRuns,
   ListMyBillingRecords,
   RunBilling,
+  Verification,
 } from "./model.ts";
 import {
   getBillingRecord,
@@ -24,8 +26,15 @@ import {
   runBilling,
 } from "./service.ts";
 
+import { getInvoice, previewSubscription, verifyBillingRecord } from "./statements.ts";
+
 const TAGS = ["Billing"];
 const ORDER = "The last written first. A record's lines are in its detail.";
+
+const PREVIEW =
+  "The lines that a bill of it would have now: the fee whole, the usage so far. Of a cancelled subscription its last period. Nothing is written.";
+const VERIFY =
+  "Of each usage line: what the events come to that were stored when the record was written (expected), and what the record says (actual). It stays true when usage arrives later.";
 
 const statusOf = ({ status }: BillingRunResult) => (status === "running" ? 202 : 200);
 
@@ -74,6 +83,34 @@ export const billingRecordRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(BillingRecordDetail), 404: ErrorBody }),
       detail: { summary: "Get a billing record with its lines and subscription" },
+    })
+    .get("/:id/verify", ({ ctx, params }) => data(call(ctx, verifyBillingRecord, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(Verification), 404: ErrorBody, 503: ErrorBody }),
+      detail: { summary: "Count a billing record's events again", description: VERIFY },
+    })
+    .get("/:id/invoice", ({ ctx, params }) => page(call(ctx, getInvoice, params)), {
+      params: IdPath,
+      response: answers({ 404: ErrorBody }),
+      detail: { summary: "Get a billing record as a page to print", responses: HTML_PAGE },
+    });
+
+export const previewRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/subscriptions", tags: TAGS })
+    .use(session(deps, "company"))
+    .get("/:id/preview", ({ ctx, params }) => data(call(ctx, previewSubscription, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(BillPreview), 404: ErrorBody, 503: ErrorBody }),
+      detail: { summary: "Preview the bill of the running period", description: PREVIEW },
+    });
+
+export const myPreviewRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/my/subscriptions", tags: ["Self-service"] })
+    .use(session(deps, "client"))
+    .get("/:id/preview", ({ ctx, params }) => data(call(ctx, previewSubscription, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(BillPreview), 404: ErrorBody, 503: ErrorBody }),
+      detail: { summary: "Preview my bill of the running period", description: PREVIEW },
     });
 
 export const myBillingRoutes = (deps: Deps) =>
@@ -88,4 +125,9 @@ export const myBillingRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(BillingRecordDetail), 404: ErrorBody }),
       detail: { summary: "Get one of my billing records" },
+    })
+    .get("/:id/invoice", ({ ctx, params }) => page(call(ctx, getInvoice, params)), {
+      params: IdPath,
+      response: answers({ 404: ErrorBody }),
+      detail: { summary: "Get one of my billing records as a page to print", responses: HTML_PAGE },
     });

@@ -58,6 +58,8 @@ export function billingTables(
       lines: k.json<BillLine[]>("lines").notNull(),
       /** Events stored before this instant were counted. */
       usage_until: k.at("usage_until").notNull(),
+      /** And with a number up to this one, in the order of commits; null where it was not written down yet. */
+      usage_seq: k.integer("usage_seq"),
       ...stamps(k),
     },
     (t) => [

@@ -18,7 +18,7 @@ import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
 import { type TimeRange, unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
-import { totals } from "./duckdb/totals.ts";
+import { lastSeq, totals } from "./duckdb/totals.ts";
 import { Writer } from "./duckdb/writer.ts";
 import type {
   AggregateQuery,
@@ -239,10 +239,16 @@ class DuckDbUsageStore implements CompactableStore {
   totals(
     company_id: number,
     windows: readonly UsageWindow[],
-    { created_until_ms, timeout_ms }: TotalsOptions,
+    { timeout_ms, ...stored_by }: TotalsOptions,
   ): Promise<WindowTotal[]> {
     return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
-      totals(connection, company_id, windows, created_until_ms),
+      totals(connection, company_id, windows, stored_by),
+    );
+  }
+
+  lastSeq(company_id: number, timeout_ms: number): Promise<number> {
+    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
+      lastSeq(connection, company_id),
     );
   }
 

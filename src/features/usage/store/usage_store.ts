@@ -218,9 +218,14 @@ export interface WindowTotal {
   digest: string;
 }
 
-/** Bounds of `totals`. Only events stored before `created_until_ms` (exclusive, Unix ms) count. */
+/**
+ * Bounds of `totals`. Only events stored before `created_until_ms` (exclusive, Unix ms) count, and of those only
+ * the ones with a number up to `last_seq`.
+ */
 export interface TotalsOptions {
   created_until_ms?: number | undefined;
+  /** What `lastSeq` told: the events stored by then, however late one with an earlier created_at came. */
+  last_seq?: number | undefined;
   timeout_ms: number;
 }
 
@@ -274,6 +279,12 @@ export interface UsageStore {
 
   /** The keys that the newest events' metadata has, for those who write filters. */
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult>;
+
+  /**
+   * The number up to which all of the company's events are stored: every one that is stored later has a higher
+   * one, also after a restart. 0 where there is none.
+   */
+  lastSeq(company_id: number, timeout_ms: number): Promise<number>;
 
   /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;

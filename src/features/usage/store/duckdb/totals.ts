@@ -1,20 +1,34 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { UsageWindow, WindowTotal } from "../usage_store.ts";
+import type { TotalsOptions, UsageWindow, WindowTotal } from "../usage_store.ts";
 import { asBigInt, asDecimal, asNumber, Parameters, query } from "./sql.ts";
+
+/** By when an event must have been stored to count. */
+type StoredBy = Omit<TotalsOptions, "timeout_ms">;
+
+/**
+ * The number of the company's last commit: sums by hour are written with it, in the transaction of the events
+ * themselves. Every event of a later commit has a higher one.
+ */
+export async function lastSeq(connection: DuckDBConnection, company_id: number): Promise<number> {
+  const parameters = new Parameters();
+  const sql = `SELECT coalesce(max(seq), 0) FROM usage_hours WHERE company_id = ${parameters.integer(company_id)}`;
+  const [[seq = 0] = []] = await query(connection, sql, parameters);
+  return asNumber(seq);
+}
 
 /** The totals of all windows by one join; see `WindowTotal` for the digest. */
 export async function totals(
   connection: DuckDBConnection,
   company_id: number,
   windows: readonly UsageWindow[],
-  created_until_ms: number | undefined,
+  stored_by: StoredBy,
 ): Promise<WindowTotal[]> {
   const result = windows.map((): WindowTotal => ({ units: "0", event_count: 0, digest: "0".repeat(32) }));
   if (windows.length === 0) return result;
   const parameters = new Parameters();
   for (const [position, units, events, first, second] of await query(
     connection,
-    totalsSql(company_id, windows, created_until_ms, parameters),
+    totalsSql(company_id, windows, stored_by, parameters),
     parameters,
   )) {
     result[asNumber(position)] = {
@@ -29,7 +43,7 @@ export async function totals(
 function totalsSql(
   company_id: number,
   windows: readonly UsageWindow[],
-  created_until_ms: number | undefined,
+  { created_until_ms, last_seq }: StoredBy,
   parameters: Parameters,
 ): string {
   const subscription_ids = windows.map((window) => window.subscription_id);
@@ -41,6 +55,7 @@ function totalsSql(
   const max_end_ms = windows.reduce((max, { end_ms }) => Math.max(max, end_ms), 0);
   const created =
     created_until_ms === undefined ? "" : `AND created_at < ${parameters.integer(created_until_ms)}`;
+  const numbered = last_seq === undefined ? "" : `AND seq <= ${parameters.integer(last_seq)}`;
   // md5_number_upper reads the first eight bytes, md5_number_lower the last, both as little-endian.
   return `WITH windows AS (
       SELECT unnest(${parameters.integers(positions)}) AS position,
@@ -52,7 +67,7 @@ function totalsSql(
       FROM usage_events JOIN windows USING (subscription_id)
       WHERE company_id = ${parameters.integer(company_id)}
         AND timestamp >= ${parameters.integer(min_start_ms)} AND timestamp < ${parameters.integer(max_end_ms)}
-        AND timestamp >= start_ms AND timestamp < end_ms ${created})
+        AND timestamp >= start_ms AND timestamp < end_ms ${created} ${numbered})
     SELECT position, sum(usage)::VARCHAR, count(*),
       sum(md5_number_upper(event_text)), sum(md5_number_lower(event_text))
     FROM matched GROUP BY position`;

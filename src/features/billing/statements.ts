@@ -1,0 +1,118 @@
+import { Type } from "@sinclair/typebox";
+import { type Context, operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { notFound } from "../../core/errors.ts";
+import type { HtmlPage } from "../../core/html.ts";
+import { periodContaining } from "../../core/periods.ts";
+import { ById } from "../../core/schema.ts";
+import { instant, iso } from "../../core/time.ts";
+import { findCompany } from "../companies/queries.ts";
+import { findSubscription, listZones } from "../subscriptions/queries.ts";
+import type { WindowTotal } from "../usage/store/usage_store.ts";
+import { runningPeriod } from "./due.ts";
+import { invoicePage } from "./invoice.ts";
+import { type BillingRecordDetail, BillPreview, Verification } from "./model.ts";
+import { type Claim, claimsOf, storedBy, verify, windowOf } from "./proof.ts";
+import { findRecord, listBillable, listRecorded, type RecordedPart } from "./queries.ts";
+import { total } from "./rating.ts";
+import { rateSoFar } from "./reconcile.ts";
+
+// What bills say, and what one would say now: nothing here is written.
+
+/**
+ * What the running period comes to so far: the lines that a bill would have now, the fee whole. Of a cancelled
+ * subscription its last period, of one that has not started its first. Errors: not_found, for a client user also
+ * when it is another client's. Source: billing.md, One mechanism: reconcile. Decision 0071.
+ */
+export const previewSubscription = operation({
+  name: "preview_subscription",
+  permission: "billing:read",
+  input: ById,
+  output: BillPreview,
+  async run(ctx, { id }) {
+    const scope = scopeOf(ctx.actor);
+    const [subscription] = await listBillable(ctx.store.read, scope, { ids: [id], limit: 1 });
+    if (!subscription) throw notFound("Subscription", id);
+    const period = runningPeriod(subscription, await listZones(ctx.store.read, scope), ctx.now);
+    const { lines, currency } = await rateSoFar(ctx, scope, { subscription, period });
+    const bounds = { from: iso(period.from), to: iso(period.to) };
+    return { ...bounds, lines: [...lines], total: total(lines, currency), currency };
+  },
+});
+
+/**
+ * Counts the events of each usage line again, those that were stored when the record was written, and tells
+ * whether the record says the same. Errors: not_found. Source: billing.md, Wire details. Decision 0072.
+ */
+export const verifyBillingRecord = operation({
+  name: "verify_billing_record",
+  permission: "billing:read",
+  input: ById,
+  output: Verification,
+  async run(ctx, { id }) {
+    const scope = scopeOf(ctx.actor);
+    const { read } = ctx.store;
+    const record = await recordOf(ctx, scope, id);
+    const { subscription_id, billingStartAt, sequence, currency } = record;
+    const recorded = await listRecorded(read, scope, [subscription_id], [billingStartAt]);
+    const claims = claimsOf(
+      recorded.filter((part) => part.sequence <= sequence),
+      currency,
+    );
+    const counted = await countClaims(ctx, scope, subscription_id, claims);
+    return verify(claims, (claim, part) => counted(claim, part));
+  },
+});
+
+/**
+ * A billing record as a printable page. Errors: not_found, for a client user also when it is another client's.
+ * Source: billing.md, One mechanism: reconcile. Decision 0073.
+ */
+export const getInvoice = operation({
+  name: "get_invoice",
+  permission: "billing:read",
+  input: ById,
+  output: Type.Unsafe<HtmlPage>(Type.Any()),
+  async run(ctx, { id }) {
+    const scope = scopeOf(ctx.actor);
+    const { read } = ctx.store;
+    const record = await recordOf(ctx, scope, id);
+    const [company, subscription, zones] = await Promise.all([
+      findCompany(read, scope),
+      findSubscription(read, scope, ctx.now, record.subscription_id),
+      listZones(read, scope),
+    ]);
+    if (!company || !subscription) throw notFound("Billing record", id);
+    const { adjusts_billing_record_id: adjusts } = record;
+    const original = adjusts === null ? null : await recordOf(ctx, scope, adjusts);
+    const period = periodContaining(instant(record.billingStartAt), subscription.billing_anchor_day, zones);
+    return invoicePage({ company_name: company.name, record, subscription, period, original });
+  },
+});
+
+async function recordOf({ store, now }: Context, scope: Scope, id: number): Promise<BillingRecordDetail> {
+  const record = await findRecord(store.read, scope, now, id);
+  if (!record) throw notFound("Billing record", id);
+  return record;
+}
+
+/** What the events say to every claim, one question for each record whose events are asked for. */
+async function countClaims(
+  { usage, config }: Context,
+  { company_id }: Scope,
+  subscription_id: number,
+  claims: readonly Claim[],
+): Promise<(claim: Claim, part: RecordedPart) => WindowTotal> {
+  const timeout_ms = config.usage_query_timeout_ms;
+  const windows = claims.map(({ line }) => windowOf(line, subscription_id));
+  const parts = new Set(claims.flatMap(({ until, since }) => [until, since]).filter((part) => part !== null));
+  const totals = new Map<RecordedPart, WindowTotal[]>();
+  for (const part of parts) {
+    totals.set(part, await usage.totals(company_id, windows, { ...storedBy(part), timeout_ms }));
+  }
+  return (claim, part) => {
+    const found = totals.get(part)?.[claims.indexOf(claim)];
+    if (!found) throw new Error("Cannot verify a line: its usage was not counted");
+    return found;
+  };
+}
