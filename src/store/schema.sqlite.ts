@@ -14,4 +14,6 @@ export const {
   billing_runs,
   billing_records,
   events,
+  audit_log,
+  idempotency_keys,
 } = defineTables(sqliteColumns);
