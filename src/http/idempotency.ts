@@ -83,7 +83,9 @@ async function readAnswer(value: unknown, status: number) {
     });
     return { status: value.status, headers: Object.fromEntries(headers), body };
   }
+  // As the server writes what is no Response of its own.
+  const headers = { "content-type": "application/json;charset=utf-8" };
   const told = value instanceof ElysiaCustomStatusResponse ? value : { code: status, response: value };
   const body = JSON.stringify(told.response) ?? "";
-  return { status: Number(told.code), headers: { "content-type": "application/json" }, body };
+  return { status: Number(told.code), headers, body };
 }
