@@ -24,7 +24,7 @@ export interface Context extends CallContext {
   /** The request's hold on its Idempotency-Key, where it came with one. */
   claim: Claim | null;
   /** Tells the audit log more of a change, inside the transaction that makes it. */
-  note(note: Note): void;
+  readonly note: (note: Note) => void;
 }
 
 /**

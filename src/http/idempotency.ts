@@ -24,7 +24,7 @@ export function digestBody(request: Request, bytes: Uint8Array): void {
  * The claim of a POST that came with an Idempotency-Key; on other methods, which are idempotent by themselves,
  * the header says nothing. Errors: invalid for a key that can't be one.
  */
-export function claimOf({ openClaim, clock }: Deps, request: Request, actor: Actor): Context["claim"] {
+export function claimOf(deps: Deps, request: Request, actor: Actor): Context["claim"] {
   const key = request.method === "POST" ? request.headers.get(HEADER) : null;
   if (key === null || actor.kind !== "user") return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
@@ -36,7 +36,7 @@ export function claimOf({ openClaim, clock }: Deps, request: Request, actor: Act
   hasher.update(JSON.stringify([search, role, client_id, digests.get(request) ?? ""]));
   const digest = hasher.digest("hex");
   const path = pathname.replace(/\/$/, "");
-  return openClaim({ company_id, user_id, method: "POST", path, key, digest, now: clock.now() });
+  return deps.openClaim({ company_id, user_id, method: "POST", path, key, digest, now: deps.clock.now() });
 }
 
 interface Keyed {

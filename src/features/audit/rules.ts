@@ -57,8 +57,8 @@ export function redact(value: unknown): Redacted {
     if (room <= 0 || depth > LIMITS.audit_entry_depth) return withhold(path);
     room -= 4;
     if (typeof member === "string") return keepText(member, path);
-    if (member === null || typeof member === "boolean" || Number.isFinite(member))
-      return member as Plain & (typeof member | number);
+    if (member === null || typeof member === "boolean") return member;
+    if (typeof member === "number") return Number.isFinite(member) ? member : withhold(path);
     if (Array.isArray(member)) {
       const some = member.slice(0, LIMITS.audit_entry_members);
       if (some.length < member.length) withhold(`${path}/${some.length}`);

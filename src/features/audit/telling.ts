@@ -20,7 +20,7 @@ export interface ChangeTold {
 interface Changing extends CallContext {
   store: Store;
   claim: Claim | null;
-  note(note: Note): void;
+  readonly note: (note: Note) => void;
 }
 
 /** Whether an operation may change records, by its permission. */

@@ -1,4 +1,4 @@
-import { and, eq, inArray, lte, or, type SQL } from "drizzle-orm";
+import { and, eq, inArray, lte, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -34,10 +34,7 @@ export async function insertClaim(
     .onConflictDoUpdate({
       target: [t.user_id, t.method, t.path, t.key],
       set: anew,
-      setWhere: or(
-        lte(t.expires_at, iso(now)),
-        and(eq(t.state, "in_progress"), lte(t.lease_until, iso(now))),
-      ) as SQL,
+      setWhere: sql`${t.expires_at} <= ${iso(now)} OR (${t.state} = 'in_progress' AND ${t.lease_until} <= ${iso(now)})`,
     })
     .returning({ id: t.id });
   return rows[0]?.id ?? null;
