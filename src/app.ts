@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
+import { auditRoutes } from "./features/audit/routes.ts";
 import {
   billingRecordRoutes,
   billingRunRoutes,
@@ -36,6 +37,7 @@ export function buildApp(deps: Deps) {
         .use(profileRoutes(deps))
         .use(companyRoutes(deps))
         .use(userRoutes(deps))
+        .use(auditRoutes(deps))
         .use(clientRoutes(deps))
         .use(productRoutes(deps))
         .use(billingTypeRoutes(deps))

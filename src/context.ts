@@ -2,6 +2,9 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import type { CallContext, Operation } from "./core/operation.ts";
+import type { Note } from "./features/audit/model.ts";
+import { mayChange, telling } from "./features/audit/telling.ts";
+import type { Claim } from "./features/idempotency/claims.ts";
 import type { LoginGuard } from "./features/sessions/login_guard.ts";
 import type { Passwords } from "./features/sessions/passwords.ts";
 import type { Tokens } from "./features/sessions/tokens.ts";
@@ -18,17 +21,31 @@ export interface Context extends CallContext {
   login_guard: LoginGuard;
   /** For work that goes on after the call was answered. */
   background: Background;
+  /** The request's hold on its Idempotency-Key, where it came with one. */
+  claim: Claim | null;
+  /** Tells the audit log more of a change, inside the transaction that makes it. */
+  readonly note: (note: Note) => void;
 }
 
-/** Defines an operation of this house: `operation({ name, permission, input, output, run })`. */
+/**
+ * Defines an operation of this house: `operation({ name, permission, input, output, run })`. One that may change
+ * records leaves an entry in the audit log with its first transaction: `target` says what it is done to, where its
+ * name does not; `unaudited` is for those whose work is told elsewhere. Decision 0075.
+ */
 export function operation<I extends TSchema, O extends TSchema>(definition: {
   name: Operation<Context, I, O>["name"];
   permission: Operation<Context, I, O>["permission"];
+  target?: string;
+  unaudited?: boolean;
   input: I;
   output: O;
   run(ctx: Context, input: Static<I>): Promise<Static<O>>;
 }): Operation<Context, I, O> {
-  return definition;
+  if (!mayChange(definition.permission)) return definition;
+  return {
+    ...definition,
+    run: (ctx, input) => definition.run(telling(ctx, definition, input), input),
+  };
 }
 
 /**

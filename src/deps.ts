@@ -9,6 +9,8 @@ import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
 import { type Clock, systemClock } from "./core/time.ts";
+import { Claim } from "./features/idempotency/claims.ts";
+import type { KeyedRequest } from "./features/idempotency/model.ts";
 import { openLoginGuard } from "./features/sessions/login_guard.ts";
 import { openPasswords } from "./features/sessions/passwords.ts";
 import { authenticate } from "./features/sessions/service.ts";
@@ -24,6 +26,7 @@ export interface Caller {
   origin: Origin;
   request_id: string;
   address: string | null;
+  claim?: Claim | null;
 }
 
 /** Everything that is opened once and shared by all calls. */
@@ -39,6 +42,8 @@ export interface Deps {
   background: Background;
   /** The actor behind a REST token. Errors: unauthorized. */
   authenticate(token: string): Promise<Actor>;
+  /** A request's hold on its Idempotency-Key, not yet taken. */
+  openClaim(request: KeyedRequest): Claim;
   /** The context of one call, with its `now`. */
   openContext(caller: Caller): Context;
   /** Closes what was opened, last first. */
@@ -84,6 +89,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     login_guard: openLoginGuard(config),
     background,
     observe: metrics.observeOperation.bind(metrics),
+    note: () => undefined,
   };
   return {
     config,
@@ -95,8 +101,10 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     request_limiter: new MinuteLimiter(config.rate_limit_requests),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token),
+    openClaim: (request) => new Claim(store, request),
     openContext: (caller) => ({
       ...services,
+      claim: caller.claim ?? null,
       actor: caller.actor,
       origin: caller.origin,
       request_id: caller.request_id,

@@ -12,7 +12,7 @@ import {
   type RoleSources,
   type UsageFile,
 } from "../features/usage/import_file.ts";
-import { importUsage, listSubscriptionKeys } from "../features/usage/import_service.ts";
+import { importUsage, listSubscriptionKeys, startUsageImport } from "../features/usage/import_service.ts";
 import {
   type Command,
   commandContext,
@@ -55,10 +55,12 @@ The server must be stopped: one process at a time may open the embedded usage st
       throw new Error("Say `import usage FILE`");
     const rejects = optional(words, "rejects") ?? `${path}.rejects.ndjson`;
     checkPaths(path, rejects);
-    const file = await openUsageFile(path, formatOf(words, path), sourcesOf(words));
+    const format = formatOf(words, path);
+    const file = await openUsageFile(path, format, sourcesOf(words));
     try {
       await withDeps(async (deps) => {
         const company = await chooseCompany(deps, words);
+        await call(commandContext(deps, company.id), startUsageImport, { file: basename(path), format });
         await importFile(deps, company, path, file, new Rejects(rejects));
       });
     } finally {

@@ -6,6 +6,7 @@ import { type Deps, openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { foundCompany, listCompanies } from "../features/companies/service.ts";
 import { interruptRuns } from "../features/billing/service.ts";
+import { releaseIdempotencyKeys } from "../features/idempotency/service.ts";
 import { makePassword } from "../features/sessions/passwords.ts";
 import { startJobs } from "../jobs.ts";
 import { listen, type Server } from "../server.ts";
@@ -24,7 +25,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const deps = await openDeps(readConfig(process.env));
     preferRequests();
     await addFirstCompany(deps);
-    if (deps.store.dialect === "sqlite") await interruptLostRuns(deps);
+    if (deps.store.dialect === "sqlite") await endLostWork(deps);
     const server = await listen(deps);
     const stopJobs = startJobs(deps);
     const origin = deps.config.public_url ?? server.url;
@@ -57,10 +58,11 @@ async function addFirstCompany(deps: Deps): Promise<void> {
   if (admin_password === null) console.log(`Its password, shown only now: ${password}`);
 }
 
-/** Runs that a killed process left behind: on SQLite this one is the only server. */
-async function interruptLostRuns(deps: Deps): Promise<void> {
+/** What a killed process left behind: on SQLite this one is the only server. */
+async function endLostWork(deps: Deps): Promise<void> {
   for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
     await call(commandContext(deps, id), interruptRuns, {});
+    await call(commandContext(deps, id), releaseIdempotencyKeys, {});
   }
 }
 

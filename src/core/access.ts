@@ -8,6 +8,7 @@ export const PERMISSIONS = [
   "company:write",
   "users:read",
   "users:write",
+  "audit:read",
   "clients:read",
   "clients:write",
   "products:read",
@@ -41,7 +42,9 @@ const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
-const manager = admin.filter((permission) => !["users:read", "users:write"].includes(permission));
+const manager = admin.filter(
+  (permission) => !["users:read", "users:write", "audit:read"].includes(permission),
+);
 const analyst = manager.filter(
   (permission) => permission.endsWith(":read") || permission === "profile:write",
 );
@@ -77,7 +80,14 @@ export function permissionsOf(role: Role): Permission[] {
 export type Actor =
   | { kind: "anonymous" }
   | { kind: "operator" }
-  | { kind: "user"; user_id: number; company_id: number; client_id: number | null; role: Role }
+  | {
+      kind: "user";
+      user_id: number;
+      email: string;
+      company_id: number;
+      client_id: number | null;
+      role: Role;
+    }
   | { kind: "system"; company_id: number };
 
 /** Whose rows a query may see. Every query takes one, so another company's row is simply not there. */

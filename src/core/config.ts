@@ -114,6 +114,25 @@ export const LIMITS = {
   billing_store_failures: 5,
   /** How far back the daily job looks for late usage. */
   billing_recheck_days: 90,
+  /** What an entry of the audit log keeps of an input: characters in all and of one text, depth, members. */
+  audit_entry_characters: 4_000,
+  audit_entry_text: 500,
+  audit_entry_depth: 8,
+  audit_entry_members: 100,
+  /** Places of what an entry leaves out that it names. */
+  audit_entry_withheld: 20,
+  /** A failed sign-in is written down so long after its answer, which must not tell whether the email is known. */
+  audit_sign_in_delay_ms: 100,
+  /** How long an Idempotency-Key is remembered. */
+  idempotency_hours: 24,
+  /** A request that has not been answered for so long is believed to be dead: a repeat takes its key over. */
+  idempotency_lease_s: 60,
+  /** When a repeat of a request that is under way is told to come back, at most. */
+  idempotency_retry_s: 5,
+  /** Longer answers are not kept for repeats. */
+  idempotency_answer_characters: 1024 * 1024,
+  /** Rows that retention deletes in one transaction. */
+  prune_rows: 1_000,
   /** Buckets a rate limiter remembers. */
   rate_limit_buckets: 100_000,
 } as const;
@@ -133,6 +152,8 @@ export interface Config {
   company_name: string;
   /** How long after its end a period is billed. */
   billing_grace: Temporal.Duration;
+  /** Entries of the audit log are kept for so many days. */
+  audit_log_days: number;
   log_level: LogLevel;
   rate_limit_enabled: boolean;
   /** Failed sign-ins a minute for one address and email; twenty times as many for the address alone. */
@@ -273,6 +294,12 @@ export const SETTINGS = {
     "PT1H",
     "How long after its end a period is billed",
     duration,
+  ),
+  audit_log_days: defineSetting(
+    "AUDIT_LOG_DAYS",
+    "365",
+    "Days that the audit log keeps its entries",
+    integer(1, 36_500),
   ),
   log_level: defineSetting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),
   rate_limit_enabled: defineSetting("RATE_LIMIT_ENABLED", "true", "Turns the rate limits on", flag),

@@ -25,9 +25,12 @@ export function mediaTypeOf<const T extends string>(request: Request, allowed: r
 /**
  * Reads a body as one JSON value, whatever its media type. Errors: too_large, unavailable, malformed (not
  * JSON, not UTF-8, or cut off), and invalid for what is nested too deep or holds text that not every database
- * can store.
+ * can store. `look` sees the bytes before they are parsed.
  */
-export async function readJson(request: Request): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  look: (bytes: Uint8Array) => void = () => undefined,
+): Promise<unknown> {
   const told = Number(request.headers.get("content-length") ?? Number.NaN);
   // No body says as much as an empty one: the route's schema tells what is missing.
   if (!(told > 0) && request.body === null && request.headers.get("content-type") === null) return {};
@@ -38,6 +41,7 @@ export async function readJson(request: Request): Promise<unknown> {
     room.hold(told <= LIMITS.body_bytes ? told : LIMITS.body_bytes);
     // What tells its length is read at once, which is much quicker than chunk by chunk.
     const bytes = await (told <= LIMITS.body_bytes ? request.bytes().catch(refuseCut) : readPieces(request));
+    look(bytes);
     return parseJson(bytes, "The body");
   } finally {
     room.release();

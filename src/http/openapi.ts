@@ -2,6 +2,7 @@ import { toOpenAPISchema } from "@elysiajs/openapi";
 import type { TSchema } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
 import { ErrorBody } from "./errors.ts";
+import { takeKey } from "./idempotency.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -19,6 +20,7 @@ const TAGS: Record<string, string> = {
   Billing: "Billing runs and billing records.",
   Forms: "What clients ask their own customers for.",
   "Self-service": "What client users see of their own, under /my.",
+  "Audit log": "Who did what, when and from where.",
   Operations: "For whoever runs the service.",
 };
 
@@ -36,6 +38,7 @@ export function describe(app: AnyElysia): JsonObject {
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
     // Files are described by the route itself: the generator keeps only what has a schema.
     if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
+    if (route && method === "POST" && takesKey(hooks)) describeKey(route);
     if (route) describeAnswers(route);
   }
   const schemas: JsonObject = {};
@@ -106,6 +109,30 @@ function describeAnswers(route: JsonObject): void {
     };
   }
   route.responses = responses;
+}
+
+/** Whether the route's answers are kept for repeats. */
+function takesKey({ beforeHandle = [] }: { beforeHandle?: unknown }): boolean {
+  const hooks: unknown[] = [beforeHandle].flat();
+  return hooks.some(
+    (hook) => typeof hook === "object" && hook !== null && "fn" in hook && hook.fn === takeKey,
+  );
+}
+
+const KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Carries the request out once: for 24 hours the same request with the same key gets the same answer, with the header `Idempotent-Replayed: true`. Another request under the key, and a repeat whose answer can't be given (yet, then with Retry-After), is a 409.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+};
+
+function describeKey(route: JsonObject): void {
+  route.parameters = [...(Array.isArray(route.parameters) ? route.parameters : []), KEY];
+  route.responses = {
+    409: { content: { "application/json": { schema: asJson(ErrorBody) } } },
+    ...(isObject(route.responses) ? route.responses : {}),
+  };
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

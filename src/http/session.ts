@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { AppError } from "../core/errors.ts";
 import type { Deps } from "../deps.ts";
 import { mediaTypeOf, readJson, refuseNulIn } from "./body.ts";
+import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
 
 interface Addresses {
   requestIP(request: Request): { address: string } | null;
@@ -14,6 +15,8 @@ interface Options {
   counted?: boolean;
   /** Whether bodies are read as JSON before the route's handler; else they are left to it, unread. */
   reads_body?: boolean;
+  /** Whether a POST with an Idempotency-Key is carried out once: not where repeating it changes nothing. */
+  keeps_answers?: boolean;
 }
 
 /**
@@ -24,7 +27,7 @@ interface Options {
 export function session(
   deps: Deps,
   admits: Level | "any" | "open",
-  { counted = true, reads_body = true }: Options = {},
+  { counted = true, reads_body = true, keeps_answers = reads_body && admits !== "open" }: Options = {},
 ) {
   const actors = new WeakMap<Request, Actor>();
 
@@ -40,29 +43,43 @@ export function session(
     return actor;
   }
 
-  const words = [admits, ...(counted ? [] : ["uncounted"]), ...(reads_body ? [] : ["bodies unread"])];
+  const words = [
+    admits,
+    ...(counted ? [] : ["uncounted"]),
+    ...(reads_body ? [] : ["bodies unread"]),
+    ...(keeps_answers ? ["answers kept"] : []),
+  ];
   const plugin = new Elysia({ name: `session for ${words.join(", ")}` });
   if (reads_body) {
     plugin.onParse({ as: "scoped" }, async ({ request }) => {
       await signIn(request);
       mediaTypeOf(request, ["application/json"]);
-      return readJson(request);
+      return readJson(request, (bytes) => keeps_answers && digestBody(request, bytes));
     });
   }
+
   // Only what is named here is read of the request: cookies, query and headers cost time.
-  return plugin.derive({ as: "scoped" }, async ({ request, server, set }) => {
+  const signed = plugin.derive({ as: "scoped" }, async ({ request, server, set }) => {
     const actor = await signIn(request);
     refuseNulIn(request.url);
     const ctx = deps.openContext({
       actor,
       origin: "rest",
       request_id: String(set.headers["x-request-id"]),
+      claim: keeps_answers ? claimOf(deps, request, actor) : null,
       get address() {
         return addressOf(deps, request, server);
       },
     });
     return { ctx };
   });
+  if (keeps_answers) {
+    signed.onBeforeHandle({ as: "scoped" }, takeKey);
+    signed.mapResponse({ as: "scoped" }, async ({ request, responseValue, set }) => {
+      await keepAnswer(request, responseValue, set.status);
+    });
+  }
+  return signed;
 }
 
 /**

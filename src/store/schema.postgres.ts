@@ -15,4 +15,6 @@ export const {
   billing_records,
   forms,
   events,
+  audit_log,
+  idempotency_keys,
 } = defineTables(postgresColumns);

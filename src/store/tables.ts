@@ -1,10 +1,12 @@
 import type { AppError } from "../core/errors.ts";
+import { auditTables } from "../features/audit/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
+import { idempotencyTables } from "../features/idempotency/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
@@ -33,6 +35,8 @@ export function defineTables(k: ColumnKit) {
     ...billing,
     ...forms,
     ...events,
+    ...auditTables(k, companies),
+    ...idempotencyTables(k, companies),
   };
 }
 

@@ -3,6 +3,8 @@ import { LIMITS } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { iso } from "../../core/time.ts";
+import type { Queries } from "../../store/store.ts";
+import { deleteEntriesOf } from "../audit/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import {
   closedPeriods,
@@ -49,12 +51,18 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
   const told = progress.told(status);
   try {
     const is_forgotten = run.forgets_idle && status === "finished" && progress.isIdle();
-    await ctx.store.tx((q) => (is_forgotten ? queries.deleteRun(q, told.id) : queries.updateRun(q, told)));
+    await ctx.store.tx((q) => (is_forgotten ? forget(q, run) : queries.updateRun(q, told)));
   } catch (error) {
     // The row says "running" until the next run finds it silent.
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run not written down");
   }
   return told;
+}
+
+/** Forgets a run that found nothing to do, and that it was started. */
+async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Run): Promise<void> {
+  await queries.deleteRun(q, id);
+  await deleteEntriesOf(q, scope, { type: "billing_run", id });
 }
 
 /** Bills batch by batch, by subscription id. Returns whether it got to the end. */

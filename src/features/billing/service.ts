@@ -30,6 +30,7 @@ import { type Run, runToEnd } from "./runs.ts";
 export const runBilling = operation({
   name: "run_billing",
   permission: "billing:write",
+  target: "billing_run",
   input: RunBilling,
   output: BillingRunResult,
   async run(ctx, { period, subscription_ids, dry_run = false }) {
@@ -45,6 +46,7 @@ export const runBilling = operation({
 export const recheckBilling = operation({
   name: "recheck_billing",
   permission: "billing:write",
+  target: "billing_run",
   input: Nothing,
   output: BillingRunResult,
   run: (ctx) =>
@@ -58,6 +60,7 @@ export const recheckBilling = operation({
 export const interruptRuns = operation({
   name: "interrupt_runs",
   permission: "billing:write",
+  unaudited: true,
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now }) {

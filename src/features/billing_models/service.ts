@@ -88,7 +88,7 @@ export const updateBillingModel = operation({
   permission: "billing_models:write",
   input: UpdateBillingModel,
   output: BillingModel,
-  run: ({ store, actor, now }, { id, name, description, ...input }) =>
+  run: ({ store, actor, now, note }, { id, name, description, ...input }) =>
     store.tx(async (q) => {
       const scope = scopeOf(actor);
       const before = await queries.findBillingModel(q, scope, id);
@@ -103,6 +103,7 @@ export const updateBillingModel = operation({
       }
       const model = await queries.updateBillingModel(q, scope, now, id, { name, description, ...pricing });
       if (!model) throw notFound("Billing model", id);
+      note({ before, after: model });
       return model;
     }),
 });

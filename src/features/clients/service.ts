@@ -55,11 +55,13 @@ export const updateClient = operation({
   permission: "clients:write",
   input: UpdateClient,
   output: Client,
-  run: ({ store, actor, now }, { id, name }) =>
+  run: ({ store, actor, now, note }, { id, name }) =>
     store.tx(async (q) => {
       const scope = scopeOf(actor);
+      const before = await queries.findClient(q, scope, id);
       const client = await queries.updateClient(q, scope, now, id, { name });
-      if (!client) throw notFound("Client", id);
+      if (!before || !client) throw notFound("Client", id);
+      note({ before, after: client });
       await recordEvents(q, scope, now, [{ type: "client.updated", data: { id } }]);
       return client;
     }),

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { operation } from "../../context.ts";
+import { type Context, operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
@@ -31,12 +31,13 @@ export const updateCompany = operation({
   permission: "company:write",
   input: UpdateCompany,
   output: Company,
-  run: ({ store, actor, now }, change) =>
+  run: ({ store, actor, now, note }, change) =>
     store.tx(async (q) => {
       const scope = scopeOf(actor);
       const before = await queries.findCompany(q, scope);
       const company = await queries.updateCompany(q, scope, now, change);
       if (!before || !company) throw notFound("Company", scope.company_id);
+      note({ before, after: company });
       if (before.timezone !== company.timezone) await queries.insertTimezone(q, scope, now, company.timezone);
       return company;
     }),
@@ -57,9 +58,9 @@ export const addCompany = operation({
   permission: "companies:write",
   input: AddCompany,
   output: Company,
-  async run({ store, now, passwords }, input) {
-    const password_hash = await passwords.hash(input.admin_password);
-    return store.tx((q) => insertWithAdmin(q, now, input, password_hash));
+  async run(ctx, input) {
+    const password_hash = await ctx.passwords.hash(input.admin_password);
+    return ctx.store.tx((q) => insertWithAdmin(q, ctx, input, password_hash));
   },
 });
 
@@ -69,11 +70,12 @@ export const foundCompany = operation({
   permission: "companies:write",
   input: AddCompany,
   output: Type.Object({ founded: Type.Boolean() }),
-  async run({ store, now, passwords }, input) {
+  async run(ctx, input) {
+    const { store, passwords } = ctx;
     const password_hash = await passwords.hash(input.admin_password);
     const found = async (q: Queries) => {
       if ((await queries.listCompanies(q)).length > 0) return { founded: false };
-      await insertWithAdmin(q, now, input, password_hash);
+      await insertWithAdmin(q, ctx, input, password_hash);
       return { founded: true };
     };
     try {
@@ -88,7 +90,7 @@ export const foundCompany = operation({
 
 async function insertWithAdmin(
   q: Queries,
-  now: Temporal.Instant,
+  { now, note }: Context,
   { name, admin_email: email, timezone = "UTC", currency = "USD" }: AddCompany,
   password_hash: string,
 ): Promise<Company> {
@@ -99,5 +101,6 @@ async function insertWithAdmin(
     client_id: null,
     password_hash,
   });
+  note({ company_id: company.id, target: { type: "company", id: company.id } });
   return company;
 }

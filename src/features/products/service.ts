@@ -47,11 +47,15 @@ export const updateProduct = operation({
   permission: "products:write",
   input: UpdateProduct,
   output: Product,
-  async run({ store, actor, now }, { id, name }) {
-    const product = await store.tx((q) => queries.updateProduct(q, scopeOf(actor), now, id, { name }));
-    if (!product) throw notFound("Product", id);
-    return product;
-  },
+  run: ({ store, actor, now, note }, { id, name }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const before = await queries.findProduct(q, scope, id);
+      const product = await queries.updateProduct(q, scope, now, id, { name });
+      if (!before || !product) throw notFound("Product", id);
+      note({ before, after: product });
+      return product;
+    }),
 });
 
 /**

@@ -67,12 +67,14 @@ export const updateSubscription = operation({
   permission: "subscriptions:write",
   input: UpdateSubscription,
   output: SubscriptionDetail,
-  run: ({ store, actor, now }, { id, name }) =>
+  run: ({ store, actor, now, note }, { id, name }) =>
     store.tx(async (q) => {
       const scope = scopeOf(actor);
       const before = await detailOf(q, scope, now, id);
       await queries.updateSubscription(q, scope, turnOf(before, now), id, { name });
-      return detailOf(q, scope, now, id);
+      const after = await detailOf(q, scope, now, id);
+      note({ before, after });
+      return after;
     }),
 });
 
@@ -85,14 +87,16 @@ export const cancelSubscription = operation({
   permission: "subscriptions:write",
   input: CancelSubscription,
   output: SubscriptionDetail,
-  run: ({ store, actor, now }, { id, at }) =>
+  run: ({ store, actor, now, note }, { id, at }) =>
     store.tx(async (q) => {
       const scope = scopeOf(actor);
       const before = await detailOf(q, scope, now, id);
       const turn = turnOf(before, now);
       const ends_at = endOf(before, at, turn, await queries.listZones(q, scope));
       await queries.updateSubscription(q, scope, turn, id, { ends_at });
-      return detailOf(q, scope, turn, id);
+      const after = await detailOf(q, scope, turn, id);
+      note({ before, after });
+      return after;
     }),
 });
 

@@ -2,7 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { type Context, operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/config.ts";
-import { oneOf, strict } from "../../core/schema.ts";
+import { Nothing, oneOf, strict } from "../../core/schema.ts";
+import { FILE_FORMATS } from "./import_file.ts";
 import { parseObject, rejectedRows, storeFresh, toRaw, writeDerivedId } from "./import_rows.ts";
 import { readAgainstStore } from "./ingest.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";
@@ -10,6 +11,19 @@ import { findMeteredSubscriptions, listExternalIds } from "./queries.ts";
 import { readMetadata } from "./read_events.ts";
 import { compositeKey, externalIdOf } from "./rules.ts";
 import { type EventBlock, ROW } from "./store/duckdb/event_block.ts";
+
+/**
+ * Tells the audit log of an import, before its first row is stored: events are in another store, which one
+ * transaction can't hold. Decision 0075.
+ */
+export const startUsageImport = operation({
+  name: "start_usage_import",
+  permission: "usage:write",
+  target: "usage_import",
+  input: strict({ file: Type.String(), format: oneOf(FILE_FORMATS) }),
+  output: Nothing,
+  run: ({ store }) => store.tx(async () => ({})),
+});
 
 /** Lists what rows of a file may name their subscription by. Source: usage.md, Ingest. */
 export const listSubscriptionKeys = operation({

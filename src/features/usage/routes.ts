@@ -109,7 +109,7 @@ const EXPORTED = {
 
 export const usageRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/usage", tags: ["Usage"] })
-    .use(session(deps, "company"))
+    .use(session(deps, "company", { keeps_answers: false }))
     .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
       body: ExportUsage,
       response: EXPORTED.response,
@@ -129,7 +129,7 @@ export const usageRoutes = (deps: Deps) =>
 /** The same search for client users, narrowed to their client. */
 export const myUsageRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/my/usage", tags: ["Self-service"] })
-    .use(session(deps, "client"))
+    .use(session(deps, "client", { keeps_answers: false }))
     .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
       body: ExportUsage,
       response: EXPORTED.response,

@@ -57,7 +57,7 @@ export const updateUser = operation({
   permission: "users:write",
   input: UpdateUser,
   output: User,
-  async run({ store, actor, now, passwords }, { id, email, role, client_id = null, password }) {
+  async run({ store, actor, now, passwords, note }, { id, email, role, client_id = null, password }) {
     const scope = scopeOf(actor);
     const password_hash = password === undefined ? undefined : await passwords.hash(password);
     return store.tx(async (q) => {
@@ -70,6 +70,7 @@ export const updateUser = operation({
       const change = { email, role, client_id, ...(password_hash === undefined ? {} : { password_hash }) };
       const user = await queries.updateUser(q, scope, now, id, { ...change, end_tokens });
       if (!user) throw notFound("User", id);
+      note({ before, after: user });
       return user;
     });
   },

@@ -1,0 +1,85 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { ROLES } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+
+export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;
+export const ACTOR_KINDS = ["anonymous", "operator", "user", "system"] as const;
+export const OUTCOMES = ["ok", "refused"] as const;
+
+/** What an entry keeps of an input: JSON. */
+export type Plain = null | boolean | number | string | Plain[] | { [name: string]: Plain };
+
+/** A field's value before and after. */
+export interface Change {
+  old: Plain;
+  new: Plain;
+}
+
+/** What an operation was done to: `{type: "client", id: 7}`. */
+export interface Target {
+  type: string;
+  id: number | null;
+}
+
+/** What an operation tells of its change beside what the log knows of itself. */
+export interface Note {
+  /** The record that was changed, where it is not the one that the operation is named after. */
+  target?: Target;
+  /** The same record before and after: the entry tells the difference. */
+  before?: object;
+  after?: object;
+  /** Whose log it belongs to, where the actor belongs to no company. */
+  company_id?: number;
+}
+
+const PlainValue = Type.Unsafe<Plain>(Type.Any());
+
+export const AuditEntry = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    at: At,
+    actor: Type.Object({
+      kind: oneOf(
+        ACTOR_KINDS,
+        "user, system (jobs and the command line) or, for a refused sign-in, anonymous",
+      ),
+      user_id: nullable(Id),
+      email: nullable(Type.String()),
+      role: nullable(oneOf(ROLES)),
+    }),
+    origin: oneOf(ORIGINS),
+    address: nullable(Type.String()),
+    request_id: Type.String(),
+    operation: Type.String(),
+    outcome: oneOf(OUTCOMES, "ok, or refused: a sign-in that failed"),
+    target: Type.Object({ type: Type.String(), id: nullable(Id) }),
+    input: Type.Record(Type.String(), PlainValue),
+    withheld: Type.Array(Type.String({ description: "JSON pointer into the input" })),
+    changes: nullable(Type.Record(Type.String(), Type.Object({ old: PlainValue, new: PlainValue }))),
+  },
+  { title: "AuditEntry" },
+);
+export type AuditEntry = Static<typeof AuditEntry>;
+
+const word = Type.Optional(
+  Type.String({
+    pattern: "^[a-z][a-z0-9_]*$",
+    maxLength: LIMITS.name_length,
+    description: "lower-case letters, digits and _",
+  }),
+);
+
+/** From inclusive, to exclusive. */
+export const ListAuditEntries = strict({
+  user_id: Type.Optional(Id),
+  operation: word,
+  target_type: word,
+  target_id: Type.Optional(Id),
+  origin: Type.Optional(oneOf(ORIGINS)),
+  from: Type.Optional(InstantText),
+  to: Type.Optional(InstantText),
+  ...pageFields,
+});
+export type AuditFilter = Omit<Static<typeof ListAuditEntries>, "page" | "limit">;

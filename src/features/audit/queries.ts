@@ -1,0 +1,109 @@
+import { and, desc, eq, gte, inArray, lt, type SQL } from "drizzle-orm";
+import type { Role, Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { AuditEntry, AuditFilter, Target } from "./model.ts";
+
+/** An entry as it is written; the log gives it its id. */
+export interface NewEntry extends Omit<AuditEntry, "id" | "at" | "actor" | "target"> {
+  at: Temporal.Instant;
+  actor: { kind: AuditEntry["actor"]["kind"]; user_id?: number; email?: string; role?: Role };
+  target: Target;
+}
+
+/** The columns of an entry on the wire. */
+function entryColumns({ tables: { audit_log: t } }: Reads) {
+  return {
+    id: t.id,
+    company_id: t.company_id,
+    at: t.at,
+    actor: { kind: t.actor_kind, user_id: t.user_id, email: t.email, role: t.role },
+    origin: t.origin,
+    address: t.address,
+    request_id: t.request_id,
+    operation: t.operation,
+    outcome: t.outcome,
+    target: { type: t.target_type, id: t.target_id },
+    input: t.input,
+    withheld: t.withheld,
+    changes: t.changes,
+  };
+}
+
+/** Writes down what was done, in the transaction in which it is done. */
+export async function insertEntry(
+  q: Queries,
+  { at, actor, target: { type: target_type, id: target_id }, ...entry }: NewEntry,
+): Promise<void> {
+  const { kind: actor_kind, user_id = null, email = null, role = null } = actor;
+  const who = { actor_kind, user_id, email, role };
+  await q.insert(q.tables.audit_log).values({ ...entry, ...who, target_type, target_id, at: iso(at) });
+}
+
+/** A page of entries, newest first. */
+export async function listEntries(
+  q: Reads,
+  scope: Scope,
+  { user_id, operation, target_type, target_id, origin, from, to }: AuditFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: AuditEntry[]; total: number }> {
+  const { audit_log: t } = q.tables;
+  const where = and(
+    inScope(q, scope),
+    user_id === undefined ? undefined : eq(t.user_id, user_id),
+    operation === undefined ? undefined : eq(t.operation, operation),
+    target_type === undefined ? undefined : eq(t.target_type, target_type),
+    target_id === undefined ? undefined : eq(t.target_id, target_id),
+    origin === undefined ? undefined : eq(t.origin, origin),
+    from === undefined ? undefined : gte(t.at, iso(instant(from))),
+    to === undefined ? undefined : lt(t.at, iso(instant(to))),
+  );
+  const rows = await q
+    .select(entryColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.at), desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findEntry(q: Reads, scope: Scope, id: number): Promise<AuditEntry | undefined> {
+  const { audit_log: t } = q.tables;
+  const [entry] = await q
+    .select(entryColumns(q))
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
+  return entry;
+}
+
+/** Deletes the entries of a record that is forgotten, because nothing came of it. */
+export async function deleteEntriesOf(
+  q: Queries,
+  scope: Scope,
+  { type, id }: { type: string; id: number },
+): Promise<void> {
+  const { audit_log: t } = q.tables;
+  await q.delete(t).where(and(inScope(q, scope), eq(t.target_type, type), eq(t.target_id, id)));
+}
+
+/** Deletes some of the entries from before an instant. Returns how many. */
+export async function deleteEntriesBefore(
+  q: Queries,
+  scope: Scope,
+  before: Temporal.Instant,
+  limit: number,
+): Promise<number> {
+  const { audit_log: t } = q.tables;
+  const old = q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(inScope(q, scope), lt(t.at, iso(before))))
+    .limit(limit);
+  return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
+}
+
+function inScope({ tables: { audit_log: t } }: Reads, scope: Scope): SQL {
+  return eq(t.company_id, scope.company_id);
+}

@@ -1,0 +1,55 @@
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { invalid, notFound } from "../../core/errors.ts";
+import { pagedList } from "../../core/page.ts";
+import { ById, Nothing, paged } from "../../core/schema.ts";
+import { AuditEntry, ListAuditEntries } from "./model.ts";
+import * as queries from "./queries.ts";
+
+/**
+ * Lists who did what, when and from where, newest first. Errors: invalid for a target_id without its type.
+ * Source: billing.md, Access. Decision 0075.
+ */
+export const listAuditEntries = operation({
+  name: "list_audit_entries",
+  permission: "audit:read",
+  input: ListAuditEntries,
+  output: paged(AuditEntry),
+  async run({ store, actor }, { page, limit, ...filter }) {
+    if (filter.target_id !== undefined && filter.target_type === undefined)
+      throw invalid("/target_type", "is required with target_id");
+    return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listEntries(store.read, scopeOf(actor), filter, slice),
+    );
+  },
+});
+
+/** Finds one entry of the audit log. Errors: not_found. Source: billing.md, Access. */
+export const getAuditEntry = operation({
+  name: "get_audit_entry",
+  permission: "audit:read",
+  input: ById,
+  output: AuditEntry,
+  async run({ store, actor }, { id }) {
+    const entry = await queries.findEntry(store.read, scopeOf(actor), id);
+    if (!entry) throw notFound("Audit log entry", id);
+    return entry;
+  },
+});
+
+/** Deletes the entries that are older than AUDIT_LOG_DAYS, some at a time. Decision 0075. */
+export const pruneAuditLog = operation({
+  name: "prune_audit_log",
+  permission: "company:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, now, config, background }) {
+    const before = now.subtract({ hours: 24 * config.audit_log_days });
+    const prune = () =>
+      store.tx((q) => queries.deleteEntriesBefore(q, scopeOf(actor), before, LIMITS.prune_rows));
+    while (!background.is_stopping && (await prune()) === LIMITS.prune_rows) await Bun.sleep(0);
+    return {};
+  },
+});

@@ -1,0 +1,105 @@
+import { type Actor, type Permission, scopeOf } from "../../core/access.ts";
+import type { CallContext } from "../../core/operation.ts";
+import type { Note, Target } from "./model.ts";
+import { insertEntry } from "./queries.ts";
+import { changesBetween, redact } from "./rules.ts";
+import type { Claim } from "../idempotency/claims.ts";
+import type { Queries, Store } from "../../store/store.ts";
+
+/** What is known of an operation that changes records before it runs. */
+export interface ChangeTold {
+  readonly name: string;
+  readonly permission: Permission;
+  /** What it is done to, in one word; default: what its name says after the verb. */
+  readonly target?: string | undefined;
+  /** Whether the log has no entry of it, because it would say nothing that is not told elsewhere. */
+  readonly unaudited?: boolean | undefined;
+}
+
+/** What of a context is needed to tell of changes. */
+interface Changing extends CallContext {
+  store: Store;
+  claim: Claim | null;
+  readonly note: (note: Note) => void;
+}
+
+/** Whether an operation may change records, by its permission. */
+export function mayChange(permission: Permission): boolean {
+  return !permission.endsWith(":read") && permission !== "session:open";
+}
+
+/**
+ * The context of an operation that may change records. Its first transaction that commits also holds the entry
+ * in the audit log, and says of the request's Idempotency-Key that it was carried out: there is no change
+ * without its entry, no entry without its change, and no key that is carried out twice. Later transactions of
+ * the same call add nothing. Decisions 0075, 0076.
+ */
+export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unknown): C {
+  const { store } = ctx;
+  const begun = new WeakSet<Queries>();
+  let is_told = false;
+  let notes: Note = {};
+
+  async function tell(q: Queries, result: unknown): Promise<void> {
+    const target = notes.target ?? {
+      type: told.target ?? nounOf(told.name),
+      id: idOf(result) ?? idOf(input),
+    };
+    await ctx.claim?.commit(q, target);
+    const company_id = notes.company_id ?? companyOf(ctx.actor);
+    if (told.unaudited || company_id === undefined) return;
+    await insertEntry(q, { ...entryOf(ctx, told.name, input, notes), company_id, target });
+  }
+
+  async function tx<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    let tells = false;
+    const result = await store.tx(async (q) => {
+      // Nested: the outermost tells.
+      if (is_told || begun.has(q)) return work(q);
+      begun.add(q);
+      // Run again after a serialization failure, it notes again.
+      notes = {};
+      const done = await work(q);
+      await tell(q, done);
+      tells = true;
+      return done;
+    });
+    is_told ||= tells;
+    return result;
+  }
+
+  const note = (more: Note) => void (notes = { ...notes, ...more });
+  return { ...ctx, store: { ...store, tx }, note };
+}
+
+/** All of an entry but whose it is and what it is about. */
+function entryOf(ctx: CallContext, operation: string, input: unknown, { before, after }: Note) {
+  const { actor, now: at, origin, address, request_id } = ctx;
+  const { kept, withheld } = redact(input);
+  return {
+    at,
+    actor: actor.kind === "user" ? actor : { kind: actor.kind },
+    origin,
+    address,
+    request_id,
+    operation,
+    outcome: "ok" as const,
+    input: typeof kept === "object" && kept !== null && !Array.isArray(kept) ? kept : {},
+    withheld,
+    changes: before && after ? changesBetween(before, after) : null,
+  };
+}
+
+function companyOf(actor: Actor): number | undefined {
+  return actor.kind === "anonymous" || actor.kind === "operator" ? undefined : scopeOf(actor).company_id;
+}
+
+/** `cancel_subscription` → `subscription`. */
+function nounOf(operation: string): string {
+  return operation.slice(operation.indexOf("_") + 1);
+}
+
+function idOf(value: unknown): Target["id"] {
+  if (typeof value !== "object" || value === null || !("id" in value)) return null;
+  return typeof value.id === "number" ? value.id : null;
+}

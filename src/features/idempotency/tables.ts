@@ -1,0 +1,37 @@
+import type { ColumnKit } from "../../store/columns.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import { KEY_STATES, type KeptAnswer } from "./model.ts";
+
+export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
+  const idempotency_keys = k.table(
+    "idempotency_keys",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      /** A user's id, which is never handed out again. */
+      user_id: k.integer("user_id").notNull(),
+      method: k.text("method").notNull(),
+      path: k.text("path").notNull(),
+      key: k.text("key").notNull(),
+      digest: k.text("digest").notNull(),
+      state: k.enumeration("state", KEY_STATES).notNull(),
+      /** Names the one request that works on it: another one that took it over has another. */
+      claim: k.text("claim").notNull(),
+      /** Until when a claim that is in progress is believed to be alive. */
+      lease_until: k.at("lease_until").notNull(),
+      /** What the change was made to. */
+      target_type: k.text("target_type"),
+      target_id: k.integer("target_id"),
+      answer: k.json<KeptAnswer>("answer"),
+      expires_at: k.at("expires_at").notNull(),
+    },
+    (t) => [
+      k.uniqueIndex("idempotency_keys_request").on(t.user_id, t.method, t.path, t.key),
+      k.index("idempotency_keys_expiry").on(t.company_id, t.expires_at),
+    ],
+  );
+  return { idempotency_keys };
+}

@@ -1,0 +1,20 @@
+import "../../../src/environment.ts";
+import { readConfig } from "../../../src/core/config.ts";
+import { openDeps } from "../../../src/deps.ts";
+import { listen } from "../../../src/server.ts";
+
+// A server that stops for ever before its Nth transaction, for tests that kill it there: `hanging_server.ts N`.
+
+const hangs_at = Number(process.argv[2]);
+const deps = await openDeps(readConfig(process.env));
+const tx = deps.store.tx.bind(deps.store);
+let count = 0;
+deps.store.tx = async (work) => {
+  if (++count === hangs_at) {
+    console.log("hangs");
+    await new Promise(() => undefined);
+  }
+  return tx(work);
+};
+const server = await listen(deps);
+console.log(`listens on ${server.url}`);
