@@ -4,11 +4,14 @@ import { billingRecordRoutes, billingRunRoutes, myBillingRoutes } from "./featur
 import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
+import { eventRoutes } from "./features/events/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
 import { ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
+import { webhookLogRoutes } from "./features/webhook_logs/routes.ts";
+import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
 import { probes } from "./http/probes.ts";
@@ -40,7 +43,10 @@ export function buildApp(deps: Deps) {
         .use(myBillingRoutes(deps))
         .use(ingestRoutes(deps))
         .use(usageRoutes(deps))
-        .use(myUsageRoutes(deps)),
+        .use(myUsageRoutes(deps))
+        .use(eventRoutes(deps))
+        .use(webhookRoutes(deps))
+        .use(webhookLogRoutes(deps)),
     );
   return app;
 }

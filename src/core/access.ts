@@ -20,6 +20,9 @@ export const PERMISSIONS = [
   "billing:write",
   "usage:read",
   "usage:write",
+  "events:read",
+  "webhooks:read",
+  "webhooks:write",
   "profile:read",
   "profile:write",
   "session:open",
@@ -39,7 +42,9 @@ const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
-const manager = admin.filter((permission) => !["users:read", "users:write"].includes(permission));
+/** Who holds these decides who gets in, or where the company's data goes. */
+const ADMIN_ONLY: readonly Permission[] = ["users:read", "users:write", "webhooks:read", "webhooks:write"];
+const manager = admin.filter((permission) => !ADMIN_ONLY.includes(permission));
 const analyst = manager.filter(
   (permission) => permission.endsWith(":read") || permission === "profile:write",
 );

@@ -14,4 +14,6 @@ export const {
   billing_runs,
   billing_records,
   events,
+  webhooks,
+  webhook_logs,
 } = defineTables(postgresColumns);

@@ -7,6 +7,8 @@ import { eventTables } from "../features/events/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
+import { webhookLogTables } from "../features/webhook_logs/tables.ts";
+import { webhookTables } from "../features/webhooks/tables.ts";
 import type { ColumnKit } from "./columns.ts";
 import { leaseTables } from "./lease_tables.ts";
 
@@ -20,6 +22,8 @@ export function defineTables(k: ColumnKit) {
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
   const events = eventTables(k, companies);
+  const webhooks = webhookTables(k, companies);
+  const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
   return {
     ...leaseTables(k),
     ...companies,
@@ -30,6 +34,8 @@ export function defineTables(k: ColumnKit) {
     ...subscriptions,
     ...billing,
     ...events,
+    ...webhooks,
+    ...webhook_logs,
   };
 }
 

@@ -4,6 +4,7 @@ import { inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
+import { recordEvents } from "../events/queries.ts";
 import { countActiveSubscriptions } from "../subscriptions/queries.ts";
 import { CreateProduct, ListProducts, Product, UpdateProduct } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -38,7 +39,12 @@ export const createProduct = operation({
   input: CreateProduct,
   output: Product,
   run: ({ store, actor, now }, { name }) =>
-    store.tx((q) => queries.insertProduct(q, scopeOf(actor), now, name)),
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const product = await queries.insertProduct(q, scope, now, name);
+      await recordEvents(q, scope, now, [{ type: "product.created", data: { id: product.id } }]);
+      return product;
+    }),
 });
 
 /** Renames a product. Errors: not_found. Source: interface, Company: products. */
@@ -47,11 +53,14 @@ export const updateProduct = operation({
   permission: "products:write",
   input: UpdateProduct,
   output: Product,
-  async run({ store, actor, now }, { id, name }) {
-    const product = await store.tx((q) => queries.updateProduct(q, scopeOf(actor), now, id, { name }));
-    if (!product) throw notFound("Product", id);
-    return product;
-  },
+  run: ({ store, actor, now }, { id, name }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const product = await queries.updateProduct(q, scope, now, id, { name });
+      if (!product) throw notFound("Product", id);
+      await recordEvents(q, scope, now, [{ type: "product.updated", data: { id } }]);
+      return product;
+    }),
 });
 
 /**
@@ -70,6 +79,7 @@ export const deleteProduct = operation({
       if (active > 0) throw inUse("product", id, active);
       const product = await queries.updateProduct(q, scope, now, id, { deleted_at: iso(now) });
       if (!product) throw notFound("Product", id);
+      await recordEvents(q, scope, now, [{ type: "product.deleted", data: { id } }]);
       return {};
     }),
 });
