@@ -17,6 +17,7 @@ const TAGS: Record<string, string> = {
   Subscriptions: "Which client has which product at which price.",
   Usage: "Usage events: recording them, searching them.",
   Billing: "Billing runs and billing records.",
+  Webhooks: "Events, and who is told of them.",
   "Self-service": "What client users see of their own, under /my.",
   Operations: "For whoever runs the service.",
 };
