@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EVENT_TYPES } from "../../../src/features/events/model.ts";
 import type { Json } from "../../harness.ts";
 import { type Books, FLAT, openBooks, PER_UNIT } from "../billing/books.ts";
 
@@ -23,7 +26,7 @@ async function told(
 test("every change of clients, products, billing models and subscriptions is told once, thinly", async () => {
   const company = await books.addCompany();
   const { api, client_id } = company;
-  const product_id = 1 + ((await told(api, "&type=product.*"))[0]?.[1].id - 1);
+  const product_id = (await told(api, "&type=product.*"))[0]?.[1].id;
   const model = await company.addModel(FLAT);
   const body = { name: "Renamed", description: "" };
   await api("PUT", `/billing-models/${model}`, body);
@@ -124,4 +127,17 @@ test("events are listed newest first, by page, type, pattern and time; another c
   for (const query of ["type=nothing", "type=product", "type=", "from=yesterday", "page=0", "kind=x"])
     expect((await api("GET", `/events?${query}`)).status, query).toBe(422);
   expect((await (await books.addCompany()).api("GET", "/events")).body.meta.total).toBe(2);
+});
+
+test("docs/webhooks.md lists every event type", () => {
+  const rows = readFileSync(join(import.meta.dir, "../../../docs/webhooks.md"), "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  // `client.created`, `.updated` stands for client.created and client.updated.
+  const listed = rows.flatMap((row) => {
+    const names = [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "");
+    const family = names[0]?.slice(0, names[0].lastIndexOf(".")) ?? "";
+    return names.map((name) => (name.startsWith(".") ? family + name : name));
+  });
+  expect(listed.toSorted()).toEqual([...EVENT_TYPES, "webhook.test"].toSorted());
 });

@@ -19,7 +19,7 @@ test("kill -9 amid deliveries loses none: what was under way is sent again withi
     return new Response("late");
   });
   receiver.answer(async () => {
-    await Bun.sleep(20);
+    await Bun.sleep(50);
     return new Response("thanks");
   });
   const first = await startServer(env);
