@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
-import { paged } from "../../core/schema.ts";
+import { Nothing, paged } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
@@ -30,6 +30,7 @@ export const webhookLogRoutes = (deps: Deps) =>
       async ({ ctx, params, status }) => status(202, await data(call(ctx, redeliverWebhook, params))),
       {
         params: IdPath,
+        body: Nothing,
         response: answers({ 202: dataOf(WebhookLog), 404: ErrorBody, 409: ErrorBody }),
         detail: {
           summary: "Send a message again",

@@ -60,6 +60,7 @@ export const webhookRoutes = (deps: Deps) =>
     })
     .post("/:id/rotate-secret", ({ ctx, params }) => data(call(ctx, rotateWebhookSecret, params)), {
       params: IdPath,
+      body: Nothing,
       response: answers({ 200: dataOf(WebhookWithSecret), 404: ErrorBody }),
       detail: {
         summary: "Give a webhook a new secret",
@@ -71,6 +72,7 @@ export const webhookRoutes = (deps: Deps) =>
       async ({ ctx, params, status }) => status(202, await data(call(ctx, testWebhook, params))),
       {
         params: IdPath,
+        body: Nothing,
         response: answers({ 202: dataOf(WebhookLog), 404: ErrorBody, 409: ErrorBody }),
         detail: {
           summary: "Send a test message",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { instant } from "../../../src/core/time.ts";
 import { RETRY_STEPS_S, retryAfterMs, verdict } from "../../../src/features/webhook_logs/rules.ts";

@@ -120,15 +120,15 @@ describe("send", () => {
 
 describe("send() to what a name resolves to", () => {
   test.each([
-    ["10.0.0.1"],
-    ["169.254.169.254"],
-    ["127.0.0.1"],
-    ["::1"],
-    ["::ffff:127.0.0.1"],
-    ["8.8.8.8", "10.0.0.1"],
-    ["0.0.0.0"],
-    ["not an address"],
-  ])("refuses %p, without telling the address", async (...addresses) => {
+    [["10.0.0.1"]],
+    [["169.254.169.254"]],
+    [["127.0.0.1"]],
+    [["::1"]],
+    [["::ffff:127.0.0.1"]],
+    [["8.8.8.8", "10.0.0.1"]],
+    [["0.0.0.0"]],
+    [["not an address"]],
+  ])("refuses %p, without telling the address", async (addresses) => {
     const outcome = await attempt("https://hooks.example.test/", {
       is_production: true,
       resolve: () => Promise.resolve(addresses),
