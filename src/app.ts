@@ -12,11 +12,14 @@ import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
 import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
+import { eventRoutes } from "./features/events/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
 import { ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
+import { webhookLogRoutes } from "./features/webhook_logs/routes.ts";
+import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
 import { probes } from "./http/probes.ts";
@@ -53,7 +56,10 @@ export function buildApp(deps: Deps) {
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
         .use(usageRoutes(deps))
-        .use(myUsageRoutes(deps)),
+        .use(myUsageRoutes(deps))
+        .use(eventRoutes(deps))
+        .use(webhookRoutes(deps))
+        .use(webhookLogRoutes(deps)),
     );
   return app;
 }

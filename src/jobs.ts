@@ -3,12 +3,21 @@ import type { Job } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";
+import { EVENT_JOBS } from "./features/events/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
+import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
 import { releaseLease, takeLease } from "./store/lease.ts";
 
-export const JOBS: readonly Job[] = [...BILLING_JOBS, ...USAGE_JOBS, ...AUDIT_JOBS, ...IDEMPOTENCY_JOBS];
+export const JOBS: readonly Job[] = [
+  ...BILLING_JOBS,
+  ...USAGE_JOBS,
+  ...EVENT_JOBS,
+  ...WEBHOOK_JOBS,
+  ...AUDIT_JOBS,
+  ...IDEMPOTENCY_JOBS,
+];
 
 /** Longer than any job should take: a holder that died gives its lease up after this. */
 const LEASE = Temporal.Duration.from({ minutes: 15 });

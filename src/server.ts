@@ -1,6 +1,7 @@
 import { buildApp } from "./app.ts";
 import { LIMITS } from "./core/config.ts";
 import type { Deps } from "./deps.ts";
+import { Dispatcher } from "./features/webhook_logs/dispatcher.ts";
 
 /** A listening server. */
 export interface Server {
@@ -10,7 +11,10 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Listens on the configured host and port; port 0 takes a free one. Errors: throws when the port is taken. */
+/**
+ * Listens on the configured host and port; port 0 takes a free one. Webhooks go out from here on, until the
+ * background is stopped. Errors: throws when the port is taken.
+ */
 export async function listen(deps: Deps): Promise<Server> {
   const app = buildApp(deps);
   app.listen({
@@ -22,6 +26,7 @@ export async function listen(deps: Deps): Promise<Server> {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: 120,
   });
+  void deps.background.keep(new Dispatcher(deps).run());
   return {
     url: `http://localhost:${app.server?.port}`,
     async stop() {

@@ -23,6 +23,9 @@ export const PERMISSIONS = [
   "forms:write",
   "usage:read",
   "usage:write",
+  "events:read",
+  "webhooks:read",
+  "webhooks:write",
   "profile:read",
   "profile:write",
   "session:open",
@@ -42,9 +45,9 @@ const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
-const manager = admin.filter(
-  (permission) => !["users:read", "users:write", "audit:read"].includes(permission),
-);
+/** Who holds these decides who gets in, or where the company's data goes. */
+const ADMIN_ONLY: readonly Permission[] = ["users:read", "users:write", "webhooks:read", "webhooks:write", "audit:read"];
+const manager = admin.filter((permission) => !ADMIN_ONLY.includes(permission));
 const analyst = manager.filter(
   (permission) => permission.endsWith(":read") || permission === "profile:write",
 );

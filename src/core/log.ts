@@ -4,7 +4,16 @@ import pino from "pino";
 export type Log = pino.Logger;
 
 /** Field names whose values never reach the log, at any of the depths that we log. */
-const SECRETS = ["password", "current_password", "new_password", "token", "authorization", "jwt_secret"];
+const SECRETS = [
+  "password",
+  "current_password",
+  "new_password",
+  "token",
+  "authorization",
+  "jwt_secret",
+  "secret",
+  "secrets",
+];
 
 export function openLog(level: string): Log {
   return pino({

@@ -19,6 +19,7 @@ const TAGS: Record<string, string> = {
   Usage: "Usage events: recording them, searching them.",
   Billing: "Billing runs and billing records.",
   Forms: "What clients ask their own customers for.",
+  Webhooks: "Events, and who is told of them.",
   "Self-service": "What client users see of their own, under /my.",
   "Audit log": "Who did what, when and from where.",
   Operations: "For whoever runs the service.",

@@ -17,4 +17,6 @@ export const {
   events,
   audit_log,
   idempotency_keys,
+  webhooks,
+  webhook_logs,
 } = defineTables(sqliteColumns);

@@ -10,6 +10,8 @@ import { idempotencyTables } from "../features/idempotency/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
+import { webhookLogTables } from "../features/webhook_logs/tables.ts";
+import { webhookTables } from "../features/webhooks/tables.ts";
 import type { ColumnKit } from "./columns.ts";
 import { leaseTables } from "./lease_tables.ts";
 
@@ -24,6 +26,8 @@ export function defineTables(k: ColumnKit) {
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
   const forms = formTables(k, { ...companies, ...clients });
   const events = eventTables(k, companies);
+  const webhooks = webhookTables(k, companies);
+  const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
   return {
     ...leaseTables(k),
     ...companies,
@@ -37,6 +41,8 @@ export function defineTables(k: ColumnKit) {
     ...events,
     ...auditTables(k, companies),
     ...idempotencyTables(k, companies),
+    ...webhooks,
+    ...webhook_logs,
   };
 }
 

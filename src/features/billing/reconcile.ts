@@ -5,10 +5,12 @@ import type { Period } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import { modelFacts } from "../billing_models/facts.ts";
+import type { NewEvent } from "../events/model.ts";
+import { recordEvents } from "../events/queries.ts";
 import type { WindowTotal } from "../usage/store/usage_store.ts";
 import { creditMonth } from "./credit_month.ts";
 import { difference } from "./difference.ts";
-import type { RunRecord } from "./model.ts";
+import type { BillingRecord, RunRecord } from "./model.ts";
 import {
   type BillableSubscription,
   insertRecords,
@@ -182,8 +184,17 @@ async function recordAll(
       now,
       ready.map(({ record, usage_seq }) => ({ ...record, usage_seq })),
     );
+    await recordEvents(q, options.scope, now, written.map(eventOf));
     return settle(others, ready, written);
   });
+}
+
+function eventOf(record: BillingRecord): NewEvent {
+  const { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id } = record;
+  return {
+    type: kind === "period" ? "billing_record.created" : "billing_record.adjusted",
+    data: { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id },
+  };
 }
 
 interface Compared {

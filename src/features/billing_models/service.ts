@@ -5,6 +5,8 @@ import { AppError, inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
+import type { NewEvent } from "../events/model.ts";
+import { recordEvents } from "../events/queries.ts";
 import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
 import {
   BillingModel,
@@ -72,9 +74,12 @@ export const createBillingModel = operation({
   async run({ store, actor, now }, { name, description, ...input }) {
     const { billing_type_id, currency } = input;
     const pricing = mergePricing({ ...UNPRICED, billing_type_id, currency }, input);
-    return store.tx((q) =>
-      queries.insertBillingModel(q, scopeOf(actor), now, { name, description, ...pricing }),
-    );
+    return store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const model = await queries.insertBillingModel(q, scope, now, { name, description, ...pricing });
+      await recordEvents(q, scope, now, [event("billing_model.created", model)]);
+      return model;
+    });
   },
 });
 
@@ -103,6 +108,7 @@ export const updateBillingModel = operation({
       }
       const model = await queries.updateBillingModel(q, scope, now, id, { name, description, ...pricing });
       if (!model) throw notFound("Billing model", id);
+      await recordEvents(q, scope, now, [event("billing_model.updated", model)]);
       note({ before, after: model });
       return model;
     }),
@@ -124,6 +130,11 @@ export const deleteBillingModel = operation({
       if (active > 0) throw inUse("billing model", id, active);
       const model = await queries.updateBillingModel(q, scope, now, id, { status: "archived" });
       if (!model) throw notFound("Billing model", id);
+      await recordEvents(q, scope, now, [event("billing_model.deleted", model)]);
       return {};
     }),
 });
+
+function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
+  return { type, data: { id, status } };
+}

@@ -1,4 +1,7 @@
-/** Everything that a user may want to be told of; webhooks.md lists them. */
+import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { At, Id, InstantText, pageFields, strict } from "../../core/schema.ts";
+
+/** Everything that a user may want to be told of; docs/webhooks.md lists them. */
 export const EVENT_TYPES = [
   "client.created",
   "client.updated",
@@ -31,3 +34,48 @@ export interface NewEvent {
   type: EventType;
   data: EventData;
 }
+
+/** Whether a pattern means the type: the type itself, `subscription.*` for all that begin so, or `*`. */
+export function matchesPattern(pattern: string, type: string): boolean {
+  if (pattern === "*" || pattern === type) return true;
+  return pattern.endsWith(".*") && type.startsWith(pattern.slice(0, -1));
+}
+
+/** The types that a pattern means; none when it is not one. */
+export function typesMatching<const T extends string>(pattern: string, types: readonly T[]): T[] {
+  return types.filter((type) => matchesPattern(pattern, type));
+}
+
+FormatRegistry.Set("event pattern", (text) => typesMatching(text, EVENT_TYPES).length > 0);
+
+/** One event type, or a pattern that means at least one. */
+export const EventPattern = Type.String({
+  format: "event pattern",
+  maxLength: 100,
+  description: "an event type such as subscription.created, a pattern such as subscription.*, or *",
+  "x-schema": { type: "string", examples: ["*", "subscription.*", ...EVENT_TYPES] },
+});
+
+/** What happened, as it is on record. `message_id` is what webhooks send as `webhook-id`. */
+export const Event = Type.Object(
+  {
+    id: Id,
+    message_id: Type.String(),
+    type: Type.String(),
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description: "the record's id, its state and the ids of what it belongs to",
+    }),
+    company_id: Id,
+    created_at: At,
+  },
+  { title: "Event" },
+);
+export type Event = Static<typeof Event>;
+
+/** From `from`, up to but without `to`. */
+export const ListEvents = strict({
+  type: Type.Optional(EventPattern),
+  from: Type.Optional(InstantText),
+  to: Type.Optional(InstantText),
+  ...pageFields,
+});

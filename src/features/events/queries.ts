@@ -1,7 +1,9 @@
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
-import { iso } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
-import type { NewEvent } from "./model.ts";
+import type { Slice } from "../../core/page.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { EVENT_TYPES, type Event, type NewEvent, typesMatching } from "./model.ts";
 
 /** Writes down what happened, in the transaction in which it happens. */
 export async function recordEvents(
@@ -13,10 +15,107 @@ export async function recordEvents(
   if (events.length === 0) return;
   const rows = events.map(({ type, data }) => ({
     company_id,
-    message_id: `msg_${Bun.randomUUIDv7()}`,
+    message_id: newMessageId(),
     type,
     data,
     created_at: iso(now),
   }));
   await q.insert(q.tables.events).values(rows);
+}
+
+/** A message's id, which no other message has. */
+export function newMessageId(): string {
+  return `msg_${Bun.randomUUIDv7()}`;
+}
+
+/** Which events are meant; every field given narrows further. */
+export interface EventFilter {
+  /** A type or a pattern. */
+  type?: string;
+  from?: string;
+  to?: string;
+}
+
+/** Events, newest first, and how many there are in all. */
+export async function listEvents(
+  q: Reads,
+  scope: Scope,
+  { type, from, to }: EventFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: Event[]; total: number }> {
+  const { events: t } = q.tables;
+  const where = and(
+    inScope(q, scope),
+    type === undefined ? undefined : inArray(t.type, typesMatching(type, EVENT_TYPES)),
+    from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
+    to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
+  );
+  const rows = await q
+    .select({
+      id: t.id,
+      message_id: t.message_id,
+      type: t.type,
+      data: t.data,
+      company_id: t.company_id,
+      created_at: t.created_at,
+    })
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+/** Events belong to the company as a whole: a client user sees none. */
+function inScope({ tables: { events: t } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : inArray(t.id, []),
+  );
+}
+
+/** The first events, of all companies, that nobody was told of yet. */
+export async function listFreshEvents(q: Reads, limit: number): Promise<number[]> {
+  const { events: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(isNull(t.fanned_out_at))
+    .orderBy(asc(t.id))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Takes the events that are still fresh for this transaction, which writes their deliveries. */
+export async function takeFreshEvents(
+  q: Queries,
+  now: Temporal.Instant,
+  ids: readonly number[],
+): Promise<Event[]> {
+  const { events: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ fanned_out_at: iso(now) })
+    .where(and(inArray(t.id, [...ids]), isNull(t.fanned_out_at)))
+    .returning();
+  return rows.toSorted((a, b) => a.id - b.id);
+}
+
+/** Forgets events from before `until`, at most `limit` of them; those that somebody must be told of stay. */
+export async function deleteOldEvents(
+  q: Queries,
+  scope: Scope,
+  until: Temporal.Instant,
+  limit: number,
+): Promise<number> {
+  const { events: t } = q.tables;
+  const old = q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.company_id, scope.company_id), lt(t.created_at, iso(until)), isNotNull(t.fanned_out_at)))
+    .orderBy(asc(t.id))
+    .limit(limit);
+  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
+  return rows.length;
 }

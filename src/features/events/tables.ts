@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import type { ColumnKit } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import type { EventData } from "./model.ts";
@@ -17,10 +18,14 @@ export function eventTables(k: ColumnKit, { companies }: CompanyTables) {
       type: k.text("type").notNull(),
       data: k.json<EventData>("data").notNull(),
       created_at: k.at("created_at").notNull(),
+      /** When the deliveries to all who listen were written; null until then. */
+      fanned_out_at: k.at("fanned_out_at"),
     },
     (t) => [
       k.index("events_company").on(t.company_id, t.id),
+      k.index("events_type").on(t.company_id, t.type, t.id),
       k.uniqueIndex("events_message").on(t.message_id),
+      k.index("events_fresh").on(t.id).where(sql`fanned_out_at IS NULL`),
     ],
   );
   return { events };

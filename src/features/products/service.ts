@@ -4,6 +4,7 @@ import { inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
+import { recordEvents } from "../events/queries.ts";
 import { countActiveSubscriptions } from "../subscriptions/queries.ts";
 import { CreateProduct, ListProducts, Product, UpdateProduct } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -38,7 +39,12 @@ export const createProduct = operation({
   input: CreateProduct,
   output: Product,
   run: ({ store, actor, now }, { name }) =>
-    store.tx((q) => queries.insertProduct(q, scopeOf(actor), now, name)),
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const product = await queries.insertProduct(q, scope, now, name);
+      await recordEvents(q, scope, now, [{ type: "product.created", data: { id: product.id } }]);
+      return product;
+    }),
 });
 
 /** Renames a product. Errors: not_found. Source: interface, Company: products. */
@@ -54,6 +60,7 @@ export const updateProduct = operation({
       const product = await queries.updateProduct(q, scope, now, id, { name });
       if (!before || !product) throw notFound("Product", id);
       note({ before, after: product });
+      await recordEvents(q, scope, now, [{ type: "product.updated", data: { id } }]);
       return product;
     }),
 });
@@ -74,6 +81,7 @@ export const deleteProduct = operation({
       if (active > 0) throw inUse("product", id, active);
       const product = await queries.updateProduct(q, scope, now, id, { deleted_at: iso(now) });
       if (!product) throw notFound("Product", id);
+      await recordEvents(q, scope, now, [{ type: "product.deleted", data: { id } }]);
       return {};
     }),
 });

@@ -5,9 +5,11 @@ import { invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { Queries, Reads } from "../../store/store.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
 import { findClient } from "../clients/queries.ts";
+import type { NewEvent } from "../events/model.ts";
+import { recordEvents } from "../events/queries.ts";
 import { findProduct } from "../products/queries.ts";
 import { SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
@@ -56,7 +58,8 @@ export const createSubscription = operation({
     const subscription = { ...input, billing_anchor_day, started_at: startOf(started_at, now) };
     return store.tx(async (q) => {
       await checkRelations(q, scope, input);
-      return detailOf(q, scope, now, await queries.insertSubscription(q, scope, now, subscription));
+      const id = await queries.insertSubscription(q, scope, now, subscription);
+      return told(q, scope, now, "subscription.created", await detailOf(q, scope, now, id));
     });
   },
 });
@@ -71,8 +74,9 @@ export const updateSubscription = operation({
     store.tx(async (q) => {
       const scope = scopeOf(actor);
       const before = await detailOf(q, scope, now, id);
-      await queries.updateSubscription(q, scope, turnOf(before, now), id, { name });
-      const after = await detailOf(q, scope, now, id);
+      const turn = turnOf(before, now);
+      await queries.updateSubscription(q, scope, turn, id, { name });
+      const after = await told(q, scope, turn, "subscription.updated", await detailOf(q, scope, now, id));
       note({ before, after });
       return after;
     }),
@@ -94,7 +98,7 @@ export const cancelSubscription = operation({
       const turn = turnOf(before, now);
       const ends_at = endOf(before, at, turn, await queries.listZones(q, scope));
       await queries.updateSubscription(q, scope, turn, id, { ends_at });
-      const after = await detailOf(q, scope, turn, id);
+      const after = await told(q, scope, turn, "subscription.cancelled", await detailOf(q, scope, turn, id));
       note({ before, after });
       return after;
     }),
@@ -111,13 +115,27 @@ async function detailOf(
   return subscription;
 }
 
-function startOf(told: string | undefined, now: Temporal.Instant): IsoInstant {
-  if (told === undefined) return iso(now);
+/** Writes down what happened to a subscription, and gives it back. */
+async function told(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  type: NewEvent["type"],
+  subscription: SubscriptionDetail,
+): Promise<SubscriptionDetail> {
+  const { id, status, ends_at, client_id, product_id, billing_model_id } = subscription;
+  const data = { id, status, ends_at, client_id, product_id, billing_model_id };
+  await recordEvents(q, scope, now, [{ type, data }]);
+  return subscription;
+}
+
+function startOf(started_at: string | undefined, now: Temporal.Instant): IsoInstant {
+  if (started_at === undefined) return iso(now);
   const latest = now.toZonedDateTimeISO("UTC").add({ years: LIMITS.start_years_ahead }).toInstant();
-  if (Temporal.Instant.compare(instant(told), latest) > 0) {
+  if (Temporal.Instant.compare(instant(started_at), latest) > 0) {
     throw invalid("/started_at", `must be at most ${LIMITS.start_years_ahead} years from now`);
   }
-  return iso(instant(told));
+  return iso(instant(started_at));
 }
 
 async function checkRelations(

@@ -1,0 +1,14 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { pruneEvents } from "./service.ts";
+
+export const EVENT_JOBS: readonly Job[] = [
+  {
+    name: "event_prune",
+    summary: "Forget events of more than 90 days ago",
+    cron: "10 45 3 * * *",
+    async run(ctx) {
+      await call(ctx, pruneEvents, {});
+    },
+  },
+];

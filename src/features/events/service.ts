@@ -1,0 +1,34 @@
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { pagedList } from "../../core/page.ts";
+import { Nothing, paged } from "../../core/schema.ts";
+import { Event, ListEvents } from "./model.ts";
+import * as queries from "./queries.ts";
+
+/** Lists what happened in the company, newest first. Source: webhooks.md. */
+export const listEvents = operation({
+  name: "list_events",
+  permission: "events:read",
+  input: ListEvents,
+  output: paged(Event),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listEvents(store.read, scopeOf(actor), filter, slice),
+    ),
+});
+
+/** Forgets events that are old and that everyone who listens was told of. Decision 0063. */
+export const pruneEvents = operation({
+  name: "prune_events",
+  permission: "webhooks:write",
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, now, background }) {
+    const until = now.subtract({ hours: 24 * LIMITS.event_days });
+    for (let rows: number = LIMITS.prune_rows; rows === LIMITS.prune_rows && !background.is_stopping; ) {
+      rows = await store.tx((q) => queries.deleteOldEvents(q, scopeOf(actor), until, LIMITS.prune_rows));
+    }
+    return {};
+  },
+});

@@ -1,0 +1,42 @@
+import { LIMITS } from "../../core/config.ts";
+import type { Store } from "../../store/store.ts";
+import type { Event } from "../events/model.ts";
+import { listFreshEvents, takeFreshEvents } from "../events/queries.ts";
+import { listensTo } from "../webhooks/model.ts";
+import { type Callable, listCallable } from "../webhooks/queries.ts";
+import { insertLogs, type NewLog } from "./queries.ts";
+
+/** Rows of one INSERT: databases bound how many values a statement may have. */
+const ROWS = 500;
+
+/**
+ * Turns new events into deliveries to whoever listens, each event exactly once: in one transaction it is taken
+ * and its deliveries are written. Returns how many events were new. Decision 0060.
+ */
+export async function fanOut(store: Store, now: Temporal.Instant): Promise<number> {
+  const ids = await listFreshEvents(store.read, LIMITS.webhook_fan_out_events);
+  if (ids.length === 0) return 0;
+  await store.tx(async (q) => {
+    const events = await takeFreshEvents(q, now, ids);
+    const company_ids = [...new Set(events.map(({ company_id }) => company_id))];
+    const endpoints = await listCallable(q, { company_ids });
+    const logs = events.flatMap((event) => deliveriesOf(event, endpoints));
+    for (let i = 0; i < logs.length; i += ROWS) await insertLogs(q, now, logs.slice(i, i + ROWS));
+  });
+  return ids.length;
+}
+
+function deliveriesOf(event: Event, endpoints: readonly Callable[]): NewLog[] {
+  const { company_id, message_id, type, data, created_at } = event;
+  return endpoints
+    .filter((endpoint) => endpoint.company_id === company_id && listensTo(endpoint, type))
+    .map(({ id, url }) => ({
+      company_id,
+      endpoint_id: id,
+      message_id,
+      event_type: type,
+      url,
+      payload: { type, timestamp: created_at, data },
+      step: 0,
+    }));
+}

@@ -1,0 +1,75 @@
+import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/config.ts";
+import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { EVENT_TYPES, typesMatching } from "../events/model.ts";
+
+/** What POST /webhooks/{id}/test sends: nobody subscribes to it, and it is not in the outbox. */
+export const TEST_EVENT = "webhook.test";
+
+const LOG_STATUSES = ["pending", "succeeded", "failed"] as const;
+export type LogStatus = (typeof LOG_STATUSES)[number];
+
+/** One call of an endpoint. */
+const WebhookAttempt = Type.Object(
+  {
+    no: Type.Integer({ minimum: 1 }),
+    at: At,
+    status_code: nullable(Type.Integer()),
+    duration_ms: Type.Integer(),
+    response_excerpt: nullable(Type.String({ description: "the beginning of the answer, at most 1 KB" })),
+    error: nullable(Type.String()),
+  },
+  { title: "WebhookAttempt" },
+);
+export type WebhookAttempt = Static<typeof WebhookAttempt>;
+
+/** What is sent. */
+const WebhookPayload = Type.Object(
+  { type: Type.String(), timestamp: At, data: Type.Record(Type.String(), Type.Unknown()) },
+  { title: "WebhookPayload" },
+);
+export type WebhookPayload = Static<typeof WebhookPayload>;
+
+/** The delivery of one message to one endpoint. */
+export const WebhookLog = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    endpoint_id: Id,
+    message_id: Type.String({ description: "sent as webhook-id, the same over all attempts" }),
+    event_type: Type.String(),
+    url: Type.String({ description: "where it was sent last, or will be" }),
+    payload: WebhookPayload,
+    status: oneOf(LOG_STATUSES),
+    attempts: Type.Array(WebhookAttempt, {
+      description: `first to last; the last ${LIMITS.webhook_attempts_kept} of them`,
+    }),
+    next_attempt_at: nullable(At),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "WebhookLog" },
+);
+export type WebhookLog = Static<typeof WebhookLog>;
+
+/** Every event type that a log may have. */
+export const LOGGED_TYPES = [...EVENT_TYPES, TEST_EVENT] as const;
+
+FormatRegistry.Set("logged event pattern", (text) => typesMatching(text, LOGGED_TYPES).length > 0);
+
+/** From `from`, up to but without `to`. */
+export const ListWebhookLogs = strict({
+  event_type: Type.Optional(
+    Type.String({
+      format: "logged event pattern",
+      maxLength: 100,
+      description: `an event type such as subscription.created, ${TEST_EVENT}, or a pattern such as subscription.*`,
+      "x-schema": { type: "string" },
+    }),
+  ),
+  status: Type.Optional(oneOf(LOG_STATUSES)),
+  endpoint_id: Type.Optional(Id),
+  from: Type.Optional(InstantText),
+  to: Type.Optional(InstantText),
+  ...pageFields,
+});

@@ -1,0 +1,276 @@
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { instant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { typesMatching } from "../events/model.ts";
+import {
+  LOGGED_TYPES,
+  type LogStatus,
+  type WebhookAttempt,
+  type WebhookLog,
+  type WebhookPayload,
+} from "./model.ts";
+import { ONE_ATTEMPT, type Verdict } from "./rules.ts";
+
+function logColumns({ tables: { webhook_logs: t } }: Reads) {
+  const { id, company_id, endpoint_id, message_id, event_type, url, payload, status, attempts } = t;
+  const { next_attempt_at, created_at, updated_at } = t;
+  return {
+    id,
+    company_id,
+    endpoint_id,
+    message_id,
+    event_type,
+    url,
+    payload,
+    status,
+    attempts,
+    next_attempt_at,
+    created_at,
+    updated_at,
+  };
+}
+
+/** Which logs are meant; every field given narrows further. */
+export interface LogFilter {
+  /** A type or a pattern. */
+  event_type?: string;
+  status?: LogStatus;
+  endpoint_id?: number;
+  from?: string;
+  to?: string;
+}
+
+/** Logs, newest first, and how many there are in all. */
+export async function listLogs(
+  q: Reads,
+  scope: Scope,
+  { event_type, status, endpoint_id, from, to }: LogFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: WebhookLog[]; total: number }> {
+  const { webhook_logs: t } = q.tables;
+  const where = and(
+    logsInScope(q, scope),
+    event_type === undefined ? undefined : inArray(t.event_type, typesMatching(event_type, LOGGED_TYPES)),
+    status === undefined ? undefined : eq(t.status, status),
+    endpoint_id === undefined ? undefined : eq(t.endpoint_id, endpoint_id),
+    from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
+    to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
+  );
+  const rows = await q
+    .select(logColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findLog(q: Reads, scope: Scope, id: number): Promise<WebhookLog | undefined> {
+  const { webhook_logs: t } = q.tables;
+  const [log] = await q
+    .select(logColumns(q))
+    .from(t)
+    .where(and(logsInScope(q, scope), eq(t.id, id)));
+  return log;
+}
+
+/** A message to deliver. */
+export interface NewLog {
+  company_id: number;
+  endpoint_id: number;
+  message_id: string;
+  event_type: string;
+  url: string;
+  payload: WebhookPayload;
+  step: number;
+}
+
+/** Writes messages that are due at once; those that their endpoint has already are left alone. */
+export async function insertLogs(
+  q: Queries,
+  now: Temporal.Instant,
+  logs: readonly NewLog[],
+): Promise<WebhookLog[]> {
+  const { webhook_logs: t } = q.tables;
+  const due = { status: "pending" as const, attempts: [], next_attempt_at: iso(now), due_at: iso(now) };
+  return q
+    .insert(t)
+    .values(logs.map((log) => ({ ...log, ...due, ...stamped(now) })))
+    .onConflictDoNothing({ target: [t.endpoint_id, t.message_id] })
+    .returning(logColumns(q));
+}
+
+/** Lets a finished delivery make one more attempt, now. Returns nothing while it is pending. */
+export async function reviveLog(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+): Promise<WebhookLog | undefined> {
+  const { webhook_logs: t } = q.tables;
+  const due = { status: "pending" as const, next_attempt_at: iso(now), due_at: iso(now), claimed_by: null };
+  const [log] = await q
+    .update(t)
+    .set({ ...due, step: ONE_ATTEMPT, updated_at: iso(now) })
+    .where(and(logsInScope(q, scope), eq(t.id, id), isNull(t.due_at)))
+    .returning(logColumns(q));
+  return log;
+}
+
+/** Gives up what an endpoint is still to be sent. */
+export async function failPendingLogs(q: Queries, endpoint_id: number, now: Temporal.Instant): Promise<void> {
+  const { webhook_logs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "failed", next_attempt_at: null, due_at: null, updated_at: iso(now) })
+    .where(and(eq(t.endpoint_id, endpoint_id), isNotNull(t.due_at)));
+}
+
+/** Forgets logs that were last touched before `until`, at most `limit` of them; pending ones stay. */
+export async function deleteOldLogs(
+  q: Queries,
+  scope: Scope,
+  until: Temporal.Instant,
+  limit: number,
+): Promise<number> {
+  const { webhook_logs: t } = q.tables;
+  const old = q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.company_id, scope.company_id), lt(t.updated_at, iso(until)), isNull(t.due_at)))
+    .orderBy(asc(t.id))
+    .limit(limit);
+  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
+  return rows.length;
+}
+
+function logsInScope({ tables: { webhook_logs: t } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : inArray(t.id, []),
+  );
+}
+
+// What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.
+
+/**
+ * Endpoints that have something due. It steps from endpoint to endpoint through the index of what is pending,
+ * so that it costs as much for an endpoint with a million deliveries as for one with a single one.
+ */
+export async function listDueEndpoints(q: Reads, now: Temporal.Instant, limit: number): Promise<number[]> {
+  const rows = await q
+    .select({ endpoint_id: sql<number>`endpoint_id`.mapWith(Number) })
+    .from(
+      sql`(WITH RECURSIVE waiting(endpoint_id) AS (
+        SELECT (SELECT l.endpoint_id FROM webhook_logs l WHERE l.due_at IS NOT NULL ORDER BY l.endpoint_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT l.endpoint_id FROM webhook_logs l
+          WHERE l.due_at IS NOT NULL AND l.endpoint_id > waiting.endpoint_id ORDER BY l.endpoint_id LIMIT 1)
+        FROM waiting WHERE waiting.endpoint_id IS NOT NULL
+      ) SELECT endpoint_id FROM waiting WHERE endpoint_id IS NOT NULL AND EXISTS (
+        SELECT 1 FROM webhook_logs l WHERE l.endpoint_id = waiting.endpoint_id AND l.due_at <= ${iso(now)}
+      )) AS due`,
+    )
+    .limit(limit);
+  return rows.map(({ endpoint_id }) => endpoint_id);
+}
+
+/** What is due for an endpoint, the longest due first. */
+export async function listDueLogs(
+  q: Reads,
+  now: Temporal.Instant,
+  endpoint_id: number,
+  limit: number,
+): Promise<number[]> {
+  const { webhook_logs: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.endpoint_id, endpoint_id), lte(t.due_at, iso(now))))
+    .orderBy(asc(t.due_at))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+/** A delivery that was claimed. */
+export type ClaimedLog = Pick<
+  WebhookLog,
+  "id" | "endpoint_id" | "message_id" | "event_type" | "payload" | "attempts"
+> & { step: number };
+
+/** Claims, until `until`, those of the logs that are still due: nobody else sends them. */
+export async function claimLogs(
+  q: Queries,
+  now: Temporal.Instant,
+  until: Temporal.Instant,
+  claimed_by: string,
+  ids: readonly number[],
+): Promise<ClaimedLog[]> {
+  const { webhook_logs: t } = q.tables;
+  const { id, endpoint_id, message_id, event_type, payload, attempts, step } = t;
+  return q
+    .update(t)
+    .set({ claimed_by, due_at: iso(until) })
+    .where(and(inArray(t.id, [...ids]), lte(t.due_at, iso(now))))
+    .returning({ id, endpoint_id, message_id, event_type, payload, attempts, step });
+}
+
+/** Keeps claims for longer. */
+export async function renewClaims(
+  q: Queries,
+  until: Temporal.Instant,
+  claimed_by: string,
+  ids: readonly number[],
+): Promise<void> {
+  const { webhook_logs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ due_at: iso(until) })
+    .where(and(inArray(t.id, [...ids]), eq(t.claimed_by, claimed_by), isNotNull(t.due_at)));
+}
+
+/** Gives claims back: what they were for is due at once. */
+export async function releaseClaims(
+  q: Queries,
+  now: Temporal.Instant,
+  claimed_by: string,
+  ids: readonly number[],
+): Promise<void> {
+  const { webhook_logs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ due_at: iso(now), claimed_by: null })
+    .where(and(inArray(t.id, [...ids]), eq(t.claimed_by, claimed_by), isNotNull(t.due_at)));
+}
+
+/** Which of the logs are still claimed, with what they are now: an endpoint may have been disabled meanwhile. */
+export async function listClaimed(
+  q: Reads,
+  claimed_by: string,
+  ids: readonly number[],
+): Promise<Map<number, LogStatus>> {
+  const { webhook_logs: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id, status: t.status })
+    .from(t)
+    .where(and(inArray(t.id, [...ids]), eq(t.claimed_by, claimed_by)));
+  return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
+/** Writes what an attempt came to, and ends its claim. */
+export async function updateClaimed(
+  q: Queries,
+  now: Temporal.Instant,
+  id: number,
+  { next_attempt_at, ...change }: Verdict & { url: string; attempts: WebhookAttempt[] },
+): Promise<void> {
+  const { webhook_logs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ ...change, next_attempt_at, due_at: next_attempt_at, claimed_by: null, updated_at: iso(now) })
+    .where(eq(t.id, id));
+}

@@ -1,0 +1,60 @@
+import { iso } from "../../core/time.ts";
+import type { LogStatus } from "./model.ts";
+
+/** How long to wait before each attempt, counted from the end of the one before. Source: webhooks.md. */
+export const RETRY_STEPS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+
+/** The step of a message that gets one attempt: a test, or what somebody sends again. */
+export const ONE_ATTEMPT = RETRY_STEPS_S.length - 1;
+
+const JITTER = 0.2;
+const RETRY_AFTER_MAX_MS = 86_400_000;
+const GONE = 410;
+
+/** What an endpoint answered, as far as the schedule needs it. */
+export interface Answered {
+  status_code: number | null;
+  /** The header's text. */
+  retry_after: string | null;
+}
+
+/** What becomes of a delivery. */
+export interface Verdict {
+  status: LogStatus;
+  step: number;
+  next_attempt_at: string | null;
+}
+
+export function hasSucceeded({ status_code }: Pick<Answered, "status_code">): boolean {
+  return status_code !== null && status_code >= 200 && status_code < 300;
+}
+
+/** Whether the endpoint asked never to be called again. */
+export function isGone({ status_code }: Pick<Answered, "status_code">): boolean {
+  return status_code === GONE;
+}
+
+/**
+ * What becomes of a delivery after an attempt that ended at `now`. The next one comes after its step's wait and
+ * up to a fifth more (`random`, 0 to 1), and not before Retry-After; after the last step there is none.
+ */
+export function verdict(step: number, answered: Answered, now: Temporal.Instant, random: number): Verdict {
+  const made = step + 1;
+  if (hasSucceeded(answered)) return { status: "succeeded", step: made, next_attempt_at: null };
+  const wait_s = RETRY_STEPS_S[made];
+  if (wait_s === undefined || isGone(answered))
+    return { status: "failed", step: made, next_attempt_at: null };
+  const jittered_ms = Math.round(wait_s * 1_000 * (1 + JITTER * random));
+  const milliseconds = Math.max(jittered_ms, retryAfterMs(answered.retry_after, now));
+  return { status: "pending", step: made, next_attempt_at: iso(now.add({ milliseconds })) };
+}
+
+/** How long Retry-After asks to wait, at most a day; 0 where it asks nothing that can be read. */
+export function retryAfterMs(header: string | null, now: Temporal.Instant): number {
+  if (header === null) return 0;
+  const text = header.trim();
+  // oxlint-disable-next-line no-restricted-globals -- Temporal does not read the dates of HTTP
+  const date_ms = Date.parse(text);
+  const wait_ms = /^\d{1,15}$/.test(text) ? Number(text) * 1_000 : date_ms - now.epochMilliseconds;
+  return Number.isNaN(wait_ms) ? 0 : Math.min(Math.max(wait_ms, 0), RETRY_AFTER_MAX_MS);
+}

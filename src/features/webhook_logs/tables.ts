@@ -1,0 +1,43 @@
+import { sql } from "drizzle-orm";
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { WebhookTables } from "../webhooks/tables.ts";
+import type { WebhookAttempt, WebhookPayload } from "./model.ts";
+
+export function webhookLogTables(k: ColumnKit, { companies, webhooks }: CompanyTables & WebhookTables) {
+  const webhook_logs = k.table(
+    "webhook_logs",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      endpoint_id: k
+        .integer("endpoint_id")
+        .notNull()
+        .references(() => webhooks.id),
+      message_id: k.text("message_id").notNull(),
+      event_type: k.text("event_type").notNull(),
+      url: k.text("url").notNull(),
+      payload: k.json<WebhookPayload>("payload").notNull(),
+      status: k.enumeration("status", ["pending", "succeeded", "failed"]).notNull(),
+      /** How many attempts of the schedule were made. */
+      step: k.integer("step").notNull(),
+      attempts: k.json<WebhookAttempt[]>("attempts").notNull(),
+      next_attempt_at: k.at("next_attempt_at"),
+      /** From when on a dispatcher may claim it: its next attempt, or the end of a claim; null: never. */
+      due_at: k.at("due_at"),
+      /** The dispatcher that is at it. */
+      claimed_by: k.text("claimed_by"),
+      ...stamps(k),
+    },
+    (t) => [
+      // However often an event is fanned out, each endpoint gets its message once.
+      k.uniqueIndex("webhook_logs_message").on(t.endpoint_id, t.message_id),
+      k.index("webhook_logs_company").on(t.company_id, t.id),
+      k.index("webhook_logs_due").on(t.endpoint_id, t.due_at).where(sql`due_at IS NOT NULL`),
+    ],
+  );
+  return { webhook_logs };
+}

@@ -1,0 +1,31 @@
+import { lookup } from "node:dns/promises";
+import { addressProblem, ownAddresses, type Surroundings } from "./rules.ts";
+
+/** Asks for all addresses of a host. Errors: throws when there are none. */
+export type Resolve = (hostname: string) => Promise<string[]>;
+
+/** As the machine resolves names; IPv4 first, since fewer networks lack it. */
+export const resolveHost: Resolve = async (hostname) => {
+  const found = await lookup(hostname, { all: true });
+  return found.toSorted((a, b) => a.family - b.family).map(({ address }) => address);
+};
+
+/** A destination that must not be called; the message says why, without telling what a name resolved to. */
+export class RefusedDestination extends Error {}
+
+/**
+ * The addresses under which a URL may be called. One forbidden address among them forbids all: who answers for
+ * the name could otherwise choose. Errors: RefusedDestination, and whatever resolving throws.
+ */
+export async function addressesOf(
+  url: URL,
+  surroundings: Surroundings,
+  resolve: Resolve = resolveHost,
+): Promise<string[]> {
+  const addresses = ownAddresses(url) ?? (await resolve(url.hostname));
+  for (const address of addresses) {
+    const problem = addressProblem(address, url.protocol, surroundings);
+    if (problem !== null) throw new RefusedDestination(problem);
+  }
+  return addresses;
+}

@@ -1,0 +1,70 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/config.ts";
+import { At, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { EventPattern, matchesPattern } from "../events/model.ts";
+
+const ENDPOINT_STATUSES = ["active", "disabled"] as const;
+
+/** Where a company wants to be told of events, and of which. Source: webhooks.md. */
+export const Webhook = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    url: Type.String(),
+    event_types: Type.Array(Type.String(), { description: "event types and patterns" }),
+    description: nullable(Type.String()),
+    status: oneOf(ENDPOINT_STATUSES),
+    disabled_reason: nullable(Type.String()),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "Webhook" },
+);
+export type Webhook = Static<typeof Webhook>;
+
+export const WebhookWithSecret = Type.Object(
+  {
+    ...Webhook.properties,
+    secret: Type.String({ description: "whsec_ and base64 of 32 bytes; shown only now" }),
+  },
+  { title: "WebhookWithSecret" },
+);
+
+/** A secret that signs, the newest first; `ends_at` is null for the one that signs for good. */
+export interface SigningSecret {
+  secret: string;
+  ends_at: string | null;
+}
+
+const endpointFields = {
+  url: Type.String({
+    minLength: 1,
+    maxLength: LIMITS.webhook_url_length,
+    description: `an https URL of at most ${LIMITS.webhook_url_length} characters`,
+  }),
+  event_types: Type.Array(EventPattern, { minItems: 1, maxItems: LIMITS.webhook_event_types }),
+  description: Type.Optional(
+    nullable(
+      Type.String({
+        maxLength: LIMITS.description_length,
+        description: `at most ${LIMITS.description_length} characters`,
+      }),
+    ),
+  ),
+};
+
+export const ListWebhooks = strict({ search: Type.Optional(Search), ...pageFields });
+
+export const CreateWebhook = strict(endpointFields, { title: "CreateWebhook" });
+
+/** A full replacement of what may be edited; the status stays when it is left out. */
+export const WebhookChange = strict(
+  { ...endpointFields, status: Type.Optional(oneOf(ENDPOINT_STATUSES)) },
+  { title: "WebhookChange" },
+);
+export const UpdateWebhook = strict({ id: Id, ...WebhookChange.properties });
+
+/** Whether an endpoint asked to be told of events of this type. */
+export function listensTo({ event_types }: Pick<Webhook, "event_types">, type: string): boolean {
+  return event_types.some((pattern) => matchesPattern(pattern, type));
+}

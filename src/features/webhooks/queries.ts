@@ -1,0 +1,149 @@
+import { and, asc, eq, inArray, isNull, or, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { SigningSecret, Webhook } from "./model.ts";
+
+/** The columns of an endpoint on the wire: its secrets are not among them. */
+function webhookColumns({ tables: { webhooks: t } }: Reads) {
+  const { id, company_id, url, event_types, description, status, disabled_reason } = t;
+  const { created_at, updated_at } = t;
+  return { id, company_id, url, event_types, description, status, disabled_reason, created_at, updated_at };
+}
+
+/** Endpoints by id, and how many there are in all. */
+export async function listWebhooks(
+  q: Reads,
+  scope: Scope,
+  { search }: { search?: string },
+  { limit, offset }: Slice,
+): Promise<{ rows: Webhook[]; total: number }> {
+  const { webhooks: t } = q.tables;
+  const found =
+    search === undefined ? undefined : or(contains(t.url, search), contains(t.description, search));
+  const where = and(inScope(q, scope), found);
+  const rows = await q
+    .select(webhookColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(asc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findWebhook(q: Reads, scope: Scope, id: number): Promise<Webhook | undefined> {
+  const { webhooks: t } = q.tables;
+  const [webhook] = await q
+    .select(webhookColumns(q))
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
+  return webhook;
+}
+
+export function countWebhooks(q: Reads, scope: Scope): Promise<number> {
+  return q.$count(q.tables.webhooks, inScope(q, scope)).then(Number);
+}
+
+export async function findSecrets(q: Reads, scope: Scope, id: number): Promise<SigningSecret[] | undefined> {
+  const { webhooks: t } = q.tables;
+  const [row] = await q
+    .select({ secrets: t.secrets })
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
+  return row?.secrets;
+}
+
+type Editable = Pick<Webhook, "url" | "event_types" | "description">;
+
+export async function insertWebhook(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  webhook: Editable & { secrets: SigningSecret[] },
+): Promise<Webhook> {
+  const { webhooks: t } = q.tables;
+  const rows = await q
+    .insert(t)
+    .values({ ...webhook, status: "active", company_id: scope.company_id, ...stamped(now) })
+    .returning(webhookColumns(q));
+  return only(rows);
+}
+
+export async function updateWebhook(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: Partial<Editable & Pick<Webhook, "status" | "disabled_reason">> & {
+    secrets?: SigningSecret[];
+    deleted_at?: string;
+  },
+): Promise<Webhook | undefined> {
+  const { webhooks: t } = q.tables;
+  const [webhook] = await q
+    .update(t)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(t.id, id)))
+    .returning(webhookColumns(q));
+  return webhook;
+}
+
+/** Endpoints belong to the company as a whole: a client user sees none. */
+function inScope({ tables: { webhooks: t } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : inArray(t.id, []),
+    isNull(t.deleted_at),
+  );
+}
+
+// What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.
+
+/** An endpoint as the dispatcher calls it. */
+export interface Callable {
+  id: number;
+  company_id: number;
+  url: string;
+  event_types: string[];
+  secrets: SigningSecret[];
+}
+
+/** The active endpoints of companies, or those of the ids. */
+export async function listCallable(
+  q: Reads,
+  { company_ids, ids }: { company_ids?: readonly number[]; ids?: readonly number[] },
+): Promise<Callable[]> {
+  const { webhooks: t } = q.tables;
+  const { id, company_id, url, event_types, secrets } = t;
+  return q
+    .select({ id, company_id, url, event_types, secrets })
+    .from(t)
+    .where(
+      and(
+        eq(t.status, "active"),
+        company_ids === undefined ? undefined : inArray(t.company_id, [...company_ids]),
+        ids === undefined ? undefined : inArray(t.id, [...ids]),
+      ),
+    );
+}
+
+/** Disables an endpoint that is still where it was called. Returns whether it was. */
+export async function disableCalled(
+  q: Queries,
+  now: Temporal.Instant,
+  { id, url }: Pick<Callable, "id" | "url">,
+  disabled_reason: string,
+): Promise<boolean> {
+  const { webhooks: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ status: "disabled", disabled_reason, updated_at: iso(now) })
+    .where(and(eq(t.id, id), eq(t.url, url), eq(t.status, "active")))
+    .returning({ id: t.id });
+  return rows.length > 0;
+}

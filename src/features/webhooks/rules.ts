@@ -1,0 +1,74 @@
+import ipaddr from "ipaddr.js";
+import { LIMITS } from "../../core/config.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { SigningSecret } from "./model.ts";
+
+// Where a webhook may go.
+
+/** Whether the service runs in production: outside of it webhooks may go to this machine. */
+export interface Surroundings {
+  is_production: boolean;
+}
+
+/** A URL that may be called, once its host is resolved, or what is wrong with it. */
+export type ReadUrl = { url: URL; problem?: undefined } | { url?: undefined; problem: string };
+
+/** Reads an endpoint's URL as browsers do: 0x7f.1 and 2130706433 come out as 127.0.0.1. */
+export function readUrl(text: string, { is_production }: Surroundings): ReadUrl {
+  const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
+  if (!url || !["https:", "http:"].includes(url.protocol)) return { problem: "must be an https URL" };
+  if (url.protocol === "http:" && is_production) return { problem: "must be https" };
+  if (url.username !== "" || url.password !== "")
+    return { problem: "must not hold a user name or a password" };
+  return { url };
+}
+
+/** The addresses that a host means by itself, without asking anyone; null for a name to resolve. */
+export function ownAddresses({ hostname }: URL): string[] | null {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (ipaddr.isValid(host)) return [host];
+  return /(^|\.)localhost\.?$/.test(host) ? ["127.0.0.1", "::1"] : null;
+}
+
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
+
+/**
+ * What forbids calling this address under the URL's scheme, or null. Only public unicast addresses are allowed,
+ * and this machine outside of production; of what carries an IPv4 address inside (mapped, 6to4, NAT64, Teredo)
+ * nothing is. Decision 0062.
+ */
+export function addressProblem(
+  address: string,
+  protocol: string,
+  { is_production }: Surroundings,
+): string | null {
+  const ip = ipaddr.isValid(address) ? ipaddr.parse(address) : null;
+  const range = ip?.range();
+  if (range === "loopback" && !is_production) return null;
+  const is_public = range === "unicast" && (ip?.kind() === "ipv4" || ip?.match(GLOBAL_IPV6) === true);
+  if (!is_public) return "must lead to public addresses: local, private and reserved ones are refused";
+  return protocol === "https:" ? null : "must be https; http is only for this machine, outside of production";
+}
+
+// What it is signed with.
+
+/** The secrets that sign at `now`, the newest first. */
+export function signingSecrets(secrets: readonly SigningSecret[], now: Temporal.Instant): string[] {
+  return secrets
+    .filter(({ ends_at }) => ends_at === null || Temporal.Instant.compare(instant(ends_at), now) > 0)
+    .map(({ secret }) => secret);
+}
+
+/** The secrets after a new one came: those that still signed go on for a day, the oldest of too many end. */
+export function rotated(
+  secrets: readonly SigningSecret[],
+  secret: string,
+  now: Temporal.Instant,
+): SigningSecret[] {
+  const last = iso(now.add({ hours: LIMITS.webhook_secret_hours }));
+  const signing = new Set(signingSecrets(secrets, now));
+  const old = secrets
+    .filter((known) => signing.has(known.secret))
+    .map((known) => ({ secret: known.secret, ends_at: known.ends_at ?? last }));
+  return [{ secret, ends_at: null }, ...old].slice(0, LIMITS.webhook_secrets);
+}

@@ -1,0 +1,185 @@
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/page.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { endedWithin, iso } from "../../core/time.ts";
+import { only } from "../../store/rows.ts";
+import { newMessageId } from "../events/queries.ts";
+import { TEST_EVENT, WebhookLog } from "../webhook_logs/model.ts";
+import { failPendingLogs, insertLogs } from "../webhook_logs/queries.ts";
+import { ONE_ATTEMPT } from "../webhook_logs/rules.ts";
+import { addressesOf, RefusedDestination } from "./destination.ts";
+import { CreateWebhook, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret } from "./model.ts";
+import * as queries from "./queries.ts";
+import { readUrl, rotated, type Surroundings } from "./rules.ts";
+
+/** Lists the company's endpoints by id; whole when no page is asked for. Source: webhooks.md. */
+export const listWebhooks = operation({
+  name: "list_webhooks",
+  permission: "webhooks:read",
+  input: ListWebhooks,
+  output: listed(Webhook),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listWebhooks(store.read, scopeOf(actor), filter, slice)),
+});
+
+/** Finds one endpoint. Errors: not_found. Source: webhooks.md. */
+export const getWebhook = operation({
+  name: "get_webhook",
+  permission: "webhooks:read",
+  input: ById,
+  output: Webhook,
+  async run({ store, actor }, { id }) {
+    const webhook = await queries.findWebhook(store.read, scopeOf(actor), id);
+    if (!webhook) throw notFound("Webhook", id);
+    return webhook;
+  },
+});
+
+/**
+ * Creates an endpoint, which is told of what happens from now on, and answers its secret, this once.
+ * Errors: invalid (a URL that must not be called, a pattern that means no event), conflict when the company has
+ * as many as it may. Source: webhooks.md. Decisions 0061, 0062.
+ */
+export const createWebhook = operation({
+  name: "create_webhook",
+  permission: "webhooks:write",
+  input: CreateWebhook,
+  output: WebhookWithSecret,
+  async run({ store, actor, now, config }, { url, event_types, description = null }) {
+    await checkUrl(url, config);
+    const secret = makeSecret();
+    return store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      if ((await queries.countWebhooks(q, scope)) >= LIMITS.webhook_endpoints) {
+        throw new AppError(
+          "conflict",
+          `Cannot create a webhook: there are ${LIMITS.webhook_endpoints} already`,
+        );
+      }
+      const secrets = [{ secret, ends_at: null }];
+      const webhook = { url, event_types, description, secrets };
+      return { ...(await queries.insertWebhook(q, scope, now, webhook)), secret };
+    });
+  },
+});
+
+/**
+ * Replaces what may be edited of an endpoint; what is pending goes to the new URL. Status `disabled` gives up
+ * what is pending, `active` begins anew. Errors: not_found, invalid. Source: webhooks.md. Decision 0063.
+ */
+export const updateWebhook = operation({
+  name: "update_webhook",
+  permission: "webhooks:write",
+  input: UpdateWebhook,
+  output: Webhook,
+  async run({ store, actor, now, config }, { id, url, event_types, description = null, status }) {
+    await checkUrl(url, config);
+    return store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const before = await queries.findWebhook(q, scope, id);
+      if (!before) throw notFound("Webhook", id);
+      const change = { url, event_types, description, ...statusChange(before, status) };
+      const webhook = await queries.updateWebhook(q, scope, now, id, change);
+      if (!webhook) throw notFound("Webhook", id);
+      if (webhook.status === "disabled") await failPendingLogs(q, id, now);
+      return webhook;
+    });
+  },
+});
+
+/** Deletes an endpoint and its secrets; what is pending is given up, logs stay. Errors: not_found. */
+export const deleteWebhook = operation({
+  name: "delete_webhook",
+  permission: "webhooks:write",
+  input: ById,
+  output: Nothing,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const end = {
+        status: "disabled" as const,
+        disabled_reason: "Deleted",
+        secrets: [],
+        deleted_at: iso(now),
+      };
+      const webhook = await queries.updateWebhook(q, scopeOf(actor), now, id, end);
+      if (!webhook) throw notFound("Webhook", id);
+      await failPendingLogs(q, id, now);
+      return {};
+    }),
+});
+
+/**
+ * Gives an endpoint a new secret and answers it, this once; the old one signs beside it for a day.
+ * Errors: not_found. Source: webhooks.md. Decision 0061.
+ */
+export const rotateWebhookSecret = operation({
+  name: "rotate_webhook_secret",
+  permission: "webhooks:write",
+  input: ById,
+  output: WebhookWithSecret,
+  run({ store, actor, now }, { id }) {
+    const secret = makeSecret();
+    return store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const secrets = await queries.findSecrets(q, scope, id);
+      if (!secrets) throw notFound("Webhook", id);
+      const change = { secrets: rotated(secrets, secret, now) };
+      const webhook = await queries.updateWebhook(q, scope, now, id, change);
+      if (!webhook) throw notFound("Webhook", id);
+      return { ...webhook, secret };
+    });
+  },
+});
+
+/**
+ * Sends an endpoint a `webhook.test` message, once, whatever it listens to. Errors: not_found, conflict while it
+ * is disabled. Source: webhooks.md.
+ */
+export const testWebhook = operation({
+  name: "test_webhook",
+  permission: "webhooks:write",
+  input: ById,
+  output: WebhookLog,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const webhook = await queries.findWebhook(q, scope, id);
+      if (!webhook) throw notFound("Webhook", id);
+      const { status, url } = webhook;
+      if (status !== "active") throw new AppError("conflict", `Cannot test webhook ${id}: it is disabled`);
+      const message = {
+        company_id: scope.company_id,
+        endpoint_id: id,
+        message_id: newMessageId(),
+        event_type: TEST_EVENT,
+        url,
+        payload: { type: TEST_EVENT, timestamp: iso(now), data: { id, status } },
+        step: ONE_ATTEMPT,
+      };
+      return only(await insertLogs(q, now, [message]));
+    }),
+});
+
+/** Errors: invalid. A host that does not resolve yet is let through: each call checks again. */
+async function checkUrl(text: string, surroundings: Surroundings): Promise<void> {
+  const { url, problem } = readUrl(text, surroundings);
+  if (!url) throw invalid("/url", problem);
+  const refusal = addressesOf(url, surroundings).then(
+    () => null,
+    (error: unknown) => (error instanceof RefusedDestination ? error.message : null),
+  );
+  const refused = await endedWithin(refusal, LIMITS.webhook_resolve_ms);
+  if (refused !== null) throw invalid("/url", refused);
+}
+
+function statusChange(before: Webhook, status: Webhook["status"] | undefined) {
+  if (status === undefined || status === before.status) return {};
+  return { status, disabled_reason: status === "active" ? null : "Disabled by a user" };
+}
+
+function makeSecret(): string {
+  return `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64")}`;
+}

@@ -1,0 +1,30 @@
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { SigningSecret } from "./model.ts";
+
+export function webhookTables(k: ColumnKit, { companies }: CompanyTables) {
+  const webhooks = k.table(
+    "webhooks",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      url: k.text("url").notNull(),
+      event_types: k.json<string[]>("event_types").notNull(),
+      description: k.text("description"),
+      status: k.enumeration("status", ["active", "disabled"]).notNull(),
+      disabled_reason: k.text("disabled_reason"),
+      /** As they are, since they sign: decision 0061. Emptied when the endpoint is deleted. */
+      secrets: k.json<SigningSecret[]>("secrets").notNull(),
+      /** Deleted endpoints keep their row: logs refer to it. */
+      deleted_at: k.at("deleted_at"),
+      ...stamps(k),
+    },
+    (t) => [k.index("webhooks_company").on(t.company_id, t.id)],
+  );
+  return { webhooks };
+}
+
+export type WebhookTables = ReturnType<typeof webhookTables>;
