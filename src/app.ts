@@ -1,9 +1,14 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
 import { billingRecordRoutes, billingRunRoutes, myBillingRoutes } from "./features/billing/routes.ts";
+import {
+  billingModelChangeRoutes,
+  myBillingModelChangeRoutes,
+} from "./features/billing_model_changes/routes.ts";
 import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
+import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -34,7 +39,11 @@ export function buildApp(deps: Deps) {
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
         .use(subscriptionRoutes(deps))
+        .use(billingModelChangeRoutes(deps))
+        .use(creditRoutes(deps))
         .use(mySubscriptionRoutes(deps))
+        .use(myBillingModelChangeRoutes(deps))
+        .use(myCreditRoutes(deps))
         .use(billingRunRoutes(deps))
         .use(billingRecordRoutes(deps))
         .use(myBillingRoutes(deps))

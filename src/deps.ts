@@ -181,6 +181,7 @@ async function unopenedUsage(): Promise<UsageStore> {
     aggregate: refuse,
     metadataKeys: refuse,
     totals: refuse,
+    sums: refuse,
     export: refuse,
     check: refuse,
     rebuildSums: refuse,

@@ -1,8 +1,13 @@
 import type { AppError } from "../core/errors.ts";
 import { billingTables } from "../features/billing/tables.ts";
+import {
+  BILLING_MODEL_CHANGE_CONSTRAINTS,
+  billingModelChangeTables,
+} from "../features/billing_model_changes/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
+import { creditTables } from "../features/credits/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
@@ -18,6 +23,8 @@ export function defineTables(k: ColumnKit) {
   const products = productTables(k, companies);
   const billing_models = billingModelTables(k, companies);
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
+  const changes = billingModelChangeTables(k, { ...companies, ...subscriptions, ...billing_models });
+  const credits = creditTables(k, { ...companies, ...subscriptions });
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
   const events = eventTables(k, companies);
   return {
@@ -28,6 +35,8 @@ export function defineTables(k: ColumnKit) {
     ...products,
     ...billing_models,
     ...subscriptions,
+    ...changes,
+    ...credits,
     ...billing,
     ...events,
   };
@@ -39,4 +48,5 @@ export type Tables = ReturnType<typeof defineTables>;
 export const CONSTRAINTS: Record<string, () => AppError> = {
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
+  ...BILLING_MODEL_CHANGE_CONSTRAINTS,
 };

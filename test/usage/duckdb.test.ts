@@ -46,6 +46,7 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     aggregate: (...call) => store.aggregate(...call),
     metadataKeys: (...call) => store.metadataKeys(...call),
     totals: (...call) => store.totals(...call),
+    sums: (...call) => store.sums(...call),
     load: (...call) => store.load(...call),
     export: (...call) => store.export(...call),
     check: (...call) => store.check(...call),

@@ -25,4 +25,3 @@ export function eventTables(k: ColumnKit, { companies }: CompanyTables) {
   );
   return { events };
 }
-

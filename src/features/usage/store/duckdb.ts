@@ -18,7 +18,7 @@ import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
 import { type TimeRange, unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
-import { totals } from "./duckdb/totals.ts";
+import { sums, totals } from "./duckdb/totals.ts";
 import { Writer } from "./duckdb/writer.ts";
 import type {
   AggregateQuery,
@@ -38,6 +38,7 @@ import type {
   TotalsOptions,
   UsageStore,
   UsageWindow,
+  WindowSum,
   WindowTotal,
 } from "./usage_store.ts";
 
@@ -243,6 +244,12 @@ class DuckDbUsageStore implements CompactableStore {
   ): Promise<WindowTotal[]> {
     return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, created_until_ms),
+    );
+  }
+
+  sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
+    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
+      sums(connection, company_id, windows),
     );
   }
 
