@@ -61,8 +61,8 @@ test("a running server applies what is due within two seconds, one that was kill
         ["applied", a, b],
         ["applied", b, c],
       ]);
-      const times = own.map((one) => one.applied_at);
-      expect(times).toEqual(times.toSorted());
+      const times = own.map((one) => Date.parse(one.applied_at));
+      expect(times).toEqual(times.toSorted((x, y) => x - y));
       expect((await api("GET", `/subscriptions/${ids[i]}`)).body.data.billing_model_id).toBe(c);
     }
   }
