@@ -13,6 +13,11 @@ import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
 import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
 import { eventRoutes } from "./features/events/routes.ts";
+import {
+  billingModelChangeRoutes,
+  myBillingModelChangeRoutes,
+} from "./features/billing_model_changes/routes.ts";
+import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -46,7 +51,11 @@ export function buildApp(deps: Deps) {
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
         .use(subscriptionRoutes(deps))
+        .use(billingModelChangeRoutes(deps))
+        .use(creditRoutes(deps))
         .use(mySubscriptionRoutes(deps))
+        .use(myBillingModelChangeRoutes(deps))
+        .use(myCreditRoutes(deps))
         .use(billingRunRoutes(deps))
         .use(billingRecordRoutes(deps))
         .use(myBillingRoutes(deps))

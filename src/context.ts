@@ -9,7 +9,7 @@ import type { LoginGuard } from "./features/sessions/login_guard.ts";
 import type { Passwords } from "./features/sessions/passwords.ts";
 import type { Tokens } from "./features/sessions/tokens.ts";
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
-import type { Store } from "./store/store.ts";
+import type { Reads, Store } from "./store/store.ts";
 
 /** What an operation may use: the call it serves, the two stores, and what signing in takes. */
 export interface Context extends CallContext {
@@ -57,5 +57,11 @@ export interface Job {
   summary: string;
   /** A cron expression with seconds, read in UTC. */
   cron: string;
+  /**
+   * For what runs every second: the companies that have something to do, by one cheap query. Such a job takes no
+   * lease, which one that was killed would hold for minutes: instances may run it at once, and what it does is
+   * guarded row by row.
+   */
+  due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
   run(ctx: Context): Promise<void>;
 }

@@ -190,6 +190,7 @@ async function unopenedUsage(): Promise<UsageStore> {
     metadataKeys: refuse,
     totals: refuse,
     lastSeq: refuse,
+    sums: refuse,
     export: refuse,
     check: refuse,
     rebuildSums: refuse,

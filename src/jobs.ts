@@ -5,6 +5,8 @@ import { AUDIT_JOBS } from "./features/audit/jobs.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";
 import { EVENT_JOBS } from "./features/events/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
+import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs.ts";
+import { CREDIT_JOBS } from "./features/credits/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
@@ -17,24 +19,43 @@ export const JOBS: readonly Job[] = [
   ...WEBHOOK_JOBS,
   ...AUDIT_JOBS,
   ...IDEMPOTENCY_JOBS,
+  ...BILLING_MODEL_CHANGE_JOBS,
+  ...CREDIT_JOBS,
+  ...USAGE_JOBS,
 ];
 
 /** Longer than any job should take: a holder that died gives its lease up after this. */
 const LEASE = Temporal.Duration.from({ minutes: 15 });
 
-/** Runs a job now for every company, unless another instance is at it. Returns whether it ran. */
+/**
+ * Runs a job now for every company, or for those that have something to do, unless another instance is at it.
+ * Returns whether it ran.
+ */
 export async function runJob(deps: Deps, job: Job): Promise<boolean> {
+  if (job.due) {
+    await runForEach(deps, job, await job.due(deps.store.read, deps.clock.now()));
+    return true;
+  }
   const holder = crypto.randomUUID();
   if (!(await takeLease(deps.store, job.name, holder, deps.clock.now(), LEASE))) return false;
   try {
-    for (const { id } of await listCompanies(deps.store.read)) {
-      if (deps.background.is_stopping) break;
-      await runFor(deps, job, id);
-    }
+    const companies = await listCompanies(deps.store.read);
+    await runForEach(
+      deps,
+      job,
+      companies.map(({ id }) => id),
+    );
   } finally {
     await releaseLease(deps.store, job.name, holder);
   }
   return true;
+}
+
+async function runForEach(deps: Deps, job: Job, company_ids: readonly number[]): Promise<void> {
+  for (const id of company_ids) {
+    if (deps.background.is_stopping) break;
+    await runFor(deps, job, id);
+  }
 }
 
 async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {

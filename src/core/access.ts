@@ -46,7 +46,13 @@ const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
 /** Who holds these decides who gets in, or where the company's data goes. */
-const ADMIN_ONLY: readonly Permission[] = ["users:read", "users:write", "webhooks:read", "webhooks:write", "audit:read"];
+const ADMIN_ONLY: readonly Permission[] = [
+  "users:read",
+  "users:write",
+  "webhooks:read",
+  "webhooks:write",
+  "audit:read",
+];
 const manager = admin.filter((permission) => !ADMIN_ONLY.includes(permission));
 const analyst = manager.filter(
   (permission) => permission.endsWith(":read") || permission === "profile:write",

@@ -99,6 +99,14 @@ export const LIMITS = {
   usage_export_idle_ms: 60_000,
   /** Events that an export sorts at once, where it can't part them by time. */
   usage_export_sorted: 1_000_000,
+  /** Changes of a subscription's billing model, cancelled ones aside. */
+  billing_model_changes: 1_000,
+  /** How far ahead a change may be scheduled. */
+  change_years_ahead: 100,
+  /** Changes that are applied in one transaction where nothing else comes with them. */
+  changes_batch: 50,
+  /** Subscriptions whose credits are counted at once. */
+  credits_batch: 500,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
   /** Records that a run answers. */

@@ -16,6 +16,8 @@ const TAGS: Record<string, string> = {
   Products: "What is sold.",
   "Billing models": "How it is priced.",
   Subscriptions: "Which client has which product at which price.",
+  "Billing model changes": "Which price comes next, and which came before.",
+  Credits: "What a credit plan has left this month, and the way to another plan.",
   Usage: "Usage events: recording them, searching them.",
   Billing: "Billing runs and billing records.",
   Forms: "What clients ask their own customers for.",

@@ -11,6 +11,8 @@ export const {
   products,
   billing_models,
   subscriptions,
+  billing_model_changes,
+  credit_thresholds,
   billing_runs,
   billing_records,
   forms,

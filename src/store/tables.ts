@@ -1,9 +1,14 @@
 import type { AppError } from "../core/errors.ts";
 import { auditTables } from "../features/audit/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
+import {
+  BILLING_MODEL_CHANGE_CONSTRAINTS,
+  billingModelChangeTables,
+} from "../features/billing_model_changes/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
+import { creditTables } from "../features/credits/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
@@ -23,6 +28,8 @@ export function defineTables(k: ColumnKit) {
   const products = productTables(k, companies);
   const billing_models = billingModelTables(k, companies);
   const subscriptions = subscriptionTables(k, { ...companies, ...clients, ...products, ...billing_models });
+  const changes = billingModelChangeTables(k, { ...companies, ...subscriptions, ...billing_models });
+  const credits = creditTables(k, { ...companies, ...subscriptions });
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
   const forms = formTables(k, { ...companies, ...clients });
   const events = eventTables(k, companies);
@@ -36,6 +43,8 @@ export function defineTables(k: ColumnKit) {
     ...products,
     ...billing_models,
     ...subscriptions,
+    ...changes,
+    ...credits,
     ...billing,
     ...forms,
     ...events,
@@ -52,4 +61,5 @@ export type Tables = ReturnType<typeof defineTables>;
 export const CONSTRAINTS: Record<string, () => AppError> = {
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
+  ...BILLING_MODEL_CHANGE_CONSTRAINTS,
 };

@@ -277,7 +277,7 @@ function totalsCases(): void {
   });
 
   test(
-    "totals() answers as the plain model does, digests included",
+    "totals() and sums() answer as the plain model does, digests included",
     async () => {
       const windows = fc.array(
         fc.record({
@@ -301,6 +301,14 @@ function totalsCases(): void {
             const options = { created_until_ms, timeout_ms: TIMEOUT_MS };
             const expected = asked.map((window) => windowTotal(all, window, created_until_ms));
             expect(await store.totals(company_id, asked, options)).toEqual(expected);
+          }
+          const sums = asked.map((window) => {
+            const { units, event_count } = windowTotal(all, window);
+            return { units, event_count };
+          });
+          expect(await store.sums(company_id, asked, TIMEOUT_MS)).toEqual(sums);
+          for (const [i, window] of asked.entries()) {
+            expect(await store.sums(company_id, [window], TIMEOUT_MS)).toEqual(sums.slice(i, i + 1));
           }
         }),
         { numRuns: 15 },

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, inArray, lt, max, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, max, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
@@ -11,21 +11,19 @@ import { withStatus } from "../subscriptions/rules.ts";
 import type { ClosedPeriods } from "./due.ts";
 import type { BillingRecord, BillingRecordDetail, BillingRun, BillingRunDetail } from "./model.ts";
 import type { BillLine } from "./rating.ts";
+import { type BillableSubscription, withTimelines } from "./timelines.ts";
 
 // What is to be billed.
 
-/** What a subscription is billed by. */
-export type BillableSubscription = Awaited<ReturnType<typeof listBillable>>[number];
-
 /**
- * Subscriptions by id, ended ones too, with the models they are billed by. `ids`: only these; `after_id`:
- * where the batch before ended.
+ * Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements.
+ * `ids`: only these; `after_id`: where the batch before ended.
  */
 export async function listBillable(
   q: Reads,
   scope: Scope,
   { ids, after_id = 0, limit }: { ids: readonly number[] | undefined; after_id?: number; limit: number },
-) {
+): Promise<BillableSubscription[]> {
   const { subscriptions: t, billing_models } = q.tables;
   const rows = await q
     .select({
@@ -47,7 +45,7 @@ export async function listBillable(
     )
     .orderBy(asc(t.id))
     .limit(limit);
-  return rows;
+  return withTimelines(q, scope, rows);
 }
 
 /** Which of the ids are subscriptions of the company. */
@@ -135,6 +133,29 @@ export async function listRecorded(
       ),
     )
     .orderBy(asc(t.subscription_id), asc(t.billingStartAt), asc(t.sequence));
+}
+
+/** Up to when the records of a subscription's periods from `start` on have counted events, at the latest. */
+export async function findLastCount(
+  q: Reads,
+  scope: Scope,
+  subscription_id: number,
+  start: IsoInstant,
+): Promise<IsoInstant | null> {
+  const { billing_records: t } = q.tables;
+  const [row] = await q
+    .select({ usage_until: t.usage_until })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        eq(t.subscription_id, subscription_id),
+        gte(t.billingStartAt, start),
+      ),
+    )
+    .orderBy(desc(t.usage_until))
+    .limit(1);
+  return row?.usage_until ?? null;
 }
 
 /** A record still to be written. */

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
+import { AppError } from "../../core/errors.ts";
 import type { Period } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { Queries, Reads } from "../../store/store.ts";
 import { modelFacts } from "../billing_models/facts.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -12,7 +13,6 @@ import { creditMonth } from "./credit_month.ts";
 import { difference } from "./difference.ts";
 import type { BillingRecord, RunRecord } from "./model.ts";
 import {
-  type BillableSubscription,
   insertRecords,
   listBillable,
   listRecorded,
@@ -22,6 +22,7 @@ import {
 } from "./queries.ts";
 import { type BillLine, billedUnits, rate, total } from "./rating.ts";
 import { type Segment, segments, type TimelineEntry } from "./rules.ts";
+import type { BillableSubscription } from "./timelines.ts";
 
 /** A period of a subscription to reconcile; the subscription as it was read. */
 export interface DuePeriod {
@@ -73,11 +74,46 @@ export async function reconcile(
 }
 
 /**
- * The models of a subscription and from when each is in force: the one place that knows where they come from.
- * Until a subscription's model can change, it is the one it has.
+ * Rates closed periods by facts that are about to hold, for who writes those facts together with what they
+ * cost: `recordRated`. Events stored by `counted_at` count. Errors: those of the usage store, conflict for the
+ * first fact that can't be billed.
  */
-function timelineOf({ billing_model, started_at }: BillableSubscription): TimelineEntry[] {
-  return [{ model: modelFacts(billing_model), from: instant(started_at) }];
+export async function rateAhead(
+  tools: Tools,
+  scope: Scope,
+  items: readonly DuePeriod[],
+  counted_at: Temporal.Instant,
+): Promise<Rated[]> {
+  const { rated, failed } = await rateAll({ ...tools, now: counted_at }, scope, items);
+  for (const outcome of failed) {
+    if (outcome.result === "failed") throw new AppError("conflict", outcome.message);
+  }
+  return rated;
+}
+
+/**
+ * Writes the records that are missing by these ratings, in the transaction that made their facts true. Returns
+ * null when the facts are others, and then the transaction must be undone.
+ */
+export async function recordRated(
+  q: Queries,
+  now: Temporal.Instant,
+  options: ReconcileOptions,
+  rated: readonly Rated[],
+  counted_at: Temporal.Instant,
+): Promise<RunRecord[] | null> {
+  const { ready, failed, stale } = await compareAll(q, options, rated, counted_at);
+  if (stale.length + failed.length > 0) return null;
+  const written = await writeAll(q, now, options.scope, ready);
+  return written.length === ready.length ? written : null;
+}
+
+/** The models of a subscription and from when each is in force: the one place that says so to bills. */
+export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">): TimelineEntry[] {
+  return timeline.map(({ billing_model, from }) => ({
+    model: modelFacts(billing_model),
+    from: instant(from),
+  }));
 }
 
 /**
@@ -93,7 +129,7 @@ export async function rateSoFar(tools: Tools, scope: Scope, item: DuePeriod): Pr
 }
 
 /** What a period should cost by its facts. */
-interface Rated {
+export interface Rated {
   readonly item: DuePeriod;
   readonly lines: readonly BillLine[];
   readonly currency: string;
@@ -136,7 +172,8 @@ function usageUntil(now: Temporal.Instant): Temporal.Instant {
   return now.add({ milliseconds: 1 });
 }
 
-function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
+/** The stretches of a period under one model each. */
+export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
   const { started_at, ends_at } = subscription;
   return segments(period, timelineOf(subscription), {
     started_at: instant(started_at),
@@ -179,14 +216,22 @@ async function recordAll(
   }
   return store.tx(async (q) => {
     const { ready, ...others } = await compareAll(q, options, rated, now);
-    const written = await insertRecords(
-      q,
-      now,
-      ready.map(({ record, usage_seq }) => ({ ...record, usage_seq })),
-    );
-    await recordEvents(q, options.scope, now, written.map(eventOf));
+    const written = await writeAll(q, now, options.scope, ready);
     return settle(others, ready, written);
   });
+}
+
+/** Writes the records whose place is still free, and tells of them. */
+async function writeAll(
+  q: Queries,
+  now: Temporal.Instant,
+  scope: Scope,
+  ready: Compared["ready"],
+): Promise<RunRecord[]> {
+  const records = ready.map(({ record, usage_seq }) => ({ ...record, usage_seq }));
+  const written = await insertRecords(q, now, records);
+  await recordEvents(q, scope, now, written.map(eventOf));
+  return written;
 }
 
 function eventOf(record: BillingRecord): NewEvent {

@@ -18,6 +18,7 @@ import type { BillingRunResult } from "./model.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
 import { type DuePeriod, reconcile, type ReconcileOptions } from "./reconcile.ts";
+import type { BillableSubscription } from "./timelines.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
 export interface Run {
@@ -99,7 +100,7 @@ async function tellProgress({ ctx, progress }: Run): Promise<void> {
 /** The periods to bill of a batch of subscriptions, oldest first. */
 async function dueOf(
   run: Run,
-  batch: readonly queries.BillableSubscription[],
+  batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<DuePeriod[]> {
   const { progress } = run;
@@ -120,9 +121,9 @@ async function dueOf(
 /** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
 async function duePeriodsOf(
   { ctx, options, period, closed_since }: Run,
-  batch: readonly queries.BillableSubscription[],
+  batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
-): Promise<(subscription: queries.BillableSubscription) => DuePeriods> {
+): Promise<(subscription: BillableSubscription) => DuePeriods> {
   const { now, config, store } = ctx;
   if (period !== undefined) return (subscription) => namedPeriod(subscription, zones, period, now);
   const ids = batch.map(({ id }) => id);

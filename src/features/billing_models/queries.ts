@@ -1,4 +1,4 @@
-import { and, asc, eq, type SQL } from "drizzle-orm";
+import { and, asc, eq, inArray, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
@@ -35,7 +35,7 @@ export function billingModelColumns({ tables: { billing_models: t } }: Reads) {
 }
 
 /** A stored billing model as its record: all that is not stored is the billing type's name. */
-export function toBillingModel(row: Omit<BillingModel, "billing_type">): BillingModel {
+export function toBillingModel(row: StoredBillingModel): BillingModel {
   return { ...row, billing_type: modelFacts(row).billing_type };
 }
 
@@ -73,6 +73,23 @@ export async function findBillingModel(
     .from(billing_models)
     .where(and(inScope(q, scope), eq(billing_models.id, id)));
   return row && toBillingModel(row);
+}
+
+/** A billing model as it is stored. */
+export type StoredBillingModel = Omit<BillingModel, "billing_type">;
+
+/** Billing models by id, archived ones too: what was billed by them stays known. */
+export async function findStoredModels(
+  q: Reads,
+  scope: Scope,
+  ids: readonly number[],
+): Promise<Map<number, StoredBillingModel>> {
+  const { billing_models } = q.tables;
+  const rows = await q
+    .select(billingModelColumns(q))
+    .from(billing_models)
+    .where(and(eq(billing_models.company_id, scope.company_id), inArray(billing_models.id, [...ids])));
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export async function insertBillingModel(

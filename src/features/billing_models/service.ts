@@ -1,12 +1,14 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../context.ts";
-import { scopeOf } from "../../core/access.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
 import { AppError, inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
+import type { Reads } from "../../store/store.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
+import { countScheduledChangesTo, isNamedByChange } from "../billing_model_changes/queries.ts";
 import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
 import {
   BillingModel,
@@ -99,7 +101,7 @@ export const updateBillingModel = operation({
       const before = await queries.findBillingModel(q, scope, id);
       if (!before) throw notFound("Billing model", id);
       const pricing = mergePricing(before, input);
-      if (!hasPricing(before, pricing) && (await isBillingModelUsed(q, scope, id))) {
+      if (!hasPricing(before, pricing) && (await isUsed(q, scope, id))) {
         throw new AppError(
           "conflict",
           `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
@@ -116,7 +118,7 @@ export const updateBillingModel = operation({
 
 /**
  * Archives a billing model: it can't be chosen any more, bills still tell of it. Errors: not_found, conflict
- * while subscriptions that have not ended use it. Source: billing.md, Records.
+ * while subscriptions that have not ended use it, or are going to. Source: billing.md, Records.
  */
 export const deleteBillingModel = operation({
   name: "delete_billing_model",
@@ -128,6 +130,11 @@ export const deleteBillingModel = operation({
       const scope = scopeOf(actor);
       const active = await countActiveSubscriptions(q, scope, now, { billing_model_id: id });
       if (active > 0) throw inUse("billing model", id, active);
+      const coming = await countScheduledChangesTo(q, scope, id);
+      if (coming > 0) {
+        const changes = coming === 1 ? "a scheduled change turns" : `${coming} scheduled changes turn`;
+        throw new AppError("conflict", `Cannot delete billing model ${id}: ${changes} to it`);
+      }
       const model = await queries.updateBillingModel(q, scope, now, id, { status: "archived" });
       if (!model) throw notFound("Billing model", id);
       await recordEvents(q, scope, now, [event("billing_model.deleted", model)]);
@@ -137,4 +144,9 @@ export const deleteBillingModel = operation({
 
 function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
   return { type, data: { id, status } };
+}
+
+/** Whether anything was, is or was going to be billed by the model. Decision 0011. */
+async function isUsed(q: Reads, scope: Scope, id: number): Promise<boolean> {
+  return (await isBillingModelUsed(q, scope, id)) || (await isNamedByChange(q, scope, id));
 }

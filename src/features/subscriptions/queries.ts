@@ -126,7 +126,7 @@ export async function updateSubscription(
   scope: Scope,
   now: Temporal.Instant,
   id: number,
-  change: { name?: string; ends_at?: IsoInstant },
+  change: { name?: string; ends_at?: IsoInstant; billing_model_id?: number },
 ): Promise<boolean> {
   const { subscriptions } = q.tables;
   const rows = await q

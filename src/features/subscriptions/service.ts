@@ -6,6 +6,8 @@ import { listPage } from "../../core/page.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
+import { changeEvent } from "../billing_model_changes/rules.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
 import { findClient } from "../clients/queries.ts";
 import type { NewEvent } from "../events/model.ts";
@@ -83,8 +85,9 @@ export const updateSubscription = operation({
 });
 
 /**
- * Cancels a subscription now or at the end of its running billing period. Errors: not_found, conflict when it
- * has ended or already ends (`now` brings a coming end forward). Source: billing.md, Records. Decision 0012.
+ * Cancels a subscription now or at the end of its running billing period, and with it the changes of its
+ * billing model that are scheduled for later. Errors: not_found, conflict when it has ended or already ends
+ * (`now` brings a coming end forward). Source: billing.md, Records. Decisions 0012, 0065.
  */
 export const cancelSubscription = operation({
   name: "cancel_subscription",
@@ -98,6 +101,8 @@ export const cancelSubscription = operation({
       const turn = turnOf(before, now);
       const ends_at = endOf(before, at, turn, await queries.listZones(q, scope));
       await queries.updateSubscription(q, scope, turn, id, { ends_at });
+      const cancelled = await cancelScheduledChanges(q, scope, turn, id, { from: ends_at });
+      await recordEvents(q, scope, turn, cancelled.map(changeEvent));
       const after = await told(q, scope, turn, "subscription.cancelled", await detailOf(q, scope, turn, id));
       note({ before, after });
       return after;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import * as fc from "fast-check";
 import type { CreditPlan } from "../../../src/features/billing_models/model.ts";
-import { creditMonth } from "../../../src/features/billing/credit_month.ts";
+import { allocatedCredits, creditMonth } from "../../../src/features/billing/credit_month.ts";
 import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import { cut, MARCH, model, NO_EVENTS } from "./facts.ts";
 
@@ -61,6 +62,33 @@ test.each<[string, Change[], { allocated: number; consumed: number } | null]>([
     { allocated: 1000, consumed: 2 },
   ],
   [
+    "a smaller plan and the larger one again: nothing twice",
+    [
+      [BEGINNING, plan(1000), "1", 1],
+      ["2024-03-10T00:00:00Z", plan(10), "1", 1],
+      [MIDDLE, plan(1000), "1", 1],
+    ],
+    { allocated: 1000, consumed: 3 },
+  ],
+  [
+    "a smaller plan and then one larger than all: what is more than the largest before",
+    [
+      [BEGINNING, plan(1000), "1", 1],
+      ["2024-03-10T00:00:00Z", plan(10), "1", 1],
+      [MIDDLE, plan(2000), "1", 1],
+    ],
+    { allocated: 1549, consumed: 3 },
+  ],
+  [
+    "a credit plan, another type, the plan again: nothing twice",
+    [
+      [BEGINNING, plan(1000), "1", 1],
+      ["2024-03-10T00:00:00Z", model(), "50", 1],
+      [MIDDLE, plan(1000), "1", 1],
+    ],
+    { allocated: 1000, consumed: 2 },
+  ],
+  [
     "a credit plan after another type: its own days and usage only",
     [
       [BEGINNING, model(), "100", 1],
@@ -70,6 +98,59 @@ test.each<[string, Change[], { allocated: number; consumed: number } | null]>([
   ],
 ])("creditMonth() of %s", (_, changes, expected) => {
   expect(march(changes)).toEqual(expected);
+});
+
+/** A month's plans, at most one a day, in order. */
+const plansOfAMonth = fc
+  .uniqueArray(fc.record({ day: fc.integer({ min: 1, max: 31 }), credits: fc.nat(5000) }), {
+    selector: ({ day }) => day,
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((plans) => plans.toSorted((a, b) => a.day - b.day));
+
+const onDay = (day: number) => `2024-03-${String(day).padStart(2, "0")}T09:00:00Z`;
+
+const allocationOf = (plans: readonly { day: number; credits: number }[]): number => {
+  const parts = cut(
+    MARCH,
+    plans.map(({ day, credits }) => [onDay(day), plan(credits)]),
+  );
+  return allocatedCredits(parts, MARCH) ?? 0;
+};
+
+test("a month gives no more than its largest plan, no less than any plan by its days, and never takes back", () => {
+  fc.assert(
+    fc.property(plansOfAMonth, (plans) => {
+      const allocated = allocationOf(plans);
+      expect(allocated).toBeLessThanOrEqual(Math.max(...plans.map(({ credits }) => credits)));
+      for (const { day, credits } of plans) {
+        expect(allocated).toBeGreaterThanOrEqual(Math.ceil((credits * (32 - day)) / 31));
+      }
+      for (let known = 1; known < plans.length; known++) {
+        expect(allocated).toBeGreaterThanOrEqual(allocationOf(plans.slice(0, known)));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("each upgrade adds ceil((new − old) × days left / days), whatever came before", () => {
+  fc.assert(
+    fc.property(plansOfAMonth, (plans) => {
+      const rising = plans.map(({ day }, i) => ({
+        day,
+        credits: plans.slice(0, i + 1).reduce((sum, { credits }) => sum + credits + 1, 0),
+      }));
+      for (let known = 1; known < rising.length; known++) {
+        const [before, after] = [rising[known - 1], rising[known]];
+        if (!before || !after) return;
+        const added = allocationOf(rising.slice(0, known + 1)) - allocationOf(rising.slice(0, known));
+        expect(added).toBe(Math.ceil(((after.credits - before.credits) * (32 - after.day)) / 31));
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test("creditMonth() of a plan that is cancelled in its month is whole", () => {

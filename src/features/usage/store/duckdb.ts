@@ -18,7 +18,7 @@ import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
 import { type TimeRange, unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
-import { lastSeq, totals } from "./duckdb/totals.ts";
+import { lastSeq, sums, totals } from "./duckdb/totals.ts";
 import { Writer } from "./duckdb/writer.ts";
 import type {
   AggregateQuery,
@@ -38,6 +38,7 @@ import type {
   TotalsOptions,
   UsageStore,
   UsageWindow,
+  WindowSum,
   WindowTotal,
 } from "./usage_store.ts";
 
@@ -249,6 +250,12 @@ class DuckDbUsageStore implements CompactableStore {
   lastSeq(company_id: number, timeout_ms: number): Promise<number> {
     return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
       lastSeq(connection, company_id),
+    );
+  }
+
+  sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
+    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
+      sums(connection, company_id, windows),
     );
   }
 

@@ -1,0 +1,44 @@
+import type { Scope } from "../../core/access.ts";
+import type { IsoInstant } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import { listAppliedChanges } from "../billing_model_changes/queries.ts";
+import { findStoredModels, type StoredBillingModel } from "../billing_models/queries.ts";
+
+/** What a subscription is billed by. */
+export interface BillableSubscription {
+  id: number;
+  started_at: IsoInstant;
+  ends_at: IsoInstant | null;
+  billing_anchor_day: number;
+  /** The model in force now. */
+  billing_model: StoredBillingModel;
+  /** Every model that was in force, ascending by the instants from which. */
+  timeline: readonly { readonly billing_model: StoredBillingModel; readonly from: IsoInstant }[];
+}
+
+/** Adds to each subscription the models that its applied changes put in force: two statements, however many. */
+export async function withTimelines(
+  q: Reads,
+  scope: Scope,
+  rows: readonly Omit<BillableSubscription, "timeline">[],
+): Promise<BillableSubscription[]> {
+  const ids = rows.map(({ id }) => id);
+  const changes = rows.length === 0 ? [] : await listAppliedChanges(q, scope, ids);
+  const named = changes.flatMap((change) => [change.old_billing_model_id, change.new_billing_model_id]);
+  const models = named.length === 0 ? new Map() : await findStoredModels(q, scope, [...new Set(named)]);
+  const modelOf = (id: number): StoredBillingModel => {
+    const model = models.get(id);
+    if (!model) throw new Error(`Cannot read a timeline: billing model ${id} is not there`);
+    return model;
+  };
+  const groups = Map.groupBy(changes, ({ subscription_id }) => subscription_id);
+  return rows.map((row) => {
+    const own = groups.get(row.id) ?? [];
+    const first = own[0] ? modelOf(own[0].old_billing_model_id) : row.billing_model;
+    const later = own.map((change) => ({
+      billing_model: modelOf(change.new_billing_model_id),
+      from: change.effective_at,
+    }));
+    return { ...row, timeline: [{ billing_model: first, from: row.started_at }, ...later] };
+  });
+}

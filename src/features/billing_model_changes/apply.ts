@@ -1,0 +1,374 @@
+import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
+import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { closedPeriods } from "../billing/due.ts";
+import { findLastCount, listBillable, listClosedStarts } from "../billing/queries.ts";
+import { type Rated, rateAhead, recordRated } from "../billing/reconcile.ts";
+import type { BillableSubscription } from "../billing/timelines.ts";
+import type { BillingModel } from "../billing_models/model.ts";
+import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
+import { recordEvents } from "../events/queries.ts";
+import type { SubscriptionDetail } from "../subscriptions/detail.ts";
+import { findSubscription, listZones, updateSubscription } from "../subscriptions/queries.ts";
+import type { BillingModelChange } from "./model.ts";
+import * as queries from "./queries.ts";
+import { changeEvent, firstModel, nextAttempt, relink } from "./rules.ts";
+
+/**
+ * How a change takes effect, whoever asks for it. What it costs in periods that are closed is rated before,
+ * since the usage store is never asked inside a transaction; then one transaction applies the change, finds
+ * that the facts are still those, and writes the adjustments. Decision 0066.
+ */
+
+type Tools = Pick<Context, "store" | "usage" | "config" | "now">;
+
+/** A subscription as it stands, with the changes that are not cancelled, ascending. */
+export interface Standing {
+  readonly subscription: SubscriptionDetail;
+  readonly changes: readonly BillingModelChange[];
+  readonly zones: ZoneTimeline;
+}
+
+/** Errors: not_found. */
+export async function findStanding(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription_id: number,
+): Promise<Standing> {
+  const subscription = await findSubscription(q, scope, now, subscription_id);
+  if (!subscription) throw notFound("Subscription", subscription_id);
+  const changes = await queries.listTimelineChanges(q, scope, subscription_id);
+  return { subscription, changes, zones: await listZones(q, scope) };
+}
+
+/** Thrown inside a transaction to undo it: what was decided or rated before is so no more. */
+class FactsChanged extends Error {}
+
+/** How often facts that change while they are worked on are read again. */
+const ROUNDS = 8;
+
+/**
+ * Tries until the facts hold still: `work` throws FactsChanged when they did not. Errors: unavailable, and
+ * those of `work`.
+ */
+async function untilFactsHold<T>(work: () => Promise<T>): Promise<T> {
+  for (let round = 1; round <= ROUNDS; round++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof FactsChanged)) throw error;
+    }
+  }
+  throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1 });
+}
+
+/** What a change that takes effect in closed periods comes to there. */
+interface Adjusting {
+  /** Where the closed periods start that it reaches into. */
+  readonly starts: readonly IsoInstant[];
+  readonly rated: readonly Rated[];
+  /** Events stored by then are counted: not fewer than the records know of. */
+  readonly counted_at: Temporal.Instant;
+}
+
+/** A step of the timeline: from when on which model is in force. */
+type Step = Pick<BillingModelChange, "new_billing_model_id" | "effective_at">;
+
+async function findClosed(
+  q: Reads,
+  scope: Scope,
+  zones: ZoneTimeline,
+  life: Pick<BillableSubscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">,
+  effective_at: IsoInstant,
+) {
+  const starts = await listClosedStarts(q, scope, [life.id]);
+  return closedPeriods(life, zones, starts.get(life.id), instant(effective_at)).due.toSorted((a, b) =>
+    Temporal.Instant.compare(a.from, b.from),
+  );
+}
+
+/** Rates the closed periods that a step reaches into as if it were made. */
+async function rateClosed(
+  tools: Tools,
+  scope: Scope,
+  { subscription, zones }: Standing,
+  { new_billing_model_id, effective_at }: Step,
+): Promise<Adjusting> {
+  const { read } = tools.store;
+  const periods = await findClosed(read, scope, zones, subscription, effective_at);
+  const [first] = periods;
+  if (!first) return { starts: [], rated: [], counted_at: tools.now };
+  const [facts] = await listBillable(read, scope, { ids: [subscription.id], limit: 1 });
+  const billing_model = (await findStoredModels(read, scope, [new_billing_model_id])).get(
+    new_billing_model_id,
+  );
+  if (!facts || !billing_model) throw new FactsChanged();
+  const timeline = [...facts.timeline, { billing_model, from: effective_at }];
+  const last_count = await findLastCount(read, scope, subscription.id, iso(first.from));
+  const counted_at =
+    last_count === null ? tools.now : later(tools.now, instant(last_count).subtract({ milliseconds: 1 }));
+  const items = periods.map((period) => ({ subscription: { ...facts, billing_model, timeline }, period }));
+  const rated = await rateAhead(tools, scope, items, counted_at);
+  return { starts: periods.map(({ from }) => iso(from)), rated, counted_at };
+}
+
+/** Writes the adjustments of a change that was just applied. Errors: FactsChanged. */
+async function recordAdjustments(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { subscription, zones }: Standing,
+  change: BillingModelChange,
+  { starts, rated, counted_at }: Adjusting,
+): Promise<BillingModelChange> {
+  const closed = await findClosed(q, scope, zones, subscription, change.effective_at);
+  const [first] = starts;
+  if (closed.map(({ from }) => iso(from)).join() !== starts.join()) throw new FactsChanged();
+  if (first === undefined) return change;
+  const last_count = await findLastCount(q, scope, subscription.id, first);
+  if (last_count !== null && last_count > iso(counted_at.add({ milliseconds: 1 }))) throw new FactsChanged();
+  const options = { scope, billing_run_id: null, dry_run: false };
+  const records = await recordRated(q, now, options, rated, counted_at);
+  if (records === null) throw new FactsChanged();
+  const ids = records.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b);
+  return ids.length === 0 ? change : queries.setAdjustments(q, scope, change.id, ids);
+}
+
+/** What a change that was applied means for its subscription, and for the changes after it. */
+async function settleApplied(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  standing: Standing,
+  applied: BillingModelChange,
+  adjusting: Adjusting,
+): Promise<BillingModelChange> {
+  const { id } = standing.subscription;
+  await updateSubscription(q, scope, now, id, { billing_model_id: applied.new_billing_model_id });
+  const change = await recordAdjustments(q, scope, now, standing, applied, adjusting);
+  await relinkChanges(q, scope, now, id);
+  await recordEvents(q, scope, now, [changeEvent(change)]);
+  return change;
+}
+
+/**
+ * The billing model that a subscription may change to. Errors: invalid when it is none of the company's that may
+ * be chosen, or in another currency, or when the subscription has too many changes.
+ */
+export async function findNewModel(
+  q: Reads,
+  scope: Scope,
+  { subscription, changes }: Standing,
+  id: number,
+): Promise<BillingModel> {
+  const model = await findBillingModel(q, scope, id);
+  if (!model) throw invalid("/new_billing_model_id", "names no active billing model of this company");
+  const { currency } = subscription.billing_model;
+  if (model.currency !== currency) {
+    throw invalid("/new_billing_model_id", `must be in the subscription's currency, ${currency}`);
+  }
+  if (changes.length >= LIMITS.billing_model_changes) {
+    throw invalid(
+      "/new_billing_model_id",
+      `can't be changed to: a subscription has at most ${LIMITS.billing_model_changes} changes`,
+    );
+  }
+  return model;
+}
+
+/**
+ * Brings the scheduled changes of a subscription in order after one of them came or went, and cancels those
+ * that would change nothing any more.
+ */
+export async function relinkChanges(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription_id: number,
+): Promise<void> {
+  const { subscription, changes } = await findStanding(q, scope, now, subscription_id);
+  const { moved, pointless } = relink(firstModel(subscription, changes), changes);
+  for (const { id, old_billing_model_id } of moved) {
+    await queries.setOldModel(q, scope, now, id, old_billing_model_id);
+  }
+  await cancelChanges(q, scope, now, subscription_id, pointless);
+}
+
+/** Cancels the changes with these ids that are still scheduled, and tells of them. */
+export async function cancelChanges(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription_id: number,
+  ids: readonly number[],
+): Promise<BillingModelChange[]> {
+  if (ids.length === 0) return [];
+  const cancelled = await queries.cancelScheduledChanges(q, scope, now, subscription_id, { ids });
+  await recordEvents(q, scope, now, cancelled.map(changeEvent));
+  return cancelled;
+}
+
+/** A change that is asked for, as it may be made by what stands. */
+export interface Decided
+  extends Pick<
+    BillingModelChange,
+    "new_billing_model_id" | "old_billing_model_id" | "effective_at" | "kind" | "credits_added"
+  > {
+  /** Scheduled changes that it takes the place of. */
+  readonly replaces: readonly number[];
+  /** Whether it is applied at once; else it is scheduled. */
+  readonly is_applied: boolean;
+}
+
+/**
+ * Makes a change that is asked for: applied in this call, closed periods adjusted, or scheduled. What is due
+ * before it is applied first. `decide` says what the change is by what stands, or throws why it can't be
+ * made; it is asked again in the transaction that makes the change, where `note` may tell of it.
+ * Errors: not_found, unavailable, those of `decide`.
+ */
+export async function requestChange(
+  ctx: Context,
+  scope: Scope,
+  subscription_id: number,
+  decide: (q: Reads, standing: Standing) => Promise<Decided>,
+  note: (q: Queries, change: BillingModelChange) => Promise<void> = async () => undefined,
+): Promise<BillingModelChange> {
+  const { store, now, actor } = ctx;
+  const requested_by = actor.kind === "user" ? actor.user_id : null;
+  return untilFactsHold(async () => {
+    await applyBefore(ctx, scope, subscription_id);
+    const before = await findStanding(store.read, scope, now, subscription_id);
+    const planned = await decide(store.read, before);
+    const adjusting = planned.is_applied
+      ? await rateClosed(ctx, scope, before, planned)
+      : NOTHING_CLOSED(now);
+    return store.tx(async (q) => {
+      const standing = await findStanding(q, scope, now, subscription_id);
+      // Another call, with a later clock, may have scheduled what is due by this one's.
+      if (nextOf(standing, now)) throw new FactsChanged();
+      const { replaces, is_applied, ...decided } = await decide(q, standing);
+      if (decided.effective_at !== planned.effective_at) throw new FactsChanged();
+      await cancelChanges(q, scope, now, subscription_id, replaces);
+      const status = is_applied ? "applied" : "scheduled";
+      const row = { ...decided, subscription_id, status, requested_by } as const;
+      const written = await queries.insertChange(q, scope, now, row);
+      if (is_applied) {
+        const change = await settleApplied(q, scope, now, standing, written, adjusting);
+        await note(q, change);
+        return change;
+      }
+      await relinkChanges(q, scope, now, subscription_id);
+      await recordEvents(q, scope, now, [changeEvent(written)]);
+      await note(q, written);
+      return written;
+    });
+  });
+}
+
+/** Applies what is due before a change that is asked for. Errors: conflict when it can't be applied. */
+async function applyBefore(tools: Tools, scope: Scope, subscription_id: number): Promise<void> {
+  try {
+    await applyDueOf(tools, scope, subscription_id);
+  } catch (error) {
+    if (error instanceof AppError && error.kind === "unavailable") throw error;
+    const message = `Cannot change subscription ${subscription_id}: a change that is due before can't be applied`;
+    throw new AppError("conflict", message, { cause: error });
+  }
+}
+
+const NOTHING_CLOSED = (now: Temporal.Instant): Adjusting => ({ starts: [], rated: [], counted_at: now });
+
+/** The change that is due by now, before all others of the subscription. */
+function nextOf({ changes }: Standing, now: Temporal.Instant): BillingModelChange | undefined {
+  const next = changes.find(({ status }) => status === "scheduled");
+  return next && next.effective_at <= iso(now) ? next : undefined;
+}
+
+/** Applies what is due of a subscription, in order. Errors: those of the first change that can't be applied. */
+export async function applyDueOf(tools: Tools, scope: Scope, subscription_id: number): Promise<number> {
+  const { store, now } = tools;
+  for (let applied = 0; ; applied++) {
+    const next = await queries.findNextChange(store.read, scope, subscription_id);
+    if (!next || next.effective_at > iso(now)) return applied;
+    try {
+      await applyNext(tools, scope, subscription_id);
+    } catch (error) {
+      await noteFailure(tools, scope, next, error);
+      throw error;
+    }
+  }
+}
+
+/** What a change that failed says of it: our own rules' words; a database's are only logged. */
+async function noteFailure(
+  { store, now }: Tools,
+  scope: Scope,
+  { id, attempts: before }: BillingModelChange,
+  error: unknown,
+): Promise<void> {
+  const attempts = before + 1;
+  const last_error = error instanceof AppError ? error.message : "Internal error";
+  const failure = { last_error, attempts, next_attempt_at: nextAttempt(attempts, now) };
+  // Where the database is what failed, the change stays due and is tried again at once.
+  await store.tx((q) => queries.noteFailure(q, scope, now, id, failure)).catch(() => undefined);
+}
+
+/** Applies the next due change of a subscription, if there still is one. */
+function applyNext(tools: Tools, scope: Scope, subscription_id: number): Promise<void> {
+  const { store, now } = tools;
+  return untilFactsHold(async () => {
+    const before = await findStanding(store.read, scope, now, subscription_id);
+    const next = nextOf(before, now);
+    if (!next) return;
+    const adjusting = await rateClosed(tools, scope, before, next);
+    await store.tx((q) => applyNextIn(q, scope, now, subscription_id, next.id, adjusting));
+  });
+}
+
+/**
+ * Applies one due change of each subscription, all in one transaction, where no closed period comes with it.
+ * Returns false, and has applied none, when that is not so.
+ */
+export async function applyTogether(
+  { store, now }: Tools,
+  scope: Scope,
+  subscription_ids: readonly number[],
+): Promise<boolean> {
+  try {
+    await store.tx(async (q) => {
+      for (const id of subscription_ids) {
+        const next = await queries.findNextChange(q, scope, id);
+        if (next && next.effective_at <= iso(now)) {
+          await applyNextIn(q, scope, now, id, next.id, NOTHING_CLOSED(now));
+        }
+      }
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof FactsChanged) return false;
+    throw error;
+  }
+}
+
+/** Errors: FactsChanged when the change is not the next one any more, or reaches into other closed periods. */
+async function applyNextIn(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription_id: number,
+  change_id: number,
+  adjusting: Adjusting,
+): Promise<void> {
+  const standing = await findStanding(q, scope, now, subscription_id);
+  const next = nextOf(standing, now);
+  if (next?.id !== change_id) throw new FactsChanged();
+  const old_model_id = standing.subscription.billing_model_id;
+  const applied = await queries.applyScheduledChange(q, scope, now, change_id, old_model_id);
+  if (!applied) throw new FactsChanged();
+  await settleApplied(q, scope, now, standing, applied, adjusting);
+}

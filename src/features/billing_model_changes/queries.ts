@@ -1,0 +1,314 @@
+import { and, asc, count, eq, gt, gte, inArray, isNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { BillingModelChange } from "./model.ts";
+
+function changeColumns({ tables: { billing_model_changes: t } }: Reads) {
+  const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status } = t;
+  const { effective_at, applied_at, cancelled_at, requested_by, credits_added } = t;
+  const { adjustment_billing_record_ids, last_error, attempts, created_at, updated_at } = t;
+  return {
+    id,
+    subscription_id,
+    old_billing_model_id,
+    new_billing_model_id,
+    kind,
+    status,
+    effective_at,
+    applied_at,
+    cancelled_at,
+    requested_by,
+    credits_added,
+    adjustment_billing_record_ids,
+    last_error,
+    attempts,
+    created_at,
+    updated_at,
+  };
+}
+
+/** All changes of a subscription in the order in which they take effect, and how many there are. */
+export async function listChanges(
+  q: Reads,
+  scope: Scope,
+  subscription_id: number,
+  { limit, offset }: Slice,
+): Promise<{ rows: BillingModelChange[]; total: number }> {
+  const { billing_model_changes: t } = q.tables;
+  const where = ofSubscription(q, scope, subscription_id);
+  const rows = await q
+    .select(changeColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(asc(t.effective_at), asc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+/** The changes of a subscription that are not cancelled, in the order in which they take effect. */
+export async function listTimelineChanges(
+  q: Reads,
+  scope: Scope,
+  subscription_id: number,
+): Promise<BillingModelChange[]> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q
+    .select(changeColumns(q))
+    .from(t)
+    .where(and(ofSubscription(q, scope, subscription_id), ne(t.status, "cancelled")))
+    .orderBy(asc(t.effective_at));
+  return rows;
+}
+
+/** A step of a timeline. */
+export interface AppliedChange {
+  subscription_id: number;
+  old_billing_model_id: number;
+  new_billing_model_id: number;
+  effective_at: IsoInstant;
+}
+
+/** The applied changes of many subscriptions, in the order in which they took effect: what bills go by. */
+export async function listAppliedChanges(
+  q: Reads,
+  scope: Scope,
+  subscription_ids: readonly number[],
+): Promise<AppliedChange[]> {
+  const { billing_model_changes: t } = q.tables;
+  const { subscription_id, old_billing_model_id, new_billing_model_id, effective_at } = t;
+  const rows = await q
+    .select({ subscription_id, old_billing_model_id, new_billing_model_id, effective_at })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        inArray(t.subscription_id, [...subscription_ids]),
+        eq(t.status, "applied"),
+      ),
+    )
+    .orderBy(asc(t.effective_at));
+  return rows;
+}
+
+/** The next change of a subscription, and when it is tried at the earliest if it has failed before. */
+export async function findNextChange(
+  q: Reads,
+  scope: Scope,
+  subscription_id: number,
+): Promise<(BillingModelChange & { next_attempt_at: IsoInstant | null }) | undefined> {
+  const { billing_model_changes: t } = q.tables;
+  const [row] = await q
+    .select({ ...changeColumns(q), next_attempt_at: t.next_attempt_at })
+    .from(t)
+    .where(and(ofSubscription(q, scope, subscription_id), eq(t.status, "scheduled")))
+    .orderBy(asc(t.effective_at))
+    .limit(1);
+  return row;
+}
+
+/** The companies with a change to apply. */
+export async function listCompaniesWithDueChanges(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(isDue(q, now));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Subscriptions with a change to apply, by id, after the one where the batch before ended. */
+export async function listSubscriptionsWithDueChanges(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  { after_id, limit }: { after_id: number; limit: number },
+): Promise<number[]> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q
+    .selectDistinct({ subscription_id: t.subscription_id })
+    .from(t)
+    .where(and(eq(t.company_id, scope.company_id), isDue(q, now), gt(t.subscription_id, after_id)))
+    .orderBy(asc(t.subscription_id))
+    .limit(limit);
+  return rows.map(({ subscription_id }) => subscription_id);
+}
+
+function isDue({ tables: { billing_model_changes: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+  return and(
+    // Spelled out, not a parameter: so that the partial index is used.
+    sql`${t.status} = 'scheduled'`,
+    lte(t.effective_at, iso(now)),
+    or(isNull(t.next_attempt_at), lte(t.next_attempt_at, iso(now))),
+  );
+}
+
+/** How many scheduled changes turn to a billing model. */
+export async function countScheduledChangesTo(
+  q: Reads,
+  scope: Scope,
+  billing_model_id: number,
+): Promise<number> {
+  const { billing_model_changes: t } = q.tables;
+  const [row] = await q
+    .select({ changes: count() })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        eq(t.new_billing_model_id, billing_model_id),
+        eq(t.status, "scheduled"),
+      ),
+    );
+  return row?.changes ?? 0;
+}
+
+/** Whether any change, a cancelled one too, names the billing model. */
+export async function isNamedByChange(q: Reads, scope: Scope, billing_model_id: number): Promise<boolean> {
+  const { billing_model_changes: t } = q.tables;
+  const named = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        or(eq(t.old_billing_model_id, billing_model_id), eq(t.new_billing_model_id, billing_model_id)),
+      ),
+    )
+    .limit(1);
+  return named.length > 0;
+}
+
+/** A change still to be written. */
+export type NewChange = Pick<
+  BillingModelChange,
+  | "subscription_id"
+  | "old_billing_model_id"
+  | "new_billing_model_id"
+  | "kind"
+  | "status"
+  | "effective_at"
+  | "requested_by"
+  | "credits_added"
+>;
+
+/** Errors: invalid for an instant at which another change takes effect. */
+export async function insertChange(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  change: NewChange,
+): Promise<BillingModelChange> {
+  const rows = await q
+    .insert(q.tables.billing_model_changes)
+    .values({
+      ...change,
+      company_id: scope.company_id,
+      applied_at: change.status === "applied" ? iso(now) : null,
+      cancelled_at: null,
+      adjustment_billing_record_ids: [],
+      last_error: null,
+      attempts: 0,
+      next_attempt_at: null,
+      ...stamped(now),
+    })
+    .returning(changeColumns(q));
+  return only(rows);
+}
+
+/** Applies a change if it is still scheduled; else returns nothing. */
+export async function applyScheduledChange(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  old_billing_model_id: number,
+): Promise<BillingModelChange | undefined> {
+  const { billing_model_changes: t } = q.tables;
+  const applied = { applied_at: iso(now), last_error: null, next_attempt_at: null };
+  const [row] = await q
+    .update(t)
+    .set({ status: "applied", old_billing_model_id, ...applied, updated_at: iso(now) })
+    .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")))
+    .returning(changeColumns(q));
+  return row;
+}
+
+/** Names the adjustments that applying a change has made. */
+export async function setAdjustments(
+  q: Queries,
+  scope: Scope,
+  id: number,
+  adjustment_billing_record_ids: number[],
+): Promise<BillingModelChange> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ adjustment_billing_record_ids })
+    .where(and(inCompany(q, scope), eq(t.id, id)))
+    .returning(changeColumns(q));
+  return only(rows);
+}
+
+/** Writes down why a scheduled change could not be applied, and when it is tried again. */
+export async function noteFailure(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  failure: { last_error: string; attempts: number; next_attempt_at: IsoInstant },
+): Promise<void> {
+  const { billing_model_changes: t } = q.tables;
+  await q
+    .update(t)
+    .set({ ...failure, updated_at: iso(now) })
+    .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")));
+}
+
+/** Says from which model a scheduled change takes over. */
+export async function setOldModel(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  old_billing_model_id: number,
+): Promise<void> {
+  const { billing_model_changes: t } = q.tables;
+  await q
+    .update(t)
+    .set({ old_billing_model_id, updated_at: iso(now) })
+    .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")));
+}
+
+/** Cancels those changes of a subscription that are still scheduled: by their ids, or from an instant on. */
+export async function cancelScheduledChanges(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription_id: number,
+  which: { ids: readonly number[] } | { from: IsoInstant },
+): Promise<BillingModelChange[]> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ status: "cancelled", cancelled_at: iso(now), next_attempt_at: null, updated_at: iso(now) })
+    .where(
+      and(
+        ofSubscription(q, scope, subscription_id),
+        eq(t.status, "scheduled"),
+        "ids" in which ? inArray(t.id, [...which.ids]) : gte(t.effective_at, which.from),
+      ),
+    )
+    .returning(changeColumns(q));
+  return rows.toSorted((a, b) => a.id - b.id);
+}
+
+function inCompany({ tables: { billing_model_changes: t } }: Reads, scope: Scope): SQL {
+  return eq(t.company_id, scope.company_id);
+}
+
+/** Whose subscription it is has been asked before: a client user reaches only its client's. */
+function ofSubscription(q: Reads, scope: Scope, subscription_id: number): SQL | undefined {
+  return and(inCompany(q, scope), eq(q.tables.billing_model_changes.subscription_id, subscription_id));
+}

@@ -1,0 +1,51 @@
+import { Elysia } from "elysia";
+import { call } from "../../core/operation.ts";
+import { listed } from "../../core/schema.ts";
+import type { Deps } from "../../deps.ts";
+import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { fromText, IdPath } from "../../http/params.ts";
+import { session } from "../../http/session.ts";
+import { BillingModelChange, ChangePath, CreateBillingModelChangeBody, ListChangesQuery } from "./model.ts";
+import { cancelBillingModelChange, createBillingModelChange, listBillingModelChanges } from "./service.ts";
+
+const ORDER =
+  "Scheduled, applied and cancelled ones, ordered by effective_at. Whole, or one page when page or limit is given.";
+
+export const billingModelChangeRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/subscriptions/:id/billing-model-changes", tags: ["Billing model changes"] })
+    .use(session(deps, "company"))
+    .get("", ({ ctx, params, query }) => call(ctx, listBillingModelChanges, { ...params, ...query }), {
+      params: IdPath,
+      query: fromText(ListChangesQuery),
+      response: answers({ 200: listed(BillingModelChange), 404: ErrorBody }),
+      detail: { summary: "List a subscription's billing model changes", description: ORDER },
+    })
+    .post("", ({ ctx, params, body }) => data(call(ctx, createBillingModelChange, { ...params, ...body })), {
+      params: IdPath,
+      body: CreateBillingModelChangeBody,
+      response: answers({ 200: dataOf(BillingModelChange), 404: ErrorBody, 409: ErrorBody, 503: ErrorBody }),
+      detail: {
+        summary: "Change a subscription's billing model",
+        description:
+          "With effective_at now or in the past the change is applied before the answer: periods that are closed already are adjusted, and their adjustments named in adjustment_billing_record_ids. With effective_at in the future it is scheduled, and applied when its time comes.",
+      },
+    })
+    .delete("/:changeId", ({ ctx, params }) => data(call(ctx, cancelBillingModelChange, params)), {
+      params: fromText(ChangePath),
+      response: answers({ 200: dataOf(BillingModelChange), 404: ErrorBody }),
+      detail: {
+        summary: "Cancel a scheduled billing model change",
+        description:
+          "Only while it is scheduled: an applied or cancelled one answers 404. A scheduled change after it that would then turn to the model already in force is cancelled with it.",
+      },
+    });
+
+export const myBillingModelChangeRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/my/subscriptions/:id/billing-model-changes", tags: ["Self-service"] })
+    .use(session(deps, "client"))
+    .get("", ({ ctx, params, query }) => call(ctx, listBillingModelChanges, { ...params, ...query }), {
+      params: IdPath,
+      query: fromText(ListChangesQuery),
+      response: answers({ 200: listed(BillingModelChange), 404: ErrorBody }),
+      detail: { summary: "List one of my subscriptions' billing model changes", description: ORDER },
+    });

@@ -1,0 +1,161 @@
+import { type Context, operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/config.ts";
+import { invalid, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/page.ts";
+import { listed, Nothing } from "../../core/schema.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { findSubscription } from "../subscriptions/queries.ts";
+import {
+  applyDueOf,
+  applyTogether,
+  cancelChanges,
+  findNewModel,
+  findStanding,
+  relinkChanges,
+  requestChange,
+} from "./apply.ts";
+import {
+  AppliedChanges,
+  BillingModelChange,
+  ChangePath,
+  CreateBillingModelChange,
+  ListBillingModelChanges,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { placeChange } from "./rules.ts";
+
+/**
+ * Lists all changes of a subscription, whatever their status, in the order in which they take effect; whole
+ * when no page is asked for. Errors: not_found, for a client user also when it is another client's.
+ * Source: interface, Company: billing model changes.
+ */
+export const listBillingModelChanges = operation({
+  name: "list_billing_model_changes",
+  permission: "subscriptions:read",
+  input: ListBillingModelChanges,
+  output: listed(BillingModelChange),
+  async run({ store, actor, now }, { id, ...page }) {
+    const scope = scopeOf(actor);
+    if (!(await findSubscription(store.read, scope, now, id))) throw notFound("Subscription", id);
+    return listPage(page, (slice) => queries.listChanges(store.read, scope, id, slice));
+  },
+});
+
+/**
+ * Changes a subscription's billing model from `effective_at` on. Now or past: it is applied in this call, and
+ * periods that are closed already are adjusted. Future: it is scheduled. Errors: not_found; invalid for a model
+ * that is none of the company's, in another currency or the same, or an instant that the timeline does not
+ * take. Source: interface, States and transitions; billing.md, Changes. Decisions 0065, 0066.
+ */
+export const createBillingModelChange = operation({
+  name: "create_billing_model_change",
+  permission: "subscriptions:write",
+  input: CreateBillingModelChange,
+  output: BillingModelChange,
+  run(ctx, { id, new_billing_model_id, effective_at: told }) {
+    const scope = scopeOf(ctx.actor);
+    const effective_at = iso(instant(told));
+    return requestChange(ctx, scope, id, async (q, standing) => {
+      await findNewModel(q, scope, standing, new_billing_model_id);
+      checkAhead(effective_at, ctx.now);
+      const placed = placeChange(standing.subscription, standing.changes, {
+        new_billing_model_id,
+        effective_at,
+      });
+      if ("field" in placed) throw invalid(`/${placed.field}`, placed.message);
+      const is_applied = effective_at <= iso(ctx.now);
+      const facts = { kind: "change", credits_added: null, replaces: [], is_applied } as const;
+      return { ...placed, ...facts, new_billing_model_id, effective_at };
+    });
+  },
+});
+
+/**
+ * Cancels a change that is still scheduled; changes after it that would then change nothing go with it.
+ * Errors: not_found, also when it has been applied or cancelled. Source: interface, States and transitions.
+ * Decision 0065.
+ */
+export const cancelBillingModelChange = operation({
+  name: "cancel_billing_model_change",
+  permission: "subscriptions:write",
+  input: ChangePath,
+  output: BillingModelChange,
+  run({ store, actor, now }, { id, changeId }) {
+    const scope = scopeOf(actor);
+    return store.tx(async (q) => {
+      await findStanding(q, scope, now, id);
+      const [cancelled] = await cancelChanges(q, scope, now, id, [changeId]);
+      if (!cancelled) throw notFound("Scheduled billing model change", changeId);
+      await relinkChanges(q, scope, now, id);
+      return cancelled;
+    });
+  },
+});
+
+/**
+ * Applies every scheduled change whose time has come, those of one subscription in order. One that fails stays
+ * scheduled with its error, keeps those after it waiting and is tried again, after pauses that double up to an
+ * hour. May run twice at once: each change is applied once. Source: billing.md, Changes. Decision 0066.
+ */
+export const applyDueChanges = operation({
+  name: "apply_due_changes",
+  permission: "subscriptions:write",
+  input: Nothing,
+  output: AppliedChanges,
+  async run(ctx) {
+    const scope = scopeOf(ctx.actor);
+    const told = { applied: 0, failed: 0 };
+    let after_id = 0;
+    while (!ctx.background.is_stopping) {
+      const batch = { after_id, limit: LIMITS.changes_batch };
+      const ids = await queries.listSubscriptionsWithDueChanges(ctx.store.read, scope, ctx.now, batch);
+      const last = ids.at(-1);
+      if (last === undefined) break;
+      const { applied, failed } = await applyBatch(ctx, scope, ids);
+      told.applied += applied;
+      told.failed += failed;
+      after_id = last;
+      // An embedded database answers without ever leaving the process: requests get their turn here.
+      await Bun.sleep(0);
+    }
+    return told;
+  },
+});
+
+async function applyBatch(
+  ctx: Context,
+  scope: Scope,
+  ids: readonly number[],
+): Promise<{ applied: number; failed: number }> {
+  const told = { applied: 0, failed: 0 };
+  const ready: number[] = [];
+  for (const id of ids) if (await isReady(ctx, scope, id)) ready.push(id);
+  const together = ready.length > 1 && (await applyTogether(ctx, scope, ready).catch(() => false));
+  if (together) told.applied += ready.length;
+  for (const id of ready) {
+    try {
+      told.applied += await applyDueOf(ctx, scope, id);
+    } catch (error) {
+      told.failed += 1;
+      ctx.log.warn(
+        { err: error, request_id: ctx.request_id, subscription_id: id },
+        "cannot apply a billing model change",
+      );
+    }
+  }
+  return told;
+}
+
+/** Whether the first change of a subscription may be tried: a later one never goes before it. */
+async function isReady({ store, now }: Context, scope: Scope, subscription_id: number): Promise<boolean> {
+  const next = await queries.findNextChange(store.read, scope, subscription_id);
+  return next !== undefined && (next.next_attempt_at === null || next.next_attempt_at <= iso(now));
+}
+
+function checkAhead(effective_at: IsoInstant, now: Temporal.Instant): void {
+  const latest = now.toZonedDateTimeISO("UTC").add({ years: LIMITS.change_years_ahead }).toInstant();
+  if (effective_at > iso(latest)) {
+    throw invalid("/effective_at", `must be at most ${LIMITS.change_years_ahead} years from now`);
+  }
+}

@@ -1,0 +1,66 @@
+import { sql } from "drizzle-orm";
+import { invalid } from "../../core/errors.ts";
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { BillingModelTables } from "../billing_models/tables.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { SubscriptionTables } from "../subscriptions/tables.ts";
+import { CHANGE_KINDS, CHANGE_STATUSES } from "./model.ts";
+
+export function billingModelChangeTables(
+  k: ColumnKit,
+  { companies, subscriptions, billing_models }: CompanyTables & SubscriptionTables & BillingModelTables,
+) {
+  const billing_model_changes = k.table(
+    "billing_model_changes",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      subscription_id: k
+        .integer("subscription_id")
+        .notNull()
+        .references(() => subscriptions.id),
+      old_billing_model_id: k
+        .integer("old_billing_model_id")
+        .notNull()
+        .references(() => billing_models.id),
+      new_billing_model_id: k
+        .integer("new_billing_model_id")
+        .notNull()
+        .references(() => billing_models.id),
+      kind: k.enumeration("kind", CHANGE_KINDS).notNull(),
+      status: k.enumeration("status", CHANGE_STATUSES).notNull(),
+      effective_at: k.at("effective_at").notNull(),
+      applied_at: k.at("applied_at"),
+      cancelled_at: k.at("cancelled_at"),
+      /** A user's id, which outlives the user; null where the house asked. */
+      requested_by: k.integer("requested_by"),
+      credits_added: k.integer("credits_added"),
+      adjustment_billing_record_ids: k.json<number[]>("adjustment_billing_record_ids").notNull(),
+      last_error: k.text("last_error"),
+      attempts: k.integer("attempts").notNull(),
+      /** After a failure: when the house tries again. */
+      next_attempt_at: k.at("next_attempt_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      // Of many calls at once one gets an instant.
+      k
+        .uniqueIndex("billing_model_changes_instant")
+        .on(t.subscription_id, t.effective_at)
+        .where(sql`status <> 'cancelled'`),
+      k.index("billing_model_changes_subscription").on(t.subscription_id, t.effective_at, t.id),
+      k.index("billing_model_changes_due").on(t.effective_at).where(sql`status = 'scheduled'`),
+      k.index("billing_model_changes_old").on(t.old_billing_model_id),
+      k.index("billing_model_changes_new").on(t.new_billing_model_id),
+    ],
+  );
+  return { billing_model_changes };
+}
+
+export const BILLING_MODEL_CHANGE_CONSTRAINTS = {
+  billing_model_changes_instant: () =>
+    invalid("/effective_at", "is a duplicate schedule: another change takes effect at that instant"),
+};

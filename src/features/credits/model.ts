@@ -1,0 +1,30 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Id, nullable, oneOf, strict } from "../../core/schema.ts";
+
+/** The credits of a subscription in its running billing month. Source: interface, CreditBalance. */
+export const CreditBalance = Type.Object(
+  {
+    allocated: Type.Integer({ description: "credits allocated this month" }),
+    used: Type.Integer({ description: "base credits consumed" }),
+    remaining: Type.Integer({ description: "base credits remaining" }),
+    overageUsed: Type.Integer({ description: "overage credits consumed" }),
+    overageRate: nullable(Type.Number({ description: "per-credit overage rate; null: not billed" })),
+    creditConsumption: oneOf(["per_api_call", "per_unit"]),
+    planName: Type.String(),
+    currency: Type.String(),
+  },
+  { title: "CreditBalance" },
+);
+export type CreditBalance = Static<typeof CreditBalance>;
+
+const planFields = { new_billing_model_id: Id };
+
+export const ChangePlanBody = strict(planFields, { title: "ChangePlan" });
+
+export const ChangePlan = strict({ id: Id, ...planFields });
+
+/** The shares of a month's credits, in percent, that are told of when they are used up. */
+export const THRESHOLDS = [80, 100] as const;
+
+/** What a look at the credits came to: how many thresholds were told of. */
+export const ThresholdsTold = Type.Object({ told: Type.Integer() });

@@ -1,0 +1,87 @@
+import { and, asc, eq, gt, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+
+/** The companies with subscriptions on credit plans that live at `since` or later. */
+export async function listCompaniesWithCredits(q: Reads, since: Temporal.Instant): Promise<number[]> {
+  const { subscriptions: t, billing_models } = q.tables;
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
+    .where(onCredits(q, since));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Subscriptions on credit plans that live at `since` or later, by id, after the batch before. */
+export async function listCreditSubscriptions(
+  q: Reads,
+  scope: Scope,
+  since: Temporal.Instant,
+  { after_id, limit }: { after_id: number; limit: number },
+): Promise<number[]> {
+  const { subscriptions: t, billing_models } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
+    .where(and(eq(t.company_id, scope.company_id), gt(t.id, after_id), onCredits(q, since)))
+    .orderBy(asc(t.id))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+function onCredits(
+  { tables: { subscriptions: t, billing_models } }: Reads,
+  since: Temporal.Instant,
+): SQL | undefined {
+  return and(isNotNull(billing_models.credit_plan), or(isNull(t.ends_at), gt(t.ends_at, iso(since))));
+}
+
+/** A share of a month's credits that was used up. */
+export interface ReachedThreshold {
+  subscription_id: number;
+  /** Where the billing month starts. */
+  month_start: IsoInstant;
+  /** In percent. */
+  threshold: number;
+}
+
+/** What was told of the months of these subscriptions that start at `month_starts`. */
+export async function listToldThresholds(
+  q: Reads,
+  scope: Scope,
+  subscription_ids: readonly number[],
+  month_starts: readonly IsoInstant[],
+): Promise<Pick<ReachedThreshold, "subscription_id" | "month_start">[]> {
+  const { credit_thresholds: t } = q.tables;
+  const rows = await q
+    .select({ subscription_id: t.subscription_id, month_start: t.month_start })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        inArray(t.subscription_id, [...subscription_ids]),
+        inArray(t.month_start, [...month_starts]),
+      ),
+    );
+  return rows;
+}
+
+/** Writes down thresholds that were reached, and returns those that nobody has told of before. */
+export async function insertThresholds(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  rows: readonly ReachedThreshold[],
+): Promise<ReachedThreshold[]> {
+  const { credit_thresholds: t } = q.tables;
+  const { subscription_id, month_start, threshold } = t;
+  const written = await q
+    .insert(t)
+    .values(rows.map((row) => ({ ...row, company_id: scope.company_id, created_at: iso(now) })))
+    .onConflictDoNothing({ target: [subscription_id, month_start, threshold] })
+    .returning({ id: t.id, subscription_id, month_start, threshold });
+  return written.toSorted((a, b) => a.id - b.id);
+}

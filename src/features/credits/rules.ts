@@ -1,0 +1,82 @@
+import { invalid } from "../../core/errors.ts";
+import type { Period } from "../../core/periods.ts";
+import { instant } from "../../core/time.ts";
+import { allocatedCredits } from "../billing/credit_month.ts";
+import type { CreditMonth } from "../billing/rating.ts";
+import { segments, type TimelineEntry } from "../billing/rules.ts";
+import type { BillingModel, CreditPlan } from "../billing_models/model.ts";
+import { type CreditBalance, THRESHOLDS } from "./model.ts";
+
+type Plan = Pick<BillingModel, "id" | "name" | "currency" | "credit_plan">;
+
+/**
+ * A month's credits as they are told: what is consumed uses up the allocation first, and the rest is overage.
+ * `month` is null when nothing of the subscription's life lies in it. Source: interface, CreditBalance.
+ */
+export function balanceOf(
+  { name, currency }: Plan,
+  { credit_consumption, overage_rate }: CreditPlan,
+  month: CreditMonth | null,
+): CreditBalance {
+  const { allocated, consumed } = month ?? { allocated: 0, consumed: 0 };
+  const used = Math.min(consumed, allocated);
+  return {
+    allocated,
+    used,
+    remaining: allocated - used,
+    overageUsed: consumed - used,
+    overageRate: overage_rate === null ? null : Number(overage_rate),
+    creditConsumption: credit_consumption,
+    planName: name,
+    currency,
+  };
+}
+
+/**
+ * That a plan may follow another by an upgrade, which has more credits, or a downgrade, which has fewer.
+ * Errors: invalid. Source: billing.md, Credits.
+ */
+export function checkPlans(kind: "upgrade" | "downgrade", before: Plan, after: Plan): void {
+  const [from, to] = [before.credit_plan, after.credit_plan];
+  const path = "/new_billing_model_id";
+  if (!from) throw invalid(path, "can't be changed to: the subscription is not credit-based");
+  if (!to) throw invalid(path, "must be a credit plan");
+  const difference = to.monthly_credits - from.monthly_credits;
+  if (kind === "upgrade" && difference <= 0) {
+    throw invalid(path, `must have more credits than the plan in force, ${from.monthly_credits} a month`);
+  }
+  if (kind === "downgrade" && difference >= 0) {
+    throw invalid(path, `must have fewer credits than the plan in force, ${from.monthly_credits} a month`);
+  }
+}
+
+/** The life of a subscription and the models it was under. */
+export interface CreditLife {
+  readonly timeline: readonly TimelineEntry[];
+  readonly started_at: string;
+  readonly ends_at: string | null;
+}
+
+/** How many credits a plan adds to its month when it takes over at `from`. Source: billing.md, Credits. */
+export function creditsAdded(life: CreditLife, period: Period, plan: TimelineEntry): number {
+  const bounds = {
+    started_at: instant(life.started_at),
+    ends_at: life.ends_at === null ? null : instant(life.ends_at),
+  };
+  const allocatedBy = (timeline: readonly TimelineEntry[]) =>
+    allocatedCredits(segments(period, timeline, bounds), period) ?? 0;
+  return allocatedBy([...life.timeline, plan]) - allocatedBy(life.timeline);
+}
+
+/** The thresholds that a month's consumption has reached. Source: billing.md, Credits. */
+export function reached({ allocated, consumed }: CreditMonth): number[] {
+  return THRESHOLDS.filter((percent) => consumed > 0 && consumed * 100 >= allocated * percent);
+}
+
+/** Usage that arrives so late still makes its month cross a threshold when the next one has begun. */
+const LATE_MINUTES = 60;
+
+/** The instants whose billing months are looked at: now, and shortly before. */
+export function watchedInstants(now: Temporal.Instant): [Temporal.Instant, Temporal.Instant] {
+  return [now, now.subtract({ minutes: LATE_MINUTES })];
+}

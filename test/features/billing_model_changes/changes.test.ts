@@ -1,0 +1,541 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Answer, Json } from "../../harness.ts";
+import { type Books, type Company, FLAT, GRADUATED, openBooks, PER_UNIT } from "../billing/books.ts";
+import { tally } from "../subscriptions/catalog.ts";
+import { changeTo, changesOf, eventsOf, runJobs } from "./facts.ts";
+
+let books: Books;
+let company: Company;
+/** Flat models of 10 and 20 EUR a month. */
+let ten: number;
+let twenty: number;
+let thirty: number;
+
+const NOW = "2024-03-20T12:00:00.000Z";
+const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
+
+beforeAll(async () => {
+  books = await openBooks();
+  books.clock.set(NOW);
+  company = await books.addCompany();
+  ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
+  twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
+  thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
+});
+afterAll(() => books.house.stop());
+
+const change = (id: number, model: number, at: string) => changeTo(company.api, id, model, at);
+const amounts = (records: Json[]) =>
+  records.map(
+    ({ kind, billingStartAt, totalCharges }) => `${kind} ${billingStartAt.slice(0, 7)} ${totalCharges}`,
+  );
+const problem = ({ status, body }: Answer) => [status, body.details?.[0]];
+
+describe("a change now or in the past", () => {
+  test("is applied in the request, and the subscription has the new model", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    const { status, body } = await change(id, twenty, "2024-03-15T00:00:00+00:00");
+    expect(status).toBe(200);
+    expect(body.data).toEqual({
+      id: body.data.id,
+      subscription_id: id,
+      old_billing_model_id: ten,
+      new_billing_model_id: twenty,
+      kind: "change",
+      status: "applied",
+      effective_at: "2024-03-15T00:00:00.000Z",
+      applied_at: NOW,
+      cancelled_at: null,
+      requested_by: expect.any(Number),
+      credits_added: null,
+      adjustment_billing_record_ids: [],
+      last_error: null,
+      attempts: 0,
+      created_at: NOW,
+      updated_at: NOW,
+    });
+    const subscription = (await company.api("GET", `/subscriptions/${id}`)).body.data;
+    expect([subscription.billing_model_id, subscription.billing_model.name]).toEqual([twenty, "Twenty"]);
+    expect(await changesOf(company.api, id)).toEqual([body.data]);
+    expect(await eventsOf(books.house, company, id)).toEqual(["billing_model_change.applied"]);
+    expect(
+      (await company.api("DELETE", `/subscriptions/${id}/billing-model-changes/${body.data.id}`)).status,
+    ).toBe(404);
+  });
+
+  test("10 → 20 on 15 March bills 4.52 + 10.97", async () => {
+    books.clock.set("2024-03-15T09:30:00Z");
+    const id = await company.subscribe(ten, JANUARY);
+    expect((await change(id, twenty, "2024-03-15T09:30:00Z")).status).toBe(200);
+    books.clock.set("2024-04-01T01:00:00Z");
+    const [record] = (await company.run({ period: "2024-03", subscription_ids: [id] })).records;
+    expect(record).toMatchObject({ totalCharges: "15.49", billing_model_id: twenty });
+    expect(record.lines.map((line: Json) => [line.amount, line.proration, line.billing_model_id])).toEqual([
+      ["4.52", { numerator: 14, denominator: 31 }, ten],
+      ["10.97", { numerator: 17, denominator: 31 }, twenty],
+    ]);
+    books.clock.set(NOW);
+  });
+
+  test("over closed periods adjusts each of them at once and names the adjustments", async () => {
+    books.clock.set("2024-05-10T00:00:00Z");
+    const id = await company.subscribe(ten, JANUARY);
+    await company.run({ subscription_ids: [id] });
+    const { body } = await change(id, twenty, "2024-03-15T00:00:00Z");
+    const records = await company.records(id);
+    expect(amounts(records)).toEqual([
+      "period 2024-01 10.00",
+      "period 2024-02 10.00",
+      "period 2024-03 10.00",
+      "period 2024-04 10.00",
+      "adjustment 2024-03 5.49",
+      "adjustment 2024-04 10.00",
+    ]);
+    const named = records.slice(4).map((record) => record.id);
+    expect(body.data.adjustment_billing_record_ids).toEqual(named);
+    expect((await changesOf(company.api, id))[0].adjustment_billing_record_ids).toEqual(named);
+    // What is on record says all: a run finds nothing to add.
+    for (const period of ["2024-03", "2024-04"]) {
+      const { counts } = await company.run({ period, subscription_ids: [id] });
+      expect(counts).toMatchObject({ periods: 0, adjustments: 0, unchanged: 1, failed: 0 });
+    }
+    const [march] = records.slice(4);
+    const { lines } = (await company.api("GET", `/billing-records/${march.id}`)).body.data;
+    expect(lines.map((line: Json) => line.amount).toSorted()).toEqual(["-10.00", "10.97", "4.52"]);
+    books.clock.set(NOW);
+  });
+
+  test("parts the usage of a closed period by the exact instant of the change", async () => {
+    books.clock.set("2024-05-10T00:00:00Z");
+    const metered = await company.subscribe({ ...PER_UNIT, price: 1 }, JANUARY);
+    const tiered = await company.addModel(GRADUATED);
+    await company.use(metered, ["2024-03-15T11:59:59.999Z", "7"], ["2024-03-15T12:00:00Z", "11"]);
+    await company.run({ subscription_ids: [metered] });
+    expect((await change(metered, tiered, "2024-03-15T12:00:00Z")).status).toBe(200);
+    expect(amounts(await company.records(metered)).slice(2)).toEqual([
+      "period 2024-03 18.00",
+      "period 2024-04 0.00",
+      "adjustment 2024-03 99.00",
+    ]);
+    books.clock.set(NOW);
+  });
+
+  test.each([
+    ["Asia/Kuala_Lumpur", "2024-03-14T16:00:00.000Z", "5.49"],
+    ["Asia/Kuala_Lumpur", "2024-03-14T15:59:59.999Z", "5.80"],
+    ["America/New_York", "2024-03-15T03:59:59.999Z", "5.80"],
+    ["America/New_York", "2024-03-15T04:00:00.000Z", "5.49"],
+  ])("counts its day where the company is: %s, %s", async (timezone, at, march) => {
+    books.clock.set("2024-05-10T00:00:00Z");
+    const local = await books.addCompany({ timezone });
+    const id = await local.subscribe({ ...FLAT, price: 10 }, JANUARY);
+    const dearer = await local.addModel({ ...FLAT, price: 20 });
+    await local.run({ subscription_ids: [id] });
+    const { body } = await changeTo(local.api, id, dearer, at);
+    expect(body.data.adjustment_billing_record_ids).toHaveLength(2);
+    const adjustments = (await local.records(id)).filter(({ kind }) => kind === "adjustment");
+    expect(adjustments.map(({ totalCharges }) => totalCharges)).toEqual([march, "10.00"]);
+    books.clock.set(NOW);
+  });
+
+  test("several in turn adjust what the ones before have adjusted", async () => {
+    books.clock.set("2024-04-10T00:00:00Z");
+    const id = await company.subscribe(ten, JANUARY);
+    await company.run({ subscription_ids: [id] });
+    await change(id, twenty, "2024-03-11T00:00:00Z");
+    await change(id, thirty, "2024-03-21T00:00:00Z");
+    await change(id, ten, "2024-03-31T00:00:00Z");
+    const march = (await company.records(id)).filter(({ billingStartAt }) =>
+      billingStartAt.startsWith("2024-03"),
+    );
+    // 10/31 of 10, 10/31 of 20, 10/31 of 30 and 1/31 of 10.
+    const total = march.reduce((sum, { totalCharges }) => sum + Number(totalCharges), 0);
+    expect(total.toFixed(2)).toBe((3.23 + 6.45 + 9.68 + 0.32).toFixed(2));
+    books.clock.set(NOW);
+  });
+});
+
+describe("the timeline refuses", () => {
+  const cases: [string, () => Promise<[number, number, string]>, string, string][] = [
+    [
+      "the same model",
+      async () => [await company.subscribe(ten, JANUARY), ten, NOW],
+      "/new_billing_model_id",
+      "same model",
+    ],
+    [
+      "the model in force then, though another one is now",
+      async () => {
+        const id = await company.subscribe(ten, JANUARY);
+        await change(id, twenty, "2024-04-10T00:00:00Z");
+        return [id, twenty, "2024-04-20T00:00:00Z"];
+      },
+      "/new_billing_model_id",
+      "same model",
+    ],
+    [
+      "the model that the next scheduled change turns to",
+      async () => {
+        const id = await company.subscribe(ten, JANUARY);
+        await change(id, twenty, "2024-04-10T00:00:00Z");
+        return [id, twenty, "2024-04-05T00:00:00Z"];
+      },
+      "/new_billing_model_id",
+      "next scheduled change",
+    ],
+    [
+      "an instant that is taken",
+      async () => {
+        const id = await company.subscribe(ten, JANUARY);
+        await change(id, twenty, "2024-04-10T00:00:00Z");
+        return [id, thirty, "2024-04-10T02:00:00+02:00"];
+      },
+      "/effective_at",
+      "duplicate schedule",
+    ],
+    [
+      "before the start",
+      async () => [await company.subscribe(ten, JANUARY), twenty, "2023-12-31T23:59:59.999Z"],
+      "/effective_at",
+      "start",
+    ],
+    [
+      "before the last applied change",
+      async () => {
+        const id = await company.subscribe(ten, JANUARY);
+        await change(id, twenty, "2024-03-10T00:00:00Z");
+        return [id, thirty, "2024-03-09T23:59:59.999Z"];
+      },
+      "/effective_at",
+      "last applied change",
+    ],
+    [
+      "after the end",
+      async () => {
+        const id = await company.subscribe(ten, JANUARY);
+        await company.api("POST", `/subscriptions/${id}/cancel`, { at: "period_end" });
+        return [id, twenty, "2024-04-01T00:00:00.001Z"];
+      },
+      "/effective_at",
+      "end, 2024-04-01",
+    ],
+    [
+      "another currency",
+      async () => [
+        await company.subscribe(ten, JANUARY),
+        await company.addModel({ ...FLAT, currency: "USD" }),
+        NOW,
+      ],
+      "/new_billing_model_id",
+      "currency, EUR",
+    ],
+    [
+      "a deleted model",
+      async () => {
+        const gone = await company.addModel(FLAT);
+        await company.api("DELETE", `/billing-models/${gone}`);
+        return [await company.subscribe(ten, JANUARY), gone, NOW];
+      },
+      "/new_billing_model_id",
+      "names no active billing model",
+    ],
+    [
+      "another company's model",
+      async () => {
+        const other = await books.addCompany();
+        return [await company.subscribe(ten, JANUARY), await other.addModel(FLAT), NOW];
+      },
+      "/new_billing_model_id",
+      "names no active billing model",
+    ],
+    [
+      "a slip of the keyboard",
+      async () => [await company.subscribe(ten, JANUARY), twenty, "2124-03-21T00:00:00Z"],
+      "/effective_at",
+      "100 years",
+    ],
+  ];
+  test.each(cases)("%s", async (_, given, path, message) => {
+    books.clock.set(NOW);
+    const [id, model, at] = await given();
+    const before = await changesOf(company.api, id);
+    const answer = await change(id, model, at);
+    expect(problem(answer)).toEqual([422, { path, message: expect.stringContaining(message) }]);
+    expect(await changesOf(company.api, id)).toEqual(before);
+  });
+
+  test.each([
+    [{}, ["/new_billing_model_id", "/effective_at"]],
+    [{ new_billing_model_id: "1", effective_at: NOW }, ["/new_billing_model_id"]],
+    [{ new_billing_model_id: 1, effective_at: "2099-02-31T00:00:00Z" }, ["/effective_at"]],
+    [{ new_billing_model_id: 1, effective_at: "2024-03-20" }, ["/effective_at"]],
+    [{ new_billing_model_id: 1, effective_at: NOW, kind: "upgrade" }, ["/kind"]],
+  ])("a body that is none: %j", async (body, paths) => {
+    const id = await company.subscribe(ten, JANUARY);
+    const answer = await company.api("POST", `/subscriptions/${id}/billing-model-changes`, body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.details.map(({ path }: Json) => path)).toEqual(paths);
+  });
+
+  test("ids that are not the caller's, on every path", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    const scheduled = (await change(id, twenty, "2024-04-10T00:00:00Z")).body.data;
+    const other = await books.addCompany();
+    const model = await other.addModel(FLAT);
+    const base = `/subscriptions/${id}/billing-model-changes`;
+    const body = { new_billing_model_id: model, effective_at: NOW };
+    expect((await other.api("GET", base)).status).toBe(404);
+    expect((await other.api("POST", base, body)).status).toBe(404);
+    expect((await other.api("DELETE", `${base}/${scheduled.id}`)).status).toBe(404);
+    expect((await company.api("DELETE", `${base}/0`)).status).toBe(422);
+    const sibling = await company.subscribe(ten, JANUARY);
+    const wrong = `/subscriptions/${sibling}/billing-model-changes/${scheduled.id}`;
+    expect((await company.api("DELETE", wrong)).status).toBe(404);
+    expect((await changesOf(company.api, id))[0].status).toBe("scheduled");
+  });
+});
+
+describe("a change in the future", () => {
+  test("is scheduled, applied when its time comes, and billed from then on", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    const { status, body } = await change(id, twenty, "2024-04-16T00:00:00Z");
+    expect([status, body.data.status, body.data.applied_at]).toEqual([200, "scheduled", null]);
+    expect((await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id).toBe(ten);
+    books.clock.set("2024-04-15T23:59:59.999Z");
+    await runJobs(books.house);
+    expect((await changesOf(company.api, id))[0].status).toBe("scheduled");
+    books.clock.set("2024-04-16T00:00:01Z");
+    await runJobs(books.house);
+    await runJobs(books.house);
+    const applied = { ...body.data, status: "applied", applied_at: "2024-04-16T00:00:01.000Z" };
+    expect(await changesOf(company.api, id)).toEqual([
+      { ...applied, updated_at: "2024-04-16T00:00:01.000Z" },
+    ]);
+    expect((await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id).toBe(twenty);
+    expect(await eventsOf(books.house, company, id)).toEqual([
+      "billing_model_change.scheduled",
+      "billing_model_change.applied",
+    ]);
+    books.clock.set("2024-05-01T01:00:00Z");
+    const { records } = await company.run({ period: "2024-04", subscription_ids: [id] });
+    expect(records[0].totalCharges).toBe("15.00");
+    books.clock.set(NOW);
+  });
+
+  test("missed for months is applied in order, and what was closed meanwhile is adjusted", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    await change(id, thirty, "2024-06-01T00:00:00Z");
+    await change(id, twenty, "2024-05-01T00:00:00Z");
+    books.clock.set("2024-07-02T00:00:00Z");
+    await company.run({ subscription_ids: [id] });
+    await runJobs(books.house);
+    const changes = await changesOf(company.api, id);
+    expect(
+      changes.map((one: Json) => [one.old_billing_model_id, one.new_billing_model_id, one.status]),
+    ).toEqual([
+      [ten, twenty, "applied"],
+      [twenty, thirty, "applied"],
+    ]);
+    expect(amounts(await company.records(id)).slice(4)).toEqual([
+      "period 2024-05 10.00",
+      "period 2024-06 10.00",
+      "adjustment 2024-05 10.00",
+      "adjustment 2024-06 10.00",
+      "adjustment 2024-06 10.00",
+    ]);
+    expect(changes.map((one: Json) => one.adjustment_billing_record_ids.length)).toEqual([2, 1]);
+    books.clock.set(NOW);
+  });
+
+  test("that is due is applied before a new one is made", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    await change(id, twenty, "2024-03-21T00:00:00Z");
+    books.clock.set("2024-03-22T00:00:00Z");
+    expect(problem(await change(id, twenty, "2024-03-22T00:00:00Z"))[0]).toBe(422);
+    expect((await change(id, ten, "2024-03-22T00:00:00Z")).status).toBe(200);
+    expect((await changesOf(company.api, id)).map((one: Json) => one.status)).toEqual(["applied", "applied"]);
+    books.clock.set(NOW);
+  });
+
+  test("is cancelled once, and a change that would then do nothing goes with it", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    const [b, a, c] = [
+      (await change(id, twenty, "2024-04-01T00:00:00Z")).body.data,
+      (await change(id, ten, "2024-05-01T00:00:00Z")).body.data,
+      (await change(id, thirty, "2024-06-01T00:00:00Z")).body.data,
+    ];
+    const path = `/subscriptions/${id}/billing-model-changes/${b.id}`;
+    const { status, body } = await company.api("DELETE", path);
+    expect(status).toBe(200);
+    expect(body.data).toEqual({ ...b, status: "cancelled", cancelled_at: NOW });
+    expect((await company.api("DELETE", path)).status).toBe(404);
+    const changes = await changesOf(company.api, id);
+    expect(changes.map((one: Json) => [one.id, one.status, one.old_billing_model_id])).toEqual([
+      [b.id, "cancelled", ten],
+      [a.id, "cancelled", twenty],
+      [c.id, "scheduled", ten],
+    ]);
+    expect((await eventsOf(books.house, company, id)).slice(3)).toEqual([
+      "billing_model_change.cancelled",
+      "billing_model_change.cancelled",
+    ]);
+    // Its instant is free again.
+    expect((await change(id, twenty, "2024-04-01T00:00:00Z")).status).toBe(200);
+    expect((await changesOf(company.api, id)).at(-1)).toMatchObject({
+      id: c.id,
+      old_billing_model_id: twenty,
+    });
+  });
+
+  test("after the end of a subscription is cancelled with it", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    await change(id, twenty, "2024-03-25T00:00:00Z");
+    await change(id, thirty, "2024-04-01T00:00:00Z");
+    await change(id, ten, "2024-04-02T00:00:00Z");
+    await company.api("POST", `/subscriptions/${id}/cancel`, { at: "period_end" });
+    const statuses = async () => (await changesOf(company.api, id)).map((one: Json) => one.status);
+    expect(await statuses()).toEqual(["scheduled", "cancelled", "cancelled"]);
+    await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
+    expect(await statuses()).toEqual(["cancelled", "cancelled", "cancelled"]);
+  });
+
+  test("keeps its model from being deleted, and its price from being changed", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    const model = await company.addModel({ ...FLAT, price: 5 });
+    const path = `/billing-models/${model}`;
+    const reprice = () => company.api("PUT", path, { name: "x", description: "", price: 6 });
+    const made = (await change(id, model, "2024-04-16T00:00:00Z")).body.data;
+    expect([(await company.api("DELETE", path)).status, (await reprice()).status]).toEqual([409, 409]);
+    await company.api("DELETE", `/subscriptions/${id}/billing-model-changes/${made.id}`);
+    expect([(await reprice()).status, (await company.api("DELETE", path)).status]).toEqual([409, 200]);
+  });
+});
+
+describe("at once", () => {
+  const twentyTimes = (work: () => Promise<Answer>) => Promise.all(Array.from({ length: 20 }, work));
+
+  test.each([
+    ["applied", NOW],
+    ["scheduled", "2024-04-10T00:00:00Z"],
+  ])("of twenty identical changes one is %s", async (status, at) => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    expect(tally(await twentyTimes(() => change(id, twenty, at)))).toEqual({ 200: 1, 422: 19 });
+    expect((await changesOf(company.api, id)).map((one: Json) => one.status)).toEqual([status]);
+    expect(await eventsOf(books.house, company, id)).toEqual([`billing_model_change.${status}`]);
+  });
+
+  test("twenty cancels, and runs that apply, leave each change with one fate", async () => {
+    for (let round = 0; round < 5; round++) {
+      books.clock.set(NOW);
+      const id = await company.subscribe(ten, JANUARY);
+      const { id: change_id } = (await change(id, twenty, "2024-03-20T12:00:01Z")).body.data;
+      books.clock.set("2024-03-20T12:00:02Z");
+      const path = `/subscriptions/${id}/billing-model-changes/${change_id}`;
+      const [, ...cancels] = await Promise.all([
+        runJobs(books.house),
+        company.api("DELETE", path),
+        company.api("DELETE", path),
+        runJobs(books.house),
+      ]);
+      const answers = cancels.slice(0, 2).map((answer) => (answer as Answer).status);
+      const [{ status }] = await changesOf(company.api, id);
+      const model = (await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id;
+      expect([status, model, answers.toSorted((a, b) => a - b)]).toBeOneOf([
+        ["applied", twenty, [404, 404]],
+        ["cancelled", ten, [200, 404]],
+      ]);
+      expect(await eventsOf(books.house, company, id)).toEqual([
+        "billing_model_change.scheduled",
+        `billing_model_change.${status}`,
+      ]);
+    }
+    books.clock.set(NOW);
+  });
+
+  test("many runs apply every change of many subscriptions once", async () => {
+    books.clock.set(NOW);
+    const ids: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      const id = await company.subscribe(ten, JANUARY);
+      await change(id, twenty, "2024-03-21T00:00:00Z");
+      await change(id, thirty, "2024-03-21T00:00:01Z");
+      ids.push(id);
+    }
+    books.clock.set("2024-03-22T00:00:00Z");
+    await Promise.all(Array.from({ length: 6 }, () => runJobs(books.house)));
+    for (const id of ids) {
+      expect((await eventsOf(books.house, company, id)).slice(2)).toEqual(
+        Array(2).fill("billing_model_change.applied"),
+      );
+      const models = (await changesOf(company.api, id)).map((one: Json) => [
+        one.status,
+        one.old_billing_model_id,
+      ]);
+      expect(models).toEqual([
+        ["applied", ten],
+        ["applied", twenty],
+      ]);
+    }
+    books.clock.set(NOW);
+  });
+
+  test("a run that closes a period and a change that reaches into it agree", async () => {
+    for (let round = 0; round < 5; round++) {
+      books.clock.set("2024-04-02T00:00:00Z");
+      const id = await company.subscribe(ten, { started_at: "2024-03-01T00:00:00Z" });
+      const [, made] = await Promise.all([
+        company.run({ subscription_ids: [id] }),
+        change(id, twenty, "2024-03-15T00:00:00Z"),
+      ]);
+      expect(made.status).toBe(200);
+      await company.run({ subscription_ids: [id] });
+      const records = await company.records(id);
+      expect(records.reduce((sum, { totalCharges }) => sum + Number(totalCharges), 0).toFixed(2)).toBe(
+        "15.49",
+      );
+    }
+    books.clock.set(NOW);
+  });
+});
+
+describe("GET billing-model-changes", () => {
+  test("is ordered by effective_at, then id, whole or by page, for clients their own", async () => {
+    books.clock.set(NOW);
+    const id = await company.subscribe(ten, JANUARY);
+    const first = (await change(id, twenty, "2024-05-01T00:00:00Z")).body.data;
+    await company.api("DELETE", `/subscriptions/${id}/billing-model-changes/${first.id}`);
+    const second = (await change(id, twenty, "2024-05-01T00:00:00Z")).body.data;
+    const third = (await change(id, thirty, "2024-04-01T00:00:00Z")).body.data;
+    const base = `/subscriptions/${id}/billing-model-changes`;
+    const ids = ({ body }: Answer) => body.data.map((one: Json) => one.id);
+    const whole = await company.api("GET", base);
+    expect(ids(whole)).toEqual([third.id, first.id, second.id]);
+    expect(whole.body.meta).toBeUndefined();
+    const page = await company.api("GET", `${base}?page=2&limit=2`);
+    expect([ids(page), page.body.meta]).toEqual([
+      [second.id],
+      { page: 2, limit: 2, total: 3, total_pages: 2 },
+    ]);
+    expect((await company.api("GET", `${base}?status=applied`)).status).toBe(422);
+
+    const mine = await company.addUser("client", company.client_id);
+    const theirs = await company.addUser("client", await company.addClient());
+    expect((await mine("GET", `/my${base}`)).body).toEqual(whole.body);
+    expect((await theirs("GET", `/my${base}`)).status).toBe(404);
+    expect((await mine("GET", base)).status).toBe(403);
+    expect((await company.api("GET", `/my${base}`)).status).toBe(403);
+    const analyst = await company.addUser("analyst");
+    expect((await analyst("GET", base)).status).toBe(200);
+    expect((await analyst("POST", base, { new_billing_model_id: ten, effective_at: NOW })).status).toBe(403);
+    expect((await analyst("DELETE", `${base}/${second.id}`)).status).toBe(403);
+  });
+});
