@@ -1,5 +1,5 @@
 import { buildApp } from "./app.ts";
-import { LIMITS } from "./core/config.ts";
+import { LIMITS } from "./core/limits.ts";
 import type { Deps } from "./deps.ts";
 import { Dispatcher } from "./features/webhook_logs/dispatcher.ts";
 

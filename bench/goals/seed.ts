@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { LIMITS } from "../../src/core/config.ts";
+import { LIMITS } from "../../src/core/limits.ts";
 import { roundUsage } from "../../src/features/usage/rules.ts";
 import { openDuckDb } from "../../src/features/usage/store/duckdb.ts";
 import { canonicalJson } from "../../src/features/usage/store/metadata.ts";

@@ -1,5 +1,6 @@
 import { statfsSync } from "node:fs";
-import { type Config, LIMITS, readConfig } from "../core/config.ts";
+import { type Config, readConfig } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { openDeps } from "../deps.ts";
 import { describeSums } from "../features/usage/check.ts";

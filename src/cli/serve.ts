@@ -1,4 +1,5 @@
-import { LIMITS, readConfig } from "../core/config.ts";
+import { readConfig } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
 import { call } from "../core/operation.ts";
 import { preferRequests } from "../core/priority.ts";
 import { decode } from "../core/validate.ts";

@@ -1,4 +1,4 @@
-import { LIMITS } from "./config.ts";
+import { LIMITS } from "./limits.ts";
 
 /** A page asked for: 1-based page, `limit` rows. */
 export interface PageQuery {

@@ -1,5 +1,5 @@
 import { FormatRegistry, type Static, type TSchema, Type } from "@sinclair/typebox";
-import { LIMITS } from "./config.ts";
+import { LIMITS } from "./limits.ts";
 import { isCurrency } from "./money.ts";
 
 // The pieces that wire shapes are made of. Where a text breaks a pattern or a format, its `description` is

@@ -1,4 +1,4 @@
-import { LIMITS } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
 import { AppError, invalid, pointerPart } from "../core/errors.ts";
 
 /**

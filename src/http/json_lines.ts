@@ -1,4 +1,4 @@
-import { LIMITS } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
 import { AppError, invalid } from "../core/errors.ts";
 import { endedWithin } from "../core/time.ts";
 import { type BodyPieces, gather, openBody, parseJson, Room } from "./body.ts";

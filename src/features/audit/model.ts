@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 
 export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;

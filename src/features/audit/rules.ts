@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { pointerPart } from "../../core/errors.ts";
 import type { Change, Plain } from "./model.ts";
 

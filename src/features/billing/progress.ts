@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { BillingRunDetail, BillingRunResult, RunCounts, RunError, RunRecord } from "./model.ts";
 import type { Outcome } from "./reconcile.ts";

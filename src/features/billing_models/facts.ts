@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { compare, type Decimal, decimal, isCurrency, isZero } from "../../core/money.ts";
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";

@@ -1,6 +1,6 @@
 import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import { ById, Nothing } from "../../core/schema.ts";

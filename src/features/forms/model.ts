@@ -1,5 +1,5 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
 export const FIELD_TYPES = [

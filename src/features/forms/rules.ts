@@ -1,5 +1,5 @@
 import { Value } from "@sinclair/typebox/value";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { invalidInput } from "../../core/validate.ts";
 import { FormStructure } from "./model.ts";

@@ -1,7 +1,7 @@
 import { Value } from "@sinclair/typebox/value";
 import { operation } from "../../context.ts";
 import { type Actor, type Scope, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { listPage, pagedList } from "../../core/page.ts";
 import { ById, listed, Nothing, paged } from "../../core/schema.ts";

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import type { KeptAnswer, KeyedRequest } from "./model.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { instant } from "../../core/time.ts";
 import { isSecretName } from "../audit/rules.ts";
 import type { FoundKey, KeptAnswer } from "./model.ts";

@@ -1,6 +1,6 @@
 import { operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { Nothing } from "../../core/schema.ts";
 import * as queries from "./queries.ts";
 

@@ -1,4 +1,5 @@
-import { type Config, LIMITS } from "../../core/config.ts";
+import type { Config } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { MinuteLimiter } from "../../core/limiter.ts";
 

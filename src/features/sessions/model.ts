@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { PERMISSIONS } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { At, Email, oneOf, strict } from "../../core/schema.ts";
 import { Password, User } from "../users/model.ts";
 

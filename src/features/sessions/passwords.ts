@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 
 // Argon2id with 19 MiB and 2 passes: the smallest of OWASP's equivalent settings, so that a burst of

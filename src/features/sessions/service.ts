@@ -1,6 +1,6 @@
 import { type Context, operation } from "../../context.ts";
 import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";

@@ -1,5 +1,5 @@
 import { jwtVerify, SignJWT } from "jose";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
 

@@ -1,6 +1,6 @@
 import { operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed } from "../../core/schema.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { call } from "../../core/operation.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { type Download, streamOf } from "../../core/download.ts";
 import { findCompany } from "../companies/queries.ts";
 import { ExportUsage } from "./model.ts";

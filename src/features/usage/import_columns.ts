@@ -2,7 +2,7 @@
  * The SQL that reads a file's rows as events, where that is provably what the rules of ingest say; every other
  * row keeps its texts, to be read one by one.
  */
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { ROW } from "./store/duckdb/event_block.ts";
 import { quoteText } from "./store/duckdb/sql.ts";
 

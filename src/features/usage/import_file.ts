@@ -3,7 +3,7 @@
  * block, so that a file of any size passes through.
  */
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import {
   blockSql,
   canonicalPattern,

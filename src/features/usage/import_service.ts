@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Context, operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./import_file.ts";
 import { parseObject, rejectedRows, storeFresh, toRaw, writeDerivedId } from "./import_rows.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Context, operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { call } from "../../core/operation.ts";
 import { sentCloudEvents } from "./cloud_events.ts";

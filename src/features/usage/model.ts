@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import type { EventBlock } from "./store/duckdb/event_block.ts";
 import { EXPORT_FORMATS, type MetadataGroup } from "./store/usage_store.ts";

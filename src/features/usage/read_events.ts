@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError, type ErrorDetail, pointerPart } from "../../core/errors.ts";
 import { iso } from "../../core/time.ts";
 import type { MeteredSubscription } from "./queries.ts";

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, attachment, data, dataOf, ErrorBody } from "../../http/answers.ts";

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { AppError, type ErrorDetail, placeOf } from "../../core/errors.ts";
 import { outage } from "../../store/constraints.ts";
 import type { RecordedUsage } from "./model.ts";

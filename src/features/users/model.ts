@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../../core/access.ts";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { At, Email, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
 const { password_length_min, password_length_max } = LIMITS;

@@ -1,6 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import type { Background } from "../../core/background.ts";
-import { type Config, LIMITS } from "../../core/config.ts";
+import type { Config } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type Clock, iso } from "../../core/time.ts";
 import type { Queries, Store } from "../../store/store.ts";

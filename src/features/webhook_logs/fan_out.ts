@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Event } from "../events/model.ts";
 import { listFreshEvents, takeFreshEvents } from "../events/queries.ts";

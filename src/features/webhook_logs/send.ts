@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { addressesOf, RefusedDestination, type Resolve, resolveHost } from "../webhooks/destination.ts";
 import { readUrl, type Surroundings } from "../webhooks/rules.ts";
 import { type Answered, hasSucceeded } from "./rules.ts";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/config.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { At, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { EventPattern, matchesPattern } from "../events/model.ts";
 

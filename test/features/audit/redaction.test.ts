@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { changesBetween, isSecretName, redact } from "../../../src/features/audit/rules.ts";
 
 /** A text that stands nowhere else. */

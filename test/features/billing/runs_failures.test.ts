@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { eq } from "drizzle-orm";
 import postgres from "postgres";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { only } from "../../../src/store/rows.ts";
 import type { Json } from "../../harness.ts";
 import { type Books, type Company, FLAT, openBooks, PACKAGE, PER_UNIT } from "./books.ts";

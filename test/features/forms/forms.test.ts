@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { type Api, type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { create, tally } from "../subscriptions/catalog.ts";
 

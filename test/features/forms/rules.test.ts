@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { FIELD_TYPES } from "../../../src/features/forms/model.ts";
 import { checkForm, problemText } from "../../../src/features/forms/rules.ts";
 import type { Json } from "../../harness.ts";

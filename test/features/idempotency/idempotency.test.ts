@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type Answer, type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
 

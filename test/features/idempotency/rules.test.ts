@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import type { FoundKey } from "../../../src/features/idempotency/model.ts";
 import { answerToRepeat, isFinal, isKept, showsSecret } from "../../../src/features/idempotency/rules.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { type House, type Json, PASSWORD, type Tenant } from "../../harness.ts";
 import {
   CSV_HEADER,

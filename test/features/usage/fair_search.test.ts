@@ -1,4 +1,4 @@
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { usageReaders } from "../../../src/deps.ts";
 import { AppError } from "../../../src/core/errors.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/config.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { JsonLines } from "../../../src/http/json_lines.ts";
 import { type House, PASSWORD, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { addSubscription, ms, search } from "./facts.ts";

@@ -1,0 +1,176 @@
+/** Bounds that nobody needs to turn, in one place. Sizes in bytes, times as their name says. */
+export const LIMITS = {
+  body_bytes: 5 * 1024 * 1024,
+  /** Bodies being read at once, all together. */
+  bodies_bytes: 128 * 1024 * 1024,
+  /** A line of a stream of lines: an event's largest metadata fit in, every character escaped. */
+  line_bytes: 128 * 1024,
+  /** How long a stream of lines may take to send the next block of them. */
+  line_block_ms: 60_000,
+  /** Metadata may nest 100 levels, inside an event of a batch. */
+  body_depth: 110,
+  /** How long a shutdown waits for answers in flight before it cuts them off, and how long it takes in all. */
+  drain_ms: 6_000,
+  shutdown_ms: 9_000,
+  page_limit: 200,
+  page_limit_default: 20,
+  /** A list that answers whole when no page is asked for stops here. */
+  list_rows: 1_000,
+  page_number: 1_000_000_000,
+  name_length: 200,
+  description_length: 1_000,
+  external_id_length: 200,
+  /** How far ahead a subscription may start: further is a slip of the keyboard. */
+  start_years_ahead: 100,
+  email_length: 254,
+  password_length_min: 12,
+  password_length_max: 256,
+  rest_token_hours: 24,
+  /** As long as the hash that it keys: a shorter secret is easier to guess than to break. */
+  secret_bytes: 32,
+  /** Verified tokens remembered, to spare their signature check. */
+  token_cache: 10_000,
+  /** Password hashes computed at once, and callers that may wait for one. */
+  password_hashes: 4,
+  password_hashes_waiting: 200,
+  usage_tiers: 100,
+  /** Forms that a client may have: its list answers whole. */
+  forms_client: 200,
+  form_bytes: 64 * 1024,
+  form_fields: 200,
+  form_options: 500,
+  form_name_length: 100,
+  /** A label, placeholder, option or title. */
+  form_text_length: 200,
+  /** Broken rules of a form that are named in one answer. */
+  form_problems: 100,
+  usage_batch: 1_000,
+  usage_filter_ids: 1_000,
+  usage_search_limit: 200,
+  usage_search_limit_default: 50,
+  usage_groups: 10_000,
+  /** Groups by subscription that are read to be folded into groups by client or product. */
+  usage_groups_folded: 100_000,
+  usage_search_text_length: 200,
+  usage_cursor_length: 500,
+  /** A key of metadata by which groups are made, or that is told of. */
+  usage_metadata_key_length: 200,
+  /** Longer values are cut to make the key of a group. */
+  usage_group_key_length: 500,
+  /** How many of the newest events the list of metadata keys goes through, how deep, and what it tells of them. */
+  usage_keys_events: 100_000,
+  usage_keys_bytes: 16 * 1024 * 1024,
+  usage_keys_depth: 5,
+  usage_keys_elements: 3,
+  usage_keys: 200,
+  usage_keys_samples: 5,
+  usage_keys_sample_length: 100,
+  /** Broken rules named in the answer to one ingest request. */
+  usage_problems: 100,
+  usage_metadata_keys: 50,
+  usage_metadata_bytes: 16_384,
+  /** How long a stream of events waits, in all, for a store that takes no more just now. */
+  usage_stream_wait_ms: 15_000,
+  usage_future_ms: 3_600_000,
+  /** Memory of the engine that reads an imported file. */
+  usage_import_memory: "512MB",
+  usage_import_threads: 2,
+  /** What it reads ahead of what is stored. */
+  usage_import_buffer: "64MB",
+  /** Rows of a file that are stored at once, and that are read one by one at once. */
+  usage_import_block: 500_000,
+  usage_import_slice: 2_000,
+  /** Rows whose keys are taken for those of the file. */
+  usage_import_sample: 10_000,
+  /** Events waiting for their commit before ingest answers "later". */
+  usage_pending_events: 200_000,
+  /** How long the comparison of sums with events may take. */
+  usage_check_ms: 600_000,
+  usage_readers: 4,
+  usage_readers_waiting: 256,
+  /** Exports that run at once, and that may wait for those. */
+  usage_exports: 2,
+  usage_exports_waiting: 8,
+  usage_exports_waiting_company: 2,
+  /** How long an export may take, its wait included, and how long its receiver may take nothing. */
+  usage_export_ms: 1_800_000,
+  usage_export_idle_ms: 60_000,
+  /** Events that an export sorts at once, where it can't part them by time. */
+  usage_export_sorted: 1_000_000,
+  /** Changes of a subscription's billing model, cancelled ones aside. */
+  billing_model_changes: 1_000,
+  /** How far ahead a change may be scheduled. */
+  change_years_ahead: 100,
+  /** Changes that are applied in one transaction where nothing else comes with them. */
+  changes_batch: 50,
+  /** Subscriptions whose credits are counted at once. */
+  credits_batch: 500,
+  billing_run_subscriptions: 1_000,
+  billing_run_errors: 1_000,
+  /** Records that a run answers. */
+  billing_run_records: 100,
+  /** How long POST /billing-runs waits for its run before it answers "running". */
+  billing_run_wait_ms: 10_000,
+  /** A run that has told of no progress for so long is dead. */
+  billing_run_silent_minutes: 15,
+  /** Subscriptions whose periods a run looks for at once, and periods that it writes in one transaction. */
+  billing_batch_subscriptions: 200,
+  billing_batch_periods: 200,
+  /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
+  billing_store_failures: 5,
+  /** How far back the daily job looks for late usage. */
+  billing_recheck_days: 90,
+  /** What an entry of the audit log keeps of an input: characters in all and of one text, depth, members. */
+  audit_entry_characters: 4_000,
+  audit_entry_text: 500,
+  audit_entry_depth: 8,
+  audit_entry_members: 100,
+  /** Places of what an entry leaves out that it names. */
+  audit_entry_withheld: 20,
+  /** A failed sign-in is written down so long after its answer, which must not tell whether the email is known. */
+  audit_sign_in_delay_ms: 100,
+  /** How long an Idempotency-Key is remembered. */
+  idempotency_hours: 24,
+  /** A request that has not been answered for so long is believed to be dead: a repeat takes its key over. */
+  idempotency_lease_s: 60,
+  /** When a repeat of a request that is under way is told to come back, at most. */
+  idempotency_retry_s: 5,
+  /** Longer answers are not kept for repeats. */
+  idempotency_answer_characters: 1024 * 1024,
+  /** How long what happened is told, once everyone who listens was told of it. */
+  event_days: 90,
+  /** Endpoints of a company, patterns of an endpoint, and what its URL may be long. */
+  webhook_endpoints: 50,
+  webhook_event_types: 100,
+  webhook_url_length: 2_048,
+  /** How long saving an endpoint waits for its host to be resolved. */
+  webhook_resolve_ms: 3_000,
+  /** A whole attempt: resolving, connecting, sending, reading the answer's beginning. */
+  webhook_timeout_ms: 15_000,
+  webhook_excerpt_bytes: 1_024,
+  /** A log's last attempts, where it was redelivered often. */
+  webhook_attempts_kept: 30,
+  /** Attempts under way at once: in all, for one endpoint, and for all that failed last, together. */
+  webhook_slots: 256,
+  webhook_slots_endpoint: 4,
+  webhook_slots_failing: 128,
+  /** How often the dispatcher looks for new events and due deliveries. */
+  webhook_poll_ms: 250,
+  /** What a dispatcher has claimed is another's after so long without a word from it. */
+  webhook_lease_ms: 8_000,
+  webhook_renew_ms: 2_000,
+  /** Events that are turned into deliveries in one transaction, and endpoints served in one turn. */
+  webhook_fan_out_events: 100,
+  webhook_due_endpoints: 1_000,
+  /** How long a shutdown waits for attempts under way. */
+  webhook_drain_ms: 3_000,
+  /** How long an old secret signs beside the new one, and how many secrets sign at once. */
+  webhook_secret_hours: 24,
+  webhook_secrets: 5,
+  /** How long finished deliveries are told of. */
+  webhook_log_days: 30,
+  /** Rows that are forgotten in one transaction. */
+  prune_rows: 2_000,
+  /** Buckets a rate limiter remembers. */
+  rate_limit_buckets: 100_000,
+} as const;
