@@ -75,7 +75,7 @@ const ANSWERS: Record<string, string> = {
   200: "Done.",
   201: "Created.",
   202: "Accepted: the work goes on.",
-  400: "The body is not JSON.",
+  400: "The body is not JSON, or the record can't answer this.",
   401: "No token, a bad one, or one that has ended.",
   403: "Your role or level does not allow it, or it names what is not yours.",
   404: "Not found.",
