@@ -18,7 +18,8 @@ import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
 import { type TimeRange, unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
-import { lastSeq, sums, totals } from "./duckdb/totals.ts";
+import { lastSeq, totals } from "./duckdb/totals.ts";
+import { WindowSums } from "./duckdb/window_sums.ts";
 import { Writer } from "./duckdb/writer.ts";
 import type {
   AggregateQuery,
@@ -174,6 +175,7 @@ export interface CompactableStore extends UsageStore {
 
 class DuckDbUsageStore implements CompactableStore {
   readonly #parts: Parts;
+  readonly #sums = new WindowSums();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -255,7 +257,7 @@ class DuckDbUsageStore implements CompactableStore {
 
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
     return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
-      sums(connection, company_id, windows),
+      this.#sums.ask(connection, company_id, windows),
     );
   }
 

@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { TotalsOptions, UsageWindow, WindowSum, WindowTotal } from "../usage_store.ts";
-import { whereSql } from "./filters.ts";
+import type { TotalsOptions, UsageWindow, WindowTotal } from "../usage_store.ts";
 import { asBigInt, asDecimal, asNumber, Parameters, query } from "./sql.ts";
 
 /** By when an event must have been stored to count. */
@@ -72,46 +71,6 @@ function totalsSql(
     SELECT position, sum(usage)::VARCHAR, count(*),
       sum(md5_number_upper(event_text)), sum(md5_number_lower(event_text))
     FROM matched GROUP BY position`;
-}
-
-/** The sums of all windows by one join; of a single window without. */
-export async function sums(
-  connection: DuckDBConnection,
-  company_id: number,
-  windows: readonly UsageWindow[],
-): Promise<WindowSum[]> {
-  const result = windows.map((): WindowSum => ({ units: "0", event_count: 0 }));
-  if (windows.length === 0) return result;
-  const parameters = new Parameters();
-  for (const [position, units, events] of await query(
-    connection,
-    sumsSql(company_id, windows, parameters),
-    parameters,
-  )) {
-    result[asNumber(position)] = { units: asDecimal(units), event_count: asNumber(events) };
-  }
-  return result;
-}
-
-function sumsSql(company_id: number, windows: readonly UsageWindow[], parameters: Parameters): string {
-  const subscription_ids = [...new Set(windows.map(({ subscription_id }) => subscription_id))];
-  const start_ms = Math.min(...windows.map((window) => window.start_ms));
-  const end_ms = Math.max(...windows.map((window) => window.end_ms));
-  // What bounds all windows stands as plain conditions, by which the engine skips blocks.
-  const where = whereSql({ company_id, subscription_ids, start_ms, end_ms }, parameters);
-  const rows = windows.map((window, position) =>
-    [position, window.subscription_id, window.start_ms, window.end_ms]
-      .map((value) => parameters.integer(value))
-      .join(", "),
-  );
-  return windows.length === 1
-    ? `SELECT 0, sum(usage)::VARCHAR, count(*) AS events FROM usage_events WHERE ${where} HAVING events > 0`
-    : `SELECT position, sum(usage)::VARCHAR, count(*)
-    FROM (SELECT subscription_id, timestamp, usage FROM usage_events WHERE ${where}) AS event
-    JOIN (VALUES (${rows.join("), (")})) AS windows(position, subscription_id, start_ms, end_ms)
-      ON event.subscription_id = windows.subscription_id
-        AND timestamp >= windows.start_ms AND timestamp < windows.end_ms
-    GROUP BY position`;
 }
 
 /** A sum modulo 2^64, in 16 hex digits. */
