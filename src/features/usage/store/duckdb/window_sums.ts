@@ -62,6 +62,10 @@ export class WindowSums {
   }
 }
 
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER);
+}
+
 /** The events of the windows that are not in what is known of them; of several windows by one join. */
 function sumsSql(
   company_id: number,
@@ -70,7 +74,6 @@ function sumsSql(
   parameters: Parameters,
 ): string {
   const subscription_ids = [...new Set(windows.map(({ subscription_id }) => subscription_id))];
-  const least = (values: number[]) => values.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER);
   const start_ms = least(windows.map((window) => window.start_ms));
   const end_ms = windows.reduce((latest, window) => Math.max(latest, window.end_ms), 0);
   const after_seq = least(known.map(({ seq }) => seq));
