@@ -2,6 +2,7 @@ import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
 import { creditMonth } from "../billing/credit_month.ts";
 import type { CreditMonth } from "../billing/rating.ts";
+import type { Segment } from "../billing/rules.ts";
 import { cutPeriod, type DuePeriod } from "../billing/reconcile.ts";
 
 /**
@@ -15,8 +16,9 @@ export async function countMonths(
   items: readonly DuePeriod[],
 ): Promise<(CreditMonth | null)[]> {
   const cut = items.map((item) => ({ item, parts: cutPeriod(item) }));
+  // Usage under other plans takes no credits: it need not be read.
   const windows = cut.flatMap(({ item, parts }) =>
-    parts.map(({ from, to }) => ({
+    parts.filter(isOnCredits).map(({ from, to }) => ({
       subscription_id: item.subscription.id,
       start_ms: from.epochMilliseconds,
       end_ms: to.epochMilliseconds,
@@ -27,10 +29,16 @@ export async function countMonths(
   let next = 0;
   return cut.map(({ item, parts }) => {
     const used = parts.map((segment) => {
-      const counted = sums[next++];
+      const counted = isOnCredits(segment) ? sums[next++] : NO_USAGE;
       if (!counted) throw new Error("Cannot count credits: a segment's usage was not summed");
       return { segment, usage: counted };
     });
     return creditMonth(used, item.period);
   });
+}
+
+const NO_USAGE = { units: "0", event_count: 0 };
+
+function isOnCredits({ model }: Segment): boolean {
+  return model.billing_type === "credit";
 }
