@@ -92,6 +92,7 @@ describe("redact()", () => {
       }),
       { numRuns: 1_000 },
     );
+    expect(redact({ input: -0 }).kept).toEqual({ input: 0 });
     const huge = {
       long: "x".repeat(1_000_000),
       many: Array.from({ length: 100_000 }, (_, i) => i),
