@@ -84,6 +84,14 @@ describe("bodies", () => {
     expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
   });
 
+  test("a DELETE needs none, also where the client names a type all the same", async () => {
+    const { id } = (await house.api("POST", "/clients", { name: "Short-lived" })).body.data;
+    const answer = await house.api("DELETE", `/clients/${id}`, undefined, {
+      "content-type": "application/json",
+    });
+    expect(answer.status).toBe(200);
+  });
+
   test("a missing body is a 422 that names what is missing", async () => {
     expect(await house.api("POST", "/clients")).toMatchObject({
       status: 422,
