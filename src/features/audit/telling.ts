@@ -35,6 +35,8 @@ export function mayChange(permission: Permission): boolean {
  * the same call add nothing. Decisions 0075, 0076.
  */
 export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unknown): C {
+  // Nothing to tell, and nobody to tell it: ingest is called too often to pay for that.
+  if (told.unaudited && ctx.claim === null) return ctx;
   const { store } = ctx;
   const begun = new WeakSet<Queries>();
   let is_told = false;
@@ -69,7 +71,9 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
   }
 
   const note = (more: Note) => void (notes = { ...notes, ...more });
-  return { ...ctx, store: { ...store, tx }, note };
+  // Not copied: the address is only found out when it is asked for.
+  const own: C = Object.create(ctx);
+  return Object.assign(own, { store: { ...store, tx }, note });
 }
 
 /** All of an entry but whose it is and what it is about. */
