@@ -1,4 +1,4 @@
-import { type Actor, type Permission, scopeOf } from "../../core/access.ts";
+import { type Actor, type Permission, type Scope, scopeOf } from "../../core/access.ts";
 import type { CallContext } from "../../core/operation.ts";
 import type { Note, Target } from "./model.ts";
 import { insertEntry } from "./queries.ts";
@@ -70,6 +70,21 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
 
   const note = (more: Note) => void (notes = { ...notes, ...more });
   return { ...ctx, store: { ...store, tx }, note };
+}
+
+/**
+ * Writes the entry of one record that the house changes beside what was asked of it, or among many: for operations
+ * that are `unaudited` themselves. In the transaction of the change.
+ */
+export async function tellOfHouse(
+  ctx: CallContext,
+  q: Queries,
+  { company_id }: Scope,
+  operation: string,
+  target: Target,
+): Promise<void> {
+  const as_house = { ...ctx, actor: { kind: "system", company_id } as const };
+  await insertEntry(q, { ...entryOf(as_house, operation, {}, {}), company_id, target });
 }
 
 /** All of an entry but whose it is and what it is about. */
