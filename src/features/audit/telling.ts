@@ -77,19 +77,22 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
  * that are `unaudited` themselves. In the transaction of the change.
  */
 export async function tellOfHouse(
-  ctx: CallContext,
+  call: Omit<Told, "actor">,
   q: Queries,
   { company_id }: Scope,
   operation: string,
   target: Target,
 ): Promise<void> {
-  const as_house = { ...ctx, actor: { kind: "system", company_id } as const };
+  const as_house = { ...call, actor: { kind: "system", company_id } as const };
   await insertEntry(q, { ...entryOf(as_house, operation, {}, {}), company_id, target });
 }
 
+/** What an entry tells of the call. */
+type Told = Pick<CallContext, "actor" | "now" | "origin" | "address" | "request_id">;
+
 /** All of an entry but whose it is and what it is about. */
-function entryOf(ctx: CallContext, operation: string, input: unknown, { before, after }: Note) {
-  const { actor, now: at, origin, address, request_id } = ctx;
+function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {
+  const { actor, now: at, origin, address, request_id } = told;
   const { kept, withheld } = redact(input);
   return {
     at,
