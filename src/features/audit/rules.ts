@@ -58,7 +58,8 @@ export function redact(value: unknown): Redacted {
     room -= 4;
     if (typeof member === "string") return keepText(member, path);
     if (member === null || typeof member === "boolean") return member;
-    if (typeof member === "number") return Number.isFinite(member) ? member : withhold(path);
+    // JSON has no -0: it would read as another value than was written.
+    if (typeof member === "number") return Number.isFinite(member) ? member + 0 : withhold(path);
     if (Array.isArray(member)) {
       const some = member.slice(0, LIMITS.audit_entry_members);
       if (some.length < member.length) withhold(`${path}/${some.length}`);
