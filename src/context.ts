@@ -14,6 +14,8 @@ import type { Reads, Store } from "./store/store.ts";
 /** What an operation may use: the call it serves, the two stores, and what signing in takes. */
 export interface Context extends CallContext {
   store: Store;
+  /** The same store for what is no part of the operation's own change: the audit log is told nothing of it. */
+  untold: Store;
   usage: UsageStore;
   config: Config;
   passwords: Passwords;

@@ -83,6 +83,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   const services = {
     log,
     store,
+    untold: store,
     usage,
     config,
     tokens,

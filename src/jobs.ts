@@ -21,7 +21,6 @@ export const JOBS: readonly Job[] = [
   ...IDEMPOTENCY_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
-  ...USAGE_JOBS,
 ];
 
 /** Longer than any job should take: a holder that died gives its lease up after this. */

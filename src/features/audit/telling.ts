@@ -1,4 +1,4 @@
-import { type Actor, type Permission, scopeOf } from "../../core/access.ts";
+import { type Actor, type Permission, type Scope, scopeOf } from "../../core/access.ts";
 import type { CallContext } from "../../core/operation.ts";
 import type { Note, Target } from "./model.ts";
 import { insertEntry } from "./queries.ts";
@@ -76,9 +76,27 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
   return Object.assign(own, { store: { ...store, tx }, note });
 }
 
+/**
+ * Writes the entry of one record that the house changes beside what was asked of it, or among many: for operations
+ * that are `unaudited` themselves. In the transaction of the change.
+ */
+export async function tellOfHouse(
+  call: Omit<Told, "actor">,
+  q: Queries,
+  { company_id }: Scope,
+  operation: string,
+  target: Target,
+): Promise<void> {
+  const as_house = { ...call, actor: { kind: "system", company_id } as const };
+  await insertEntry(q, { ...entryOf(as_house, operation, {}, {}), company_id, target });
+}
+
+/** What an entry tells of the call. */
+type Told = Pick<CallContext, "actor" | "now" | "origin" | "address" | "request_id">;
+
 /** All of an entry but whose it is and what it is about. */
-function entryOf(ctx: CallContext, operation: string, input: unknown, { before, after }: Note) {
-  const { actor, now: at, origin, address, request_id } = ctx;
+function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {
+  const { actor, now: at, origin, address, request_id } = told;
   const { kept, withheld } = redact(input);
   return {
     at,

@@ -5,6 +5,7 @@ import { AppError, invalid, notFound } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { tellOfHouse } from "../audit/telling.ts";
 import { closedPeriods } from "../billing/due.ts";
 import { findLastCount, listBillable, listClosedStarts } from "../billing/queries.ts";
 import { type Rated, rateAhead, recordRated } from "../billing/reconcile.ts";
@@ -241,7 +242,8 @@ export async function requestChange(
   const { store, now, actor } = ctx;
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   return untilFactsHold(async () => {
-    await applyBefore(ctx, scope, subscription_id);
+    // Not what was asked for: it stays, also when that is refused.
+    await applyBefore({ ...ctx, store: ctx.untold }, scope, subscription_id);
     const before = await findStanding(store.read, scope, now, subscription_id);
     const planned = await decide(store.read, before);
     const adjusting = planned.is_applied
@@ -271,9 +273,9 @@ export async function requestChange(
 }
 
 /** Applies what is due before a change that is asked for. Errors: conflict when it can't be applied. */
-async function applyBefore(tools: Tools, scope: Scope, subscription_id: number): Promise<void> {
+async function applyBefore(ctx: Context, scope: Scope, subscription_id: number): Promise<void> {
   try {
-    await applyDueOf(tools, scope, subscription_id);
+    await applyDueOf(ctx, scope, subscription_id);
   } catch (error) {
     if (error instanceof AppError && error.kind === "unavailable") throw error;
     const message = `Cannot change subscription ${subscription_id}: a change that is due before can't be applied`;
@@ -290,15 +292,15 @@ function nextOf({ changes }: Standing, now: Temporal.Instant): BillingModelChang
 }
 
 /** Applies what is due of a subscription, in order. Errors: those of the first change that can't be applied. */
-export async function applyDueOf(tools: Tools, scope: Scope, subscription_id: number): Promise<number> {
-  const { store, now } = tools;
+export async function applyDueOf(ctx: Context, scope: Scope, subscription_id: number): Promise<number> {
+  const { store, now } = ctx;
   for (let applied = 0; ; applied++) {
     const next = await queries.findNextChange(store.read, scope, subscription_id);
     if (!next || next.effective_at > iso(now)) return applied;
     try {
-      await applyNext(tools, scope, subscription_id);
+      await applyNext(ctx, scope, subscription_id);
     } catch (error) {
-      await noteFailure(tools, scope, next, error);
+      await noteFailure(ctx, scope, next, error);
       throw error;
     }
   }
@@ -319,14 +321,14 @@ async function noteFailure(
 }
 
 /** Applies the next due change of a subscription, if there still is one. */
-function applyNext(tools: Tools, scope: Scope, subscription_id: number): Promise<void> {
-  const { store, now } = tools;
+function applyNext(ctx: Context, scope: Scope, subscription_id: number): Promise<void> {
+  const { store, now } = ctx;
   return untilFactsHold(async () => {
     const before = await findStanding(store.read, scope, now, subscription_id);
     const next = nextOf(before, now);
     if (!next) return;
-    const adjusting = await rateClosed(tools, scope, before, next);
-    await store.tx((q) => applyNextIn(q, scope, now, subscription_id, next.id, adjusting));
+    const adjusting = await rateClosed(ctx, scope, before, next);
+    await store.tx((q) => applyNextIn(ctx, q, scope, subscription_id, next.id, adjusting));
   });
 }
 
@@ -335,16 +337,17 @@ function applyNext(tools: Tools, scope: Scope, subscription_id: number): Promise
  * Returns false, and has applied none, when that is not so.
  */
 export async function applyTogether(
-  { store, now }: Tools,
+  ctx: Context,
   scope: Scope,
   subscription_ids: readonly number[],
 ): Promise<boolean> {
+  const { store, now } = ctx;
   try {
     await store.tx(async (q) => {
       for (const id of subscription_ids) {
         const next = await queries.findNextChange(q, scope, id);
         if (next && next.effective_at <= iso(now)) {
-          await applyNextIn(q, scope, now, id, next.id, NOTHING_CLOSED(now));
+          await applyNextIn(ctx, q, scope, id, next.id, NOTHING_CLOSED(now));
         }
       }
     });
@@ -357,13 +360,14 @@ export async function applyTogether(
 
 /** Errors: FactsChanged when the change is not the next one any more, or reaches into other closed periods. */
 async function applyNextIn(
+  ctx: Context,
   q: Queries,
   scope: Scope,
-  now: Temporal.Instant,
   subscription_id: number,
   change_id: number,
   adjusting: Adjusting,
 ): Promise<void> {
+  const { now } = ctx;
   const standing = await findStanding(q, scope, now, subscription_id);
   const next = nextOf(standing, now);
   if (next?.id !== change_id) throw new FactsChanged();
@@ -371,4 +375,6 @@ async function applyNextIn(
   const applied = await queries.applyScheduledChange(q, scope, now, change_id, old_model_id);
   if (!applied) throw new FactsChanged();
   await settleApplied(q, scope, now, standing, applied, adjusting);
+  const target = { type: "billing_model_change", id: change_id };
+  await tellOfHouse(ctx, q, scope, "apply_billing_model_change", target);
 }

@@ -101,6 +101,7 @@ export const cancelBillingModelChange = operation({
 export const applyDueChanges = operation({
   name: "apply_due_changes",
   permission: "subscriptions:write",
+  unaudited: true,
   input: Nothing,
   output: AppliedChanges,
   async run(ctx) {

@@ -60,6 +60,7 @@ export const getCredits = operation({
 export const upgradeSubscription = operation({
   name: "upgrade_subscription",
   permission: "subscriptions:write",
+  target: "billing_model_change",
   input: ChangePlan,
   output: BillingModelChange,
   run(ctx, { id, new_billing_model_id }) {
@@ -93,6 +94,7 @@ export const upgradeSubscription = operation({
 export const downgradeSubscription = operation({
   name: "downgrade_subscription",
   permission: "subscriptions:write",
+  target: "billing_model_change",
   input: ChangePlan,
   output: BillingModelChange,
   run(ctx, { id, new_billing_model_id }) {
@@ -122,6 +124,7 @@ export const downgradeSubscription = operation({
 export const tellThresholds = operation({
   name: "tell_thresholds",
   permission: "subscriptions:write",
+  unaudited: true,
   input: Nothing,
   output: ThresholdsTold,
   async run(ctx) {

@@ -22,6 +22,7 @@ export const listEvents = operation({
 export const pruneEvents = operation({
   name: "prune_events",
   permission: "webhooks:write",
+  unaudited: true,
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now, background }) {

@@ -100,16 +100,21 @@ export const updateForm = operation({
   permission: "forms:write",
   input: UpdateForm,
   output: FormConfig,
-  async run({ store, actor, now }, { id, name, description = null, config, is_active }) {
+  async run({ store, actor, now, note }, { id, name, description = null, config, is_active }) {
+    const scope = scopeOf(actor);
     const change = {
       name,
       description,
       config: formOf(config),
       ...(is_active === undefined ? {} : { is_active }),
     };
-    const form = await store.tx((q) => queries.updateForm(q, scopeOf(actor), now, id, change));
-    if (!form) throw notFound("Form", id);
-    return form;
+    return store.tx(async (q) => {
+      const before = await queries.findForm(q, scope, id);
+      const form = before && (await queries.updateForm(q, scope, now, id, change));
+      if (!form) throw notFound("Form", id);
+      note({ before, after: form });
+      return form;
+    });
   },
 });
 

@@ -5,6 +5,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type Clock, iso } from "../../core/time.ts";
 import type { Queries, Store } from "../../store/store.ts";
+import { tellOfHouse } from "../audit/telling.ts";
 import { type Callable, disableCalled, listCallable } from "../webhooks/queries.ts";
 import { signingSecrets } from "../webhooks/rules.ts";
 import { fanOut } from "./fan_out.ts";
@@ -61,6 +62,8 @@ export class Dispatcher {
   readonly #cut = new AbortController();
   #ended: Ended[] = [];
   #renewed_ms = 0;
+  /** The endpoint after which the next look for what is due begins. */
+  #after_endpoint = 0;
   #wake: () => void = () => undefined;
 
   constructor(tools: Tools) {
@@ -122,7 +125,7 @@ export class Dispatcher {
     const { store } = this.#tools;
     const slots = new Slots(this.#under_way.values(), this.#failing);
     const chosen: number[] = [];
-    const due = await listDueEndpoints(store.read, now, LIMITS.webhook_due_endpoints);
+    const due = await this.#dueEndpoints(now);
     for (const endpoint_id of shuffled(due)) {
       const room = slots.roomFor(endpoint_id);
       if (room === 0) continue;
@@ -133,6 +136,14 @@ export class Dispatcher {
       chosen.push(...ids);
     }
     return chosen;
+  }
+
+  /** Where there are more than are looked at in one turn, the next turn goes on after them. */
+  async #dueEndpoints(now: Temporal.Instant): Promise<number[]> {
+    const limit = LIMITS.webhook_due_endpoints;
+    const due = await listDueEndpoints(this.#tools.store.read, now, this.#after_endpoint, limit);
+    this.#after_endpoint = due.length < limit ? 0 : (due.at(-1) ?? 0);
+    return due;
   }
 
   /** Sends one delivery; never rejects. */
@@ -275,7 +286,10 @@ async function writeDown(
   for (const { endpoint, outcome } of ended) {
     if (!isGone(outcome)) continue;
     const was_disabled = await disableCalled(q, now, endpoint, "It answered 410 Gone");
-    if (was_disabled) await failPendingLogs(q, endpoint.id, now);
+    if (!was_disabled) continue;
+    await failPendingLogs(q, endpoint.id, now);
+    const call = { now, origin: "job", address: null, request_id: claimed_by } as const;
+    await tellOfHouse(call, q, endpoint, "disable_webhook", { type: "webhook", id: endpoint.id });
   }
   return ids.filter((id) => !claimed.has(id));
 }

@@ -158,24 +158,30 @@ function logsInScope({ tables: { webhook_logs: t } }: Reads, scope: Scope): SQL 
 // What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.
 
 /**
- * Endpoints that have something due. It steps from endpoint to endpoint through the index of what is pending,
+ * Endpoints after `after_id` that have something due, by id. It steps from endpoint to endpoint through the index of what is pending,
  * so that it costs as much for an endpoint with a million deliveries as for one with a single one.
  */
-export async function listDueEndpoints(q: Reads, now: Temporal.Instant, limit: number): Promise<number[]> {
+export async function listDueEndpoints(
+  q: Reads,
+  now: Temporal.Instant,
+  after_id: number,
+  limit: number,
+): Promise<number[]> {
   const rows = await q
     .select({ endpoint_id: sql<number>`endpoint_id`.mapWith(Number) })
     .from(
       sql`(WITH RECURSIVE waiting(endpoint_id) AS (
-        SELECT (SELECT l.endpoint_id FROM webhook_logs l WHERE l.due_at IS NOT NULL ORDER BY l.endpoint_id LIMIT 1)
+        SELECT (SELECT l.endpoint_id FROM webhook_logs l
+          WHERE l.due_at IS NOT NULL AND l.endpoint_id > ${after_id} ORDER BY l.endpoint_id LIMIT 1)
         UNION ALL
         SELECT (SELECT l.endpoint_id FROM webhook_logs l
           WHERE l.due_at IS NOT NULL AND l.endpoint_id > waiting.endpoint_id ORDER BY l.endpoint_id LIMIT 1)
         FROM waiting WHERE waiting.endpoint_id IS NOT NULL
       ) SELECT endpoint_id FROM waiting WHERE endpoint_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM webhook_logs l WHERE l.endpoint_id = waiting.endpoint_id AND l.due_at <= ${iso(now)}
-      )) AS due`,
+      ) ORDER BY endpoint_id LIMIT ${limit}) AS due`,
     )
-    .limit(limit);
+    .orderBy(sql`endpoint_id`);
   return rows.map(({ endpoint_id }) => endpoint_id);
 }
 

@@ -40,6 +40,7 @@ export const getWebhookLog = operation({
 export const redeliverWebhook = operation({
   name: "redeliver_webhook",
   permission: "webhooks:write",
+  target: "webhook_log",
   input: ById,
   output: WebhookLog,
   run: ({ store, actor, now }, { id }) =>
@@ -61,6 +62,7 @@ export const redeliverWebhook = operation({
 export const pruneWebhookLogs = operation({
   name: "prune_webhook_logs",
   permission: "webhooks:write",
+  unaudited: true,
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now, background }) {

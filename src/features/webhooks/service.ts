@@ -75,7 +75,7 @@ export const updateWebhook = operation({
   permission: "webhooks:write",
   input: UpdateWebhook,
   output: Webhook,
-  async run({ store, actor, now, config }, { id, url, event_types, description = null, status }) {
+  async run({ store, actor, now, config, note }, { id, url, event_types, description = null, status }) {
     await checkUrl(url, config);
     return store.tx(async (q) => {
       const scope = scopeOf(actor);
@@ -85,6 +85,7 @@ export const updateWebhook = operation({
       const webhook = await queries.updateWebhook(q, scope, now, id, change);
       if (!webhook) throw notFound("Webhook", id);
       if (webhook.status === "disabled") await failPendingLogs(q, id, now);
+      note({ before, after: webhook });
       return webhook;
     });
   },
@@ -118,6 +119,7 @@ export const deleteWebhook = operation({
 export const rotateWebhookSecret = operation({
   name: "rotate_webhook_secret",
   permission: "webhooks:write",
+  target: "webhook",
   input: ById,
   output: WebhookWithSecret,
   run({ store, actor, now }, { id }) {
@@ -141,6 +143,7 @@ export const rotateWebhookSecret = operation({
 export const testWebhook = operation({
   name: "test_webhook",
   permission: "webhooks:write",
+  target: "webhook_log",
   input: ById,
   output: WebhookLog,
   run: ({ store, actor, now }, { id }) =>

@@ -90,7 +90,7 @@ describe("redact()", () => {
         expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
         expect(withheld.length).toBeLessThanOrEqual(LIMITS.audit_entry_withheld);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, examples: [[-0], [{ "": [-0] }]] },
     );
     expect(redact({ input: -0 }).kept).toEqual({ input: 0 });
     const huge = {

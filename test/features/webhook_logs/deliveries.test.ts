@@ -178,6 +178,8 @@ test("410 disables the endpoint and gives up what is pending; status active revi
   const path = `/webhooks/${endpoint_id}`;
   await until(async () => (await tenant.api("GET", path)).body.data.status === "disabled", "410 to disable");
   expect((await tenant.api("GET", path)).body.data.disabled_reason).toBe("It answered 410 Gone");
+  const told = await tenant.api("GET", `/audit-log?target_type=webhook&target_id=${endpoint_id}`);
+  expect(told.body.data[0]).toMatchObject({ operation: "disable_webhook", actor: { kind: "system" } });
   const { body } = await tenant.api("GET", `/webhook-logs?endpoint_id=${endpoint_id}`);
   expect(body.data.map(({ status }: Json) => status)).toEqual(["failed", "failed"]);
   expect((await tenant.api("POST", `/webhook-logs/${waiting.id}/redeliver`)).status).toBe(409);

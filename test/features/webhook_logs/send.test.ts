@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Message, type SendOptions, send } from "../../../src/features/webhook_logs/send.ts";
@@ -203,6 +204,55 @@ describe("send() over TLS", () => {
     expect(wrong).toMatchObject({
       status_code: null,
       error: "Cannot reach the endpoint: ERR_TLS_CERT_ALTNAME_INVALID",
+    });
+  });
+
+  describe("through a proxy of the environment", () => {
+    afterEach(() => {
+      delete process.env.HTTPS_PROXY;
+      delete process.env.NO_PROXY;
+    });
+
+    /** A proxy that connects to this machine whatever it is asked for; returns what it was asked for. */
+    function openProxy(): string[] {
+      const asked: string[] = [];
+      const proxy = createServer((caller) => {
+        caller.once("data", (head) => {
+          asked.push(head.toString().split("\r\n")[0] ?? "");
+          const port = Number(/:(\d+) /.exec(asked.at(-1) ?? "")?.[1]);
+          const onward = connect(port, "127.0.0.1", () => {
+            caller.write("HTTP/1.1 200 OK\r\n\r\n");
+            caller.pipe(onward).pipe(caller);
+          });
+          onward.on("error", () => caller.destroy());
+        });
+        caller.on("error", () => undefined);
+      });
+      proxy.listen(0, "127.0.0.1");
+      servers.push({ stop: () => proxy.close() });
+      const bound = proxy.address();
+      if (bound === null || typeof bound === "string") throw new Error("The proxy has no port");
+      process.env.HTTPS_PROXY = `http://127.0.0.1:${bound.port}`;
+      process.env.NO_PROXY = "";
+      return asked;
+    }
+
+    test("the proxy is asked for the checked address, and the certificate is the URL's host's", async () => {
+      const port = serveTls();
+      const asked = openProxy();
+      const right = await attempt(`https://hooks.example.test:${port}/`, { resolve, ca: cert });
+      expect(right).toMatchObject({ status_code: 200, response_excerpt: `hooks.example.test:${port}` });
+      expect(asked).toEqual([`CONNECT 127.0.0.1:${port} HTTP/1.1`]);
+      const wrong = await attempt(`https://other.example.test:${port}/`, { resolve, ca: cert });
+      expect(wrong.error).toBe("Cannot reach the endpoint: ERR_TLS_CERT_ALTNAME_INVALID");
+    });
+
+    test("what leads to private addresses is refused before the proxy hears of it", async () => {
+      const asked = openProxy();
+      const private_only = () => Promise.resolve(["10.0.0.1"]);
+      const outcome = await attempt("https://hooks.example.test/", { resolve: private_only, ca: cert });
+      expect(outcome.error).toContain("must lead to public addresses");
+      expect(asked).toEqual([]);
     });
   });
 

@@ -66,21 +66,6 @@ CREATE TABLE `credit_thresholds` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `credit_thresholds_month` ON `credit_thresholds` (`subscription_id`,`month_start`,`threshold`);--> statement-breakpoint
-CREATE TABLE `events` (
-	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`company_id` integer NOT NULL,
-	`message_id` text NOT NULL,
-	`type` text NOT NULL,
-	`data` text NOT NULL,
-	`created_at` text NOT NULL,
-	`fanned_out_at` text,
-	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action
-);
---> statement-breakpoint
-CREATE INDEX `events_company` ON `events` (`company_id`,`id`);--> statement-breakpoint
-CREATE INDEX `events_type` ON `events` (`company_id`,`type`,`id`);--> statement-breakpoint
-CREATE UNIQUE INDEX `events_message` ON `events` (`message_id`);--> statement-breakpoint
-CREATE INDEX `events_fresh` ON `events` (`id`) WHERE fanned_out_at IS NULL;--> statement-breakpoint
 CREATE TABLE `forms` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL,
@@ -157,4 +142,7 @@ CREATE TABLE `webhooks` (
 );
 --> statement-breakpoint
 CREATE INDEX `webhooks_company` ON `webhooks` (`company_id`,`id`);--> statement-breakpoint
-ALTER TABLE `billing_records` ADD `usage_seq` integer;
+ALTER TABLE `billing_records` ADD `usage_seq` integer;--> statement-breakpoint
+ALTER TABLE `events` ADD `fanned_out_at` text;--> statement-breakpoint
+CREATE INDEX `events_type` ON `events` (`company_id`,`type`,`id`);--> statement-breakpoint
+CREATE INDEX `events_fresh` ON `events` (`id`) WHERE fanned_out_at IS NULL;

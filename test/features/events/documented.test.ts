@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EVENT_TYPES } from "../../../src/features/events/model.ts";
+import { runJob, JOBS } from "../../../src/jobs.ts";
+import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+
+// docs/webhooks.md tells what each event carries: every type is made here, and held against it.
+
+const clock = new TestClock("2026-03-10T12:00:00Z");
+let house: House;
+
+beforeAll(async () => {
+  house = await startHouse({ clock });
+});
+afterAll(() => house.stop());
+
+/** The fields of each type's example in the table of the document. */
+function documented(): Map<string, string[]> {
+  const text = readFileSync(join(import.meta.dir, "../../../docs/webhooks.md"), "utf8");
+  const rows = [...text.matchAll(/^\| (`[a-z_]+\.[a-z_]+`.*?) \| `(\{.*?\})`/gm)];
+  return new Map(
+    rows.flatMap(([, names = "", example = ""]) => {
+      const types = [...names.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+      const stem = types[0]?.split(".")[0] ?? "";
+      const fields = Object.keys(JSON.parse(example)).toSorted();
+      return types.map((name): [string, string[]] => [name.startsWith(".") ? stem + name : name, fields]);
+    }),
+  );
+}
+
+async function add(path: string, body: object): Promise<Json> {
+  const answer = await house.api("POST", path, body);
+  expect([path, answer.status < 300]).toEqual([path, true]);
+  return answer.body.data;
+}
+
+async function model(billing_type_id: number, monthly_credits?: number): Promise<Json> {
+  const credit_plan = { monthly_credits, credit_consumption: "per_unit", overage_rate: null };
+  const plan = monthly_credits === undefined ? {} : { credit_plan };
+  const facts = { billing_type_id, name: "M", price: 10, currency: "USD", description: "" };
+  return add("/billing-models", { ...facts, ...plan });
+}
+
+async function subscribe(model_id: number, external_subscription_id: string): Promise<Json> {
+  const client = await add("/clients", { name: "Acme" });
+  const product = await add("/products", { name: "Tokens" });
+  return add("/subscriptions", {
+    name: "S",
+    external_subscription_id,
+    client_id: client.id,
+    product_id: product.id,
+    billing_model_id: model_id,
+    started_at: "2026-02-01T00:00:00Z",
+  });
+}
+
+/** Does something of every kind. */
+async function doEverything(): Promise<void> {
+  const { api } = house;
+  for (const path of ["/clients", "/products"]) {
+    const { id } = await add(path, { name: "A" });
+    await api("PUT", `${path}/${id}`, { name: "B" });
+    await api("DELETE", `${path}/${id}`);
+  }
+  const unused = await model(1);
+  await api("PUT", `/billing-models/${unused.id}`, { name: "B", description: "" });
+  await api("DELETE", `/billing-models/${unused.id}`);
+  const [flat, dearer, small, large] = [
+    await model(1),
+    await model(1),
+    await model(6, 10),
+    await model(6, 20),
+  ];
+  const { id } = await subscribe(flat.id, "flat");
+  const credits = `/subscriptions/${(await subscribe(small.id, "credits")).id}`;
+  await add("/billing-runs", {});
+  const changes = `/subscriptions/${id}/billing-model-changes`;
+  await add(changes, { new_billing_model_id: dearer.id, effective_at: "2026-02-15T00:00:00Z" });
+  const later = await add(changes, { new_billing_model_id: flat.id, effective_at: "2026-05-01T00:00:00Z" });
+  await api("DELETE", `${changes}/${later.id}`);
+  await api("PUT", `/subscriptions/${id}`, { name: "T" });
+  await add(`/subscriptions/${id}/cancel`, { at: "period_end" });
+  await add(`${credits}/upgrade`, { new_billing_model_id: large.id });
+  await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
+  await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
+  const job = JOBS.find(({ name }) => name === "credit_thresholds");
+  if (!job) throw new Error("No such job");
+  await runJob(house.deps, job);
+}
+
+test("every event carries the fields that the document shows", async () => {
+  await doEverything();
+  const shown = documented();
+  const { body } = await house.api("GET", "/events?limit=200");
+  const carried = new Map<string, string[]>(
+    body.data.map(({ type, data }: Json) => [type, Object.keys(data).toSorted()]),
+  );
+  expect([...carried.keys()].toSorted()).toEqual([...EVENT_TYPES].toSorted());
+  for (const type of EVENT_TYPES) expect([type, shown.get(type)]).toEqual([type, carried.get(type)]);
+});
