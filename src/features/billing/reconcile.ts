@@ -51,26 +51,32 @@ const ROUNDS = 3;
 
 /**
  * Brings what is on record for each period up to what its facts say now: the period's record, zero or not, or
- * an adjustment with the difference, or nothing. Events stored by `now` count, as far as their commit was done. Records that know of later
- * events stay as they are, and so do those that another call writes first. One question to the usage store
- * and one transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't
- * be billed fails alone. Source: billing.md, One mechanism: reconcile. Decisions 0030, 0031.
+ * an adjustment with the difference, or nothing. Events stored by `now` count, as far as their commit was done.
+ * Records that know of later events stay as they are, and so do those that another call writes first. One
+ * transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't be billed,
+ * or have changed again and again since they were counted, fails alone. Source: billing.md, One mechanism:
+ * reconcile. Decisions 0030, 0031.
  */
 export async function reconcile(
   tools: Tools,
   options: ReconcileOptions,
-  items: readonly DuePeriod[],
+  counted: readonly Counted[],
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  let pending = items;
-  for (let round = 1; pending.length > 0 && round <= ROUNDS; round++) {
-    const { rated, failed } = await rateAll(tools, options.scope, pending);
+  let pending = counted;
+  for (let round = 1; pending.length > 0; round++) {
+    const { rated, failed } = rateAll(pending);
     const { settled, stale } = await recordAll(tools, options, rated);
     outcomes.push(...failed, ...settled);
-    pending = stale;
+    if (round === ROUNDS) {
+      const changing = new Error("It keeps changing while it is billed");
+      return [...outcomes, ...stale.map((item) => failure(item, changing))];
+    }
+    const again = await countUsage(tools, options.scope, stale);
+    outcomes.push(...again.failed);
+    pending = again.counted;
   }
-  const changing = pending.map((item) => failure(item, new Error("It keeps changing while it is billed")));
-  return [...outcomes, ...changing];
+  return outcomes;
 }
 
 /**
@@ -84,8 +90,9 @@ export async function rateAhead(
   items: readonly DuePeriod[],
   counted_at: Temporal.Instant,
 ): Promise<Rated[]> {
-  const { rated, failed } = await rateAll({ ...tools, now: counted_at }, scope, items);
-  for (const outcome of failed) {
+  const { counted, failed: uncut } = await countUsage({ ...tools, now: counted_at }, scope, items);
+  const { rated, failed } = rateAll(counted);
+  for (const outcome of [...uncut, ...failed]) {
     if (outcome.result === "failed") throw new AppError("conflict", outcome.message);
   }
   return rated;
@@ -121,10 +128,11 @@ export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">)
  * throws where its facts can't be billed.
  */
 export async function rateSoFar(tools: Tools, scope: Scope, item: DuePeriod): Promise<Rated> {
-  const { rated, failed } = await rateAll(tools, scope, [item]);
+  const { counted, failed: uncut } = await countUsage(tools, scope, [item]);
+  const { rated, failed } = rateAll(counted);
   const [only] = rated;
   if (only) return only;
-  const [outcome] = failed;
+  const [outcome] = [...uncut, ...failed];
   throw new Error(outcome?.result === "failed" ? outcome.message : "Cannot rate a period");
 }
 
@@ -138,13 +146,36 @@ export interface Rated {
   readonly usage_seq: number;
 }
 
-async function rateAll(
-  { usage, config, now }: Tools,
+/** A period's segments with what was used in each, up to the event of a number. */
+export interface Counted {
+  readonly item: DuePeriod;
+  readonly parts: readonly Segment[];
+  readonly totals: readonly WindowTotal[];
+  readonly usage_seq: number;
+}
+
+/** Periods that are cut before requests get their turn. */
+const CUT_AT_ONCE = 50;
+
+/**
+ * Counts what was used in the periods by one question to the usage store, which reads each event once, however
+ * many periods there are. Errors: those of the usage store.
+ */
+export async function countUsage(
+  { usage, config, now }: Pick<Tools, "usage" | "config" | "now">,
   { company_id }: Scope,
   items: readonly DuePeriod[],
-): Promise<{ rated: Rated[]; failed: Outcome[] }> {
-  const cut = perItem(items, (item) => ({ item, parts: cutPeriod(item) }));
-  const windows = cut.done.flatMap(({ item, parts }) =>
+): Promise<{ counted: Counted[]; failed: Outcome[] }> {
+  if (items.length === 0) return { counted: [], failed: [] };
+  const cut: { item: DuePeriod; parts: Segment[] }[] = [];
+  const failed: Outcome[] = [];
+  for (const some of chunked(items, CUT_AT_ONCE)) {
+    const result = perItem(some, (item) => ({ item, parts: cutPeriod(item) }));
+    cut.push(...result.done);
+    failed.push(...result.failed);
+    if (items.length > CUT_AT_ONCE) await Bun.sleep(0);
+  }
+  const windows = cut.flatMap(({ item, parts }) =>
     parts.map(({ from, to }) => ({
       subscription_id: item.subscription.id,
       start_ms: from.epochMilliseconds,
@@ -156,15 +187,22 @@ async function rateAll(
   const created_until_ms = usageUntil(now).epochMilliseconds;
   const totals = await usage.totals(company_id, windows, { created_until_ms, last_seq, timeout_ms });
   let next = 0;
-  const counted = cut.done.map(({ item, parts }) => {
+  const counted = cut.map(({ item, parts }) => {
     const own = totals.slice(next, next + parts.length);
     next += parts.length;
-    return { ...item, parts, totals: own };
+    return { item, parts, totals: own, usage_seq: last_seq };
   });
-  const rated = perItem(counted, ({ subscription, period, parts, totals: own }) =>
-    ratePeriod({ subscription, period }, parts, own, last_seq),
-  );
-  return { rated: rated.done, failed: [...cut.failed, ...rated.failed] };
+  return { counted, failed };
+}
+
+/** Cuts a list into parts of at most `size`. */
+export function* chunked<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
+
+function rateAll(counted: readonly Counted[]): { rated: Rated[]; failed: Outcome[] } {
+  const { done, failed } = perItem(counted, ratePeriod);
+  return { rated: done, failed };
 }
 
 /** Events stored before this instant count: up to and with `now`, in whole milliseconds. */
@@ -181,12 +219,7 @@ export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
   });
 }
 
-function ratePeriod(
-  item: DuePeriod,
-  parts: readonly Segment[],
-  totals: readonly WindowTotal[],
-  usage_seq: number,
-): Rated {
+function ratePeriod({ item, parts, totals, usage_seq }: Counted): Rated {
   const { id, currency } = item.subscription.billing_model;
   const used = parts.map((segment, i) => {
     const counted = totals[i];

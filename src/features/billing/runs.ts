@@ -17,7 +17,14 @@ import {
 import type { BillingRunResult } from "./model.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import { type DuePeriod, reconcile, type ReconcileOptions } from "./reconcile.ts";
+import {
+  chunked,
+  type Counted,
+  countUsage,
+  type DuePeriod,
+  reconcile,
+  type ReconcileOptions,
+} from "./reconcile.ts";
 import type { BillableSubscription } from "./timelines.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
@@ -66,26 +73,37 @@ async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Ru
   await deleteEntriesOf(q, scope, { type: "billing_run", id });
 }
 
-/** Bills batch by batch, by subscription id. Returns whether it got to the end. */
+/**
+ * Bills by subscription id. Subscriptions are read few at a time, which holds up no request, until there is enough
+ * to count in one question to the usage store: each question goes through all of the company's events of that
+ * time. Returns whether it got to the end.
+ */
 async function billAll(run: Run): Promise<boolean> {
   const { ctx, options, progress, subscription_ids: ids } = run;
   const { read } = ctx.store;
   const zones = await listZones(read, options.scope);
-  const billing = new StoreGuard();
+  const guard = new StoreGuard();
   let after_id = 0;
+  let looked_at = 0;
+  let due: DuePeriod[] = [];
   while (!ctx.background.is_stopping) {
     const limit = LIMITS.billing_batch_subscriptions;
     const batch = await queries.listBillable(read, options.scope, { ids, after_id, limit });
+    due.push(...(await dueOf(run, batch, zones)));
+    looked_at += batch.length;
     const last = batch.at(-1);
-    if (!last) return true;
-    const due = await dueOf(run, batch, zones);
-    for (let start = 0; start < due.length; start += LIMITS.billing_batch_periods) {
-      if (ctx.background.is_stopping) return false;
-      await billSome(run, billing, due.slice(start, start + LIMITS.billing_batch_periods));
+    if (last && due.length > 0 && due.length < LIMITS.billing_batch_periods) {
+      await takeTurns();
+    } else {
+      due.sort((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
+      for (const some of chunked(due, LIMITS.billing_batch_periods)) {
+        if (!(await billSome(run, guard, some))) return false;
+      }
+      progress.count("subscriptions", looked_at);
       await tellProgress(run);
+      [due, looked_at] = [[], 0];
     }
-    progress.count("subscriptions", batch.length);
-    await tellProgress(run);
+    if (!last) return true;
     after_id = last.id;
   }
   return false;
@@ -93,11 +111,15 @@ async function billAll(run: Run): Promise<boolean> {
 
 async function tellProgress({ ctx, progress }: Run): Promise<void> {
   await ctx.store.tx((q) => queries.updateRun(q, progress.told()));
-  // An embedded database answers without ever leaving the process: requests get their turn here.
-  await Bun.sleep(0);
+  await takeTurns();
 }
 
-/** The periods to bill of a batch of subscriptions, oldest first. */
+/** An embedded database answers without ever leaving the process: requests get their turn here. */
+function takeTurns(): Promise<void> {
+  return Bun.sleep(0);
+}
+
+/** The periods to bill of a batch of subscriptions. */
 async function dueOf(
   run: Run,
   batch: readonly BillableSubscription[],
@@ -105,7 +127,7 @@ async function dueOf(
 ): Promise<DuePeriod[]> {
   const { progress } = run;
   const find = await duePeriodsOf(run, batch, zones);
-  const due = batch.flatMap((subscription) => {
+  return batch.flatMap((subscription) => {
     try {
       const { due: periods, not_due } = find(subscription);
       progress.count("not_due", not_due);
@@ -115,7 +137,6 @@ async function dueOf(
       return [];
     }
   });
-  return due.toSorted((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
 }
 
 /** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
@@ -173,31 +194,72 @@ class StoreGuard {
   }
 }
 
+/**
+ * Counts the items' usage at once, then writes their records in small transactions. Where the usage store can't
+ * count so much, it is asked for less. Returns false when the process is about to end.
+ */
+async function billSome(run: Run, guard: StoreGuard, items: readonly DuePeriod[]): Promise<boolean> {
+  const { ctx, options, progress } = run;
+  const counting = await countUsage(ctx, options.scope, items).catch((error: unknown) => ({ error }));
+  if ("error" in counting) return billLess(run, guard, items, counting.error);
+  for (const outcome of counting.failed) progress.note(outcome);
+  for (const some of chunked(counting.counted, LIMITS.billing_batch_records)) {
+    if (ctx.background.is_stopping) return false;
+    await writeSome(run, guard, some);
+    await tellProgress(run);
+  }
+  return true;
+}
+
+/** Bills in two halves what could not be counted at once, down to the one that can't be counted at all. */
+async function billLess(
+  run: Run,
+  guard: StoreGuard,
+  items: readonly DuePeriod[],
+  error: unknown,
+): Promise<boolean> {
+  const { ctx, options } = run;
+  const [only] = items;
+  if (only && items.length === 1) {
+    failOne(run, guard, only, error);
+    return true;
+  }
+  ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "counting usage in smaller parts");
+  for (const half of chunked(items, Math.ceil(items.length / 2))) {
+    if (ctx.background.is_stopping) return false;
+    const left = half.filter(({ subscription }) => !run.progress.hasFailed(subscription.id));
+    if (left.length > 0 && !(await billSome(run, guard, left))) return false;
+    await tellProgress(run);
+  }
+  return true;
+}
+
 /** Reconciles the items at once or, where a store refuses that, one by one: the good ones are billed. */
-async function billSome(run: Run, guard: StoreGuard, items: readonly DuePeriod[]): Promise<void> {
+async function writeSome(run: Run, guard: StoreGuard, counted: readonly Counted[]): Promise<void> {
   const { ctx, options, progress } = run;
   try {
-    const outcomes = await reconcile(ctx, options, items);
-    for (const outcome of outcomes) progress.note(outcome);
+    for (const outcome of await reconcile(ctx, options, counted)) progress.note(outcome);
     return guard.worked();
   } catch (error) {
     ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "billing one by one");
   }
-  for (const item of items) {
+  for (const one of counted) {
     if (ctx.background.is_stopping) return;
-    if (!progress.hasFailed(item.subscription.id)) await billOne(run, guard, item);
+    if (progress.hasFailed(one.item.subscription.id)) continue;
+    try {
+      for (const outcome of await reconcile(ctx, options, [one])) progress.note(outcome);
+      guard.worked();
+    } catch (error) {
+      failOne(run, guard, one.item, error);
+    }
   }
 }
 
-async function billOne({ ctx, options, progress }: Run, guard: StoreGuard, item: DuePeriod): Promise<void> {
+/** Errors: unavailable when the stores are down. */
+function failOne({ ctx, progress }: Run, guard: StoreGuard, item: DuePeriod, error: unknown): void {
   const { id: subscription_id } = item.subscription;
-  try {
-    for (const outcome of await reconcile(ctx, options, [item])) progress.note(outcome);
-    guard.worked();
-  } catch (error) {
-    const message = error instanceof AppError ? error.message : "Internal error";
-    progress.fail(subscription_id, iso(item.period.from), message);
-    ctx.log.error({ err: error, request_id: ctx.request_id, subscription_id }, "cannot bill a subscription");
-    guard.failed(error);
-  }
+  const message = error instanceof AppError ? error.message : "Internal error";
+  progress.fail(subscription_id, iso(item.period.from), message);
+  ctx.log.error({ err: error, request_id: ctx.request_id, subscription_id }, "cannot bill a subscription");
+  guard.failed(error);
 }

@@ -176,8 +176,8 @@ test("stores that fail again and again interrupt the run; the next one makes it 
 
 test("a run stops between batches when the process is about to end: what it billed is whole", async () => {
   const ending = await openBooks();
-  const { billing_run_wait_ms, billing_batch_subscriptions } = LIMITS;
-  Object.assign(LIMITS, { billing_run_wait_ms: 0, billing_batch_subscriptions: 1 });
+  const { billing_run_wait_ms, billing_batch_records } = LIMITS;
+  Object.assign(LIMITS, { billing_run_wait_ms: 0, billing_batch_records: 1 });
   try {
     ending.clock.set(APRIL);
     const company = await ending.addCompany();
@@ -197,7 +197,7 @@ test("a run stops between batches when the process is about to end: what it bill
     const none = await company.api("POST", "/billing-runs", {});
     expect(none.body.data).toMatchObject({ status: "interrupted", counts: { subscriptions: 0 } });
   } finally {
-    Object.assign(LIMITS, { billing_run_wait_ms, billing_batch_subscriptions });
+    Object.assign(LIMITS, { billing_run_wait_ms, billing_batch_records });
     await ending.house.stop();
   }
 });
