@@ -2,16 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Period } from "../../core/periods.ts";
-import { instant, iso } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { modelFacts } from "../billing_models/facts.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
-import type { WindowTotal } from "../usage/store/usage_store.ts";
+import { type Counted, countUsage, usageUntil } from "./counting.ts";
 import { creditMonth } from "./credit_month.ts";
 import { difference } from "./difference.ts";
 import type { BillingRecord, RunRecord } from "./model.ts";
+import { type DuePeriod, failure, type Outcome, perItem } from "./outcomes.ts";
 import {
   insertRecords,
   listBillable,
@@ -21,21 +20,6 @@ import {
   toRecord,
 } from "./queries.ts";
 import { type BillLine, billedUnits, rate, total } from "./rating.ts";
-import { type Segment, segments, type TimelineEntry } from "./rules.ts";
-import type { BillableSubscription } from "./timelines.ts";
-
-/** A period of a subscription to reconcile; the subscription as it was read. */
-export interface DuePeriod {
-  readonly subscription: BillableSubscription;
-  readonly period: Period;
-}
-
-/** What reconciling a period came to. `message` tells which fact can't be billed. */
-export type Outcome = { readonly item: DuePeriod } & (
-  | { readonly result: "written"; readonly record: RunRecord }
-  | { readonly result: "unchanged" }
-  | { readonly result: "failed"; readonly message: string }
-);
 
 /** For whom, by which run, and whether only to tell. */
 export interface ReconcileOptions {
@@ -115,14 +99,6 @@ export async function recordRated(
   return written.length === ready.length ? written : null;
 }
 
-/** The models of a subscription and from when each is in force: the one place that says so to bills. */
-export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">): TimelineEntry[] {
-  return timeline.map(({ billing_model, from }) => ({
-    model: modelFacts(billing_model),
-    from: instant(from),
-  }));
-}
-
 /**
  * What a period comes to by what is known now, without a look at what is on record: its lines so far. Errors:
  * throws where its facts can't be billed.
@@ -146,77 +122,9 @@ export interface Rated {
   readonly usage_seq: number;
 }
 
-/** A period's segments with what was used in each, up to the event of a number. */
-export interface Counted {
-  readonly item: DuePeriod;
-  readonly parts: readonly Segment[];
-  readonly totals: readonly WindowTotal[];
-  readonly usage_seq: number;
-}
-
-/** Periods that are cut before requests get their turn. */
-const CUT_AT_ONCE = 50;
-
-/**
- * Counts what was used in the periods by one question to the usage store, which reads each event once, however
- * many periods there are. Errors: those of the usage store.
- */
-export async function countUsage(
-  { usage, config, now }: Pick<Tools, "usage" | "config" | "now">,
-  { company_id }: Scope,
-  items: readonly DuePeriod[],
-): Promise<{ counted: Counted[]; failed: Outcome[] }> {
-  if (items.length === 0) return { counted: [], failed: [] };
-  const cut: { item: DuePeriod; parts: Segment[] }[] = [];
-  const failed: Outcome[] = [];
-  for (const some of chunked(items, CUT_AT_ONCE)) {
-    const result = perItem(some, (item) => ({ item, parts: cutPeriod(item) }));
-    cut.push(...result.done);
-    failed.push(...result.failed);
-    if (items.length > CUT_AT_ONCE) await Bun.sleep(0);
-  }
-  const windows = cut.flatMap(({ item, parts }) =>
-    parts.map(({ from, to }) => ({
-      subscription_id: item.subscription.id,
-      start_ms: from.epochMilliseconds,
-      end_ms: to.epochMilliseconds,
-    })),
-  );
-  const timeout_ms = config.usage_query_timeout_ms;
-  const last_seq = await usage.lastSeq(company_id, timeout_ms);
-  const created_until_ms = usageUntil(now).epochMilliseconds;
-  const totals = await usage.totals(company_id, windows, { created_until_ms, last_seq, timeout_ms });
-  let next = 0;
-  const counted = cut.map(({ item, parts }) => {
-    const own = totals.slice(next, next + parts.length);
-    next += parts.length;
-    return { item, parts, totals: own, usage_seq: last_seq };
-  });
-  return { counted, failed };
-}
-
-/** Cuts a list into parts of at most `size`. */
-export function* chunked<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
-}
-
 function rateAll(counted: readonly Counted[]): { rated: Rated[]; failed: Outcome[] } {
   const { done, failed } = perItem(counted, ratePeriod);
   return { rated: done, failed };
-}
-
-/** Events stored before this instant count: up to and with `now`, in whole milliseconds. */
-function usageUntil(now: Temporal.Instant): Temporal.Instant {
-  return now.add({ milliseconds: 1 });
-}
-
-/** The stretches of a period under one model each. */
-export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
-  const { started_at, ends_at } = subscription;
-  return segments(period, timelineOf(subscription), {
-    started_at: instant(started_at),
-    ends_at: ends_at === null ? null : instant(ends_at),
-  });
 }
 
 function ratePeriod({ item, parts, totals, usage_seq }: Counted): Rated {
@@ -374,25 +282,4 @@ function placeOf(subscription_id: number, start: string): string {
 
 function unchanged(item: DuePeriod): Outcome {
   return { item, result: "unchanged" };
-}
-
-function failure(item: DuePeriod, error: unknown): Outcome {
-  return { item, result: "failed", message: error instanceof Error ? error.message : String(error) };
-}
-
-/** Applies a pure rule to each item; one that the rule can't take fails alone. */
-function perItem<I extends DuePeriod | { item: DuePeriod }, R>(
-  items: readonly I[],
-  rule: (item: I) => R,
-): { done: R[]; failed: Outcome[] } {
-  const done: R[] = [];
-  const failed: Outcome[] = [];
-  for (const item of items) {
-    try {
-      done.push(rule(item));
-    } catch (error) {
-      failed.push(failure("item" in item ? item.item : item, error));
-    }
-  }
-  return { done, failed };
 }

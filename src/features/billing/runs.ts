@@ -1,11 +1,13 @@
 import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
-import { iso } from "../../core/time.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { deleteEntriesOf } from "../audit/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
+import { chunked, type Counted, countUsage } from "./counting.ts";
 import {
   closedPeriods,
   type DuePeriods,
@@ -15,16 +17,11 @@ import {
   unbilledPeriods,
 } from "./due.ts";
 import type { BillingRunResult } from "./model.ts";
+import type { DuePeriod } from "./outcomes.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import {
-  chunked,
-  type Counted,
-  countUsage,
-  type DuePeriod,
-  reconcile,
-  type ReconcileOptions,
-} from "./reconcile.ts";
+import { reconcile, type ReconcileOptions } from "./reconcile.ts";
+import * as runQueries from "./run_queries.ts";
 import type { BillableSubscription } from "./timelines.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
@@ -33,7 +30,7 @@ export interface Run {
   readonly options: ReconcileOptions & { readonly billing_run_id: number };
   /** "2026-11": the periods that start in that month. Undefined: every due one that has no record. */
   readonly period?: string | undefined;
-  /** The periods that have a record and ended after this instant, again. */
+  /** The periods that ended after this instant and have a record which has not counted all of their events. */
   readonly closed_since?: Temporal.Instant;
   /** Undefined: all of the company. */
   readonly subscription_ids?: readonly number[] | undefined;
@@ -59,7 +56,7 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
   const told = progress.told(status);
   try {
     const is_forgotten = run.forgets_idle && status === "finished" && progress.isIdle();
-    await ctx.store.tx((q) => (is_forgotten ? forget(q, run) : queries.updateRun(q, told)));
+    await ctx.store.tx((q) => (is_forgotten ? forget(q, run) : runQueries.updateRun(q, told)));
   } catch (error) {
     // The row says "running" until the next run finds it silent.
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run not written down");
@@ -69,7 +66,7 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
 
 /** Forgets a run that found nothing to do, and that it was started. */
 async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Run): Promise<void> {
-  await queries.deleteRun(q, id);
+  await runQueries.deleteRun(q, id);
   await deleteEntriesOf(q, scope, { type: "billing_run", id });
 }
 
@@ -110,7 +107,7 @@ async function billAll(run: Run): Promise<boolean> {
 }
 
 async function tellProgress({ ctx, progress }: Run): Promise<void> {
-  await ctx.store.tx((q) => queries.updateRun(q, progress.told()));
+  await ctx.store.tx((q) => runQueries.updateRun(q, progress.told()));
   await takeTurns();
 }
 
@@ -149,8 +146,8 @@ async function duePeriodsOf(
   if (period !== undefined) return (subscription) => namedPeriod(subscription, zones, period, now);
   const ids = batch.map(({ id }) => id);
   if (closed_since !== undefined) {
-    const recorded = await queries.listClosedStarts(store.read, options.scope, ids);
-    return (subscription) => closedPeriods(subscription, zones, recorded.get(subscription.id), closed_since);
+    const late = await lateStartsOf(ctx, options.scope, ids, closed_since);
+    return (subscription) => closedPeriods(subscription, zones, late.get(subscription.id), closed_since);
   }
   const closed = await queries.listClosedPeriods(store.read, options.scope, ids);
   const gappy = batch.filter((subscription) => {
@@ -172,6 +169,30 @@ async function duePeriodsOf(
     const known = { closed_until, closed_starts: closed_starts ?? new Set<string>() };
     return unbilledPeriods(subscription, zones, known, now, config.billing_grace);
   };
+}
+
+/** Where the closed periods start that hold events which none of their records has counted. */
+async function lateStartsOf(
+  { store, usage, config }: Context,
+  scope: Scope,
+  ids: readonly number[],
+  ended_after: Temporal.Instant,
+): Promise<Map<number, Set<IsoInstant>>> {
+  const periods = await queries.listCountedPeriods(store.read, scope, ids, ended_after);
+  const known = periods.map((period) => ({
+    subscription_id: period.subscription_id,
+    start_ms: instant(period.billingStartAt).epochMilliseconds,
+    end_ms: instant(period.billingEndAt).epochMilliseconds,
+    created_until_ms: instant(period.usage_until).epochMilliseconds,
+    // Those that don't know their last number go by the instant alone.
+    last_seq: period.usage_seq ?? Number.MAX_SAFE_INTEGER,
+  }));
+  const newer = await usage.haveNewer(scope.company_id, known, config.usage_query_timeout_ms);
+  const late = Map.groupBy(
+    periods.filter((_, i) => newer[i]),
+    ({ subscription_id }) => subscription_id,
+  );
+  return new Map([...late].map(([id, some]) => [id, new Set(some.map((one) => one.billingStartAt))]));
 }
 
 /** Tells a store that is down from a subscription that it can't store. */
