@@ -1,14 +1,15 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, max, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, gt, gte, inArray, lt, max, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { billingModelColumns } from "../billing_models/queries.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
 import { withStatus } from "../subscriptions/rules.ts";
 import type { ClosedPeriods } from "./due.ts";
-import type { BillingRecord, BillingRecordDetail } from "./model.ts";
+import type { BillingRecord, BillingRecordDetail, BillingRun, BillingRunDetail } from "./model.ts";
 import type { BillLine } from "./rating.ts";
 import { type BillableSubscription, withTimelines } from "./timelines.ts";
 
@@ -96,13 +97,7 @@ export async function listClosedStarts(
 }
 
 /** A period that has a record, and up to which events its records have counted. */
-export interface CountedPeriod {
-  subscription_id: number;
-  billingStartAt: IsoInstant;
-  billingEndAt: IsoInstant;
-  usage_until: IsoInstant;
-  usage_seq: number | null;
-}
+type CountedPeriod = Omit<RecordedPart, "id" | "sequence" | "lines"> & { billingEndAt: IsoInstant };
 
 /** The periods that have a record and ended after an instant. */
 export async function listCountedPeriods(
@@ -311,4 +306,91 @@ function ofClient(q: Reads, client_id: number): SQL {
     .from(subscriptions)
     .where(eq(subscriptions.client_id, client_id));
   return inArray(billing_records.subscription_id, of_client);
+}
+
+// Billing runs.
+
+/** All but the errors, of which there may be many. */
+function runColumns({ tables: { billing_runs } }: Reads) {
+  const { errors: _, ...columns } = getTableColumns(billing_runs);
+  return columns;
+}
+
+export async function insertRun(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
+): Promise<BillingRunDetail> {
+  const { billing_runs: t } = q.tables;
+  const begun = { status: "running" as const, errors: [], finished_at: null };
+  const rows = await q
+    .insert(t)
+    .values({ ...run, ...begun, company_id: scope.company_id, ...stamped(now) })
+    .returning();
+  return only(rows);
+}
+
+/** Writes how far a run is, or how it ended. */
+export async function updateRun(
+  q: Queries,
+  { id, status, counts, errors, finished_at, updated_at }: BillingRunDetail,
+): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q.update(t).set({ status, counts, errors, finished_at, updated_at }).where(eq(t.id, id));
+}
+
+/** Forgets a run that had nothing to tell. */
+export async function deleteRun(q: Queries, id: number): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q.delete(t).where(eq(t.id, id));
+}
+
+/** Runs that say they are running but have not told of any progress since: their process died. */
+export async function interruptRunsSilentSince(
+  q: Queries,
+  scope: Scope,
+  since: Temporal.Instant,
+  now: Temporal.Instant,
+): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
+    .where(and(runsInScope(q, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
+}
+
+/** Runs without their errors, newest first, and how many there are in all. */
+export async function listRuns(
+  q: Reads,
+  scope: Scope,
+  { limit, offset }: Slice,
+): Promise<{ rows: BillingRun[]; total: number }> {
+  const { billing_runs: t } = q.tables;
+  const where = runsInScope(q, scope);
+  const rows = await q
+    .select(runColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findRun(q: Reads, scope: Scope, id: number): Promise<BillingRunDetail | undefined> {
+  const { billing_runs: t } = q.tables;
+  const [row] = await q
+    .select({ ...runColumns(q), errors: t.errors })
+    .from(t)
+    .where(and(runsInScope(q, scope), eq(t.id, id)));
+  return row;
+}
+
+/** Runs belong to the company as a whole: a client user sees none. */
+function runsInScope({ tables: { billing_runs: t } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : inArray(t.id, []),
+  );
 }

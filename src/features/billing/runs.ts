@@ -21,7 +21,6 @@ import type { DuePeriod } from "./outcomes.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
 import { reconcile, type ReconcileOptions } from "./reconcile.ts";
-import * as runQueries from "./run_queries.ts";
 import type { BillableSubscription } from "./timelines.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
@@ -56,7 +55,7 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
   const told = progress.told(status);
   try {
     const is_forgotten = run.forgets_idle && status === "finished" && progress.isIdle();
-    await ctx.store.tx((q) => (is_forgotten ? forget(q, run) : runQueries.updateRun(q, told)));
+    await ctx.store.tx((q) => (is_forgotten ? forget(q, run) : queries.updateRun(q, told)));
   } catch (error) {
     // The row says "running" until the next run finds it silent.
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run not written down");
@@ -66,7 +65,7 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
 
 /** Forgets a run that found nothing to do, and that it was started. */
 async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Run): Promise<void> {
-  await runQueries.deleteRun(q, id);
+  await queries.deleteRun(q, id);
   await deleteEntriesOf(q, scope, { type: "billing_run", id });
 }
 
@@ -107,7 +106,7 @@ async function billAll(run: Run): Promise<boolean> {
 }
 
 async function tellProgress({ ctx, progress }: Run): Promise<void> {
-  await ctx.store.tx((q) => runQueries.updateRun(q, progress.told()));
+  await ctx.store.tx((q) => queries.updateRun(q, progress.told()));
   await takeTurns();
 }
 

@@ -18,7 +18,6 @@ import {
 } from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import * as runQueries from "./run_queries.ts";
 import { type Run, runToEnd } from "./runs.ts";
 
 /**
@@ -65,7 +64,7 @@ export const interruptRuns = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now }) {
-    await store.tx((q) => runQueries.interruptRunsSilentSince(q, scopeOf(actor), now, now));
+    await store.tx((q) => queries.interruptRunsSilentSince(q, scopeOf(actor), now, now));
     return {};
   },
 });
@@ -78,7 +77,7 @@ export const listBillingRuns = operation({
   output: paged(BillingRun),
   run: ({ store, actor }, page) =>
     pagedList(page, LIMITS.page_limit_default, (slice) =>
-      runQueries.listRuns(store.read, scopeOf(actor), slice),
+      queries.listRuns(store.read, scopeOf(actor), slice),
     ),
 });
 
@@ -89,7 +88,7 @@ export const getBillingRun = operation({
   input: ById,
   output: BillingRunDetail,
   async run({ store, actor }, { id }) {
-    const run = await runQueries.findRun(store.read, scopeOf(actor), id);
+    const run = await queries.findRun(store.read, scopeOf(actor), id);
     if (!run) throw notFound("Billing run", id);
     return run;
   },
@@ -136,9 +135,9 @@ async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Pro
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
   const begun = await store.tx(async (q) => {
-    await runQueries.interruptRunsSilentSince(q, scope, silent_since, now);
+    await queries.interruptRunsSilentSince(q, scope, silent_since, now);
     const row = { dry_run, period: asked.period ?? null, requested_by, counts: NO_COUNTS };
-    return runQueries.insertRun(q, scope, now, row);
+    return queries.insertRun(q, scope, now, row);
   });
   const progress = new Progress(begun, now);
   const options = { scope, billing_run_id: begun.id, dry_run };
