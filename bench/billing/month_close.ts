@@ -12,9 +12,9 @@ import { machine, spread } from "../table.ts";
 import { type Month, openMonth } from "./month.ts";
 
 const GOAL = { text: "≤ 60 s at 10 M", seconds: 60, at: 10_000_000 };
-const POLL_MS = 100;
+const POLL_MS = 250;
 /** Reads of one client that arrive while the run goes on. */
-const READS = { connections: 8, per_s: 50 };
+const READS = { connections: 8, per_s: 20 };
 const VERIFIED = 20;
 const PAGE = 200;
 const READ_AT_ONCE = 8;

@@ -117,7 +117,9 @@ export const LIMITS = {
   billing_batch_subscriptions: 100,
   /** Periods whose usage it counts in one question, and records that it writes in one transaction. */
   billing_batch_periods: 2_000,
-  billing_batch_records: 50,
+  billing_batch_records: 25,
+  /** How long it leaves the process to requests after each of these steps. */
+  billing_pause_ms: 5,
   /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
   billing_store_failures: 5,
   /** How far back the daily job looks for late usage. */

@@ -110,9 +110,12 @@ async function tellProgress({ ctx, progress }: Run): Promise<void> {
   await takeTurns();
 }
 
-/** An embedded database answers without ever leaving the process: requests get their turn here. */
+/**
+ * An embedded database answers without ever leaving the process: requests get their turn here, and time for all
+ * the steps that an answer takes.
+ */
 function takeTurns(): Promise<void> {
-  return Bun.sleep(0);
+  return Bun.sleep(LIMITS.billing_pause_ms);
 }
 
 /** The periods to bill of a batch of subscriptions. */
