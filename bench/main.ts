@@ -1,12 +1,13 @@
 import { parseArgs } from "node:util";
 import { resolve } from "node:path";
 import { serveBare } from "./bare_server.ts";
+import { measureMonthClose } from "./billing/month_close.ts";
 import { Cleanup } from "./cleanup.ts";
 import { Company } from "./company.ts";
 import { measureGoals, PARTS } from "./goals/goals.ts";
 import { seed } from "./goals/seed.ts";
 import { ingest, seedEvents } from "./ingest.ts";
-import { FULL, GOALS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
+import { FULL, GOALS, MONTH_EVENTS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
 import { pressure } from "./pressure.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
 import { search } from "./search.ts";
@@ -27,6 +28,8 @@ const BENCHES: readonly Bench[] = [
 
 /** Measures the goals for usage instead, on a deployment of its own. */
 const USAGE = "usage";
+/** Measures the close of a company's month instead. */
+const BILLING = "billing";
 
 const list = (entries: readonly { name: string; summary: string }[]) => {
   const width = Math.max(...entries.map(({ name }) => name.length));
@@ -35,6 +38,7 @@ const list = (entries: readonly { name: string; summary: string }[]) => {
 
 const HELP = `Usage: bun run bench [NAME …] [OPTIONS]
        bun run bench usage [PART …] [OPTIONS]
+       bun run bench billing [OPTIONS]
 
 Starts the service as a process of its own on a temporary folder, loads it over HTTP and prints each figure
 beside that of a peer measured in the same run. Without a NAME it measures everything in this list:
@@ -46,8 +50,12 @@ events; ClickHouse's takes part once \`bun install --cwd bench/peers/clickhouse\
 
 ${list(PARTS)}
 
-  --events N  usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m)
-  --keep DIR  for \`usage\`: keep the deployment with its events in DIR, or take up the one kept there
+\`billing\` bills a company's last month in one run, a subscription for every thousand events, and checks the
+bills; the goal is set for 10m.
+
+  --events N  usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
+              for \`billing\` ${MONTH_EVENTS / 1e6}m)
+  --keep DIR  for \`usage\` and \`billing\`: keep the events in DIR, or take up those kept there
   --quick     less than a minute in all, to see that everything works; its figures mean little
   --help      this text
 
@@ -138,7 +146,13 @@ async function main(): Promise<void> {
     if (!whole) process.exitCode = 1;
     return;
   }
-  if (keep !== undefined) throw new Error("Cannot keep anything: --keep is for `usage`");
+  if (first === BILLING) {
+    const events = values.events === undefined ? MONTH_EVENTS : readCount(values.events);
+    return withCleanup((cleanup, progress) =>
+      measureMonthClose(events, keep && resolve(keep), { cleanup, progress }),
+    );
+  }
+  if (keep !== undefined) throw new Error("Cannot keep anything: --keep is for `usage` and `billing`");
   const benches = pick(BENCHES, positionals);
   const plan = sized(quick ? QUICK : FULL);
   const rows = await withCleanup((cleanup, progress) => measure(benches, plan, { cleanup, progress }));

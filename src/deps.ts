@@ -192,6 +192,7 @@ async function unopenedUsage(): Promise<UsageStore> {
     metadataKeys: refuse,
     totals: refuse,
     lastSeq: refuse,
+    haveNewer: refuse,
     sums: refuse,
     export: refuse,
     check: refuse,

@@ -1,13 +1,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { watchMemory } from "../memory.ts";
 import { Unanswered } from "../search.ts";
 import { round } from "../table.ts";
 import { FORMATS, type Format } from "./files.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { Part, Scene } from "./part.ts";
-
-const SAMPLE_MS = 200;
 
 /** Exports of the large company's last events, and what they take of the server's memory. */
 export const exports: Part = {
@@ -41,7 +40,7 @@ async function exportRows(
   const { from_ms, until_ms, companies: made } = manifest;
   const span_ms = (until_ms - from_ms) * (rows / (made[0]?.events ?? rows));
   const file = join(scene.cleanup.folder(), `export.${format}`);
-  const growth = watchMemory(() => service.metric("process_resident_memory_bytes"));
+  const growth = watchMemory(service);
   try {
     const before = performance.now();
     const response = await companies.large.fetch("POST", "/usage/export", {
@@ -60,26 +59,6 @@ async function exportRows(
     await growth.stop();
     rmSync(file, { force: true });
   }
-}
-
-/** Follows a process's memory until it is stopped, and then says how much it grew at most. */
-function watchMemory(read: () => Promise<number | undefined>): { stop(): Promise<number> } {
-  const watch = { on: true };
-  const watching = (async () => {
-    const first = (await read()) ?? Number.NaN;
-    let most = first;
-    while (watch.on) {
-      await Bun.sleep(SAMPLE_MS);
-      most = Math.max(most, (await read()) ?? Number.NaN);
-    }
-    return most - first;
-  })();
-  return {
-    stop() {
-      watch.on = false;
-      return watching;
-    },
-  };
 }
 
 async function countRows(format: Format, file: string): Promise<number> {

@@ -113,9 +113,13 @@ export const LIMITS = {
   billing_run_wait_ms: 10_000,
   /** A run that has told of no progress for so long is dead. */
   billing_run_silent_minutes: 15,
-  /** Subscriptions whose periods a run looks for at once, and periods that it writes in one transaction. */
-  billing_batch_subscriptions: 200,
-  billing_batch_periods: 200,
+  /** Subscriptions whose periods a run looks for at once, both of which holds up requests. */
+  billing_batch_subscriptions: 100,
+  /** Periods whose usage it counts in one question, and records that it writes in one transaction. */
+  billing_batch_periods: 2_000,
+  billing_batch_records: 25,
+  /** How long it leaves the process to requests after each of these steps. */
+  billing_pause_ms: 5,
   /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
   billing_store_failures: 5,
   /** How far back the daily job looks for late usage. */

@@ -10,6 +10,7 @@ import type {
   NewEvent,
   SearchQuery,
   UsageStore,
+  KnownWindow,
   UsageWindow,
   WindowSum,
 } from "../../src/features/usage/store/usage_store.ts";
@@ -276,6 +277,44 @@ function totalsCases(): void {
     expect(await counted({ last_seq: await lastSeq() })).toEqual([3]);
     expect(await counted({ last_seq: 0 })).toEqual([0]);
     expect(await counted({ last_seq: await lastSeq(), created_until_ms: 2_000 })).toEqual([1]);
+  });
+
+  test("haveNewer() tells the windows that hold an event of a later instant or a higher number", async () => {
+    const company_id = newCompany();
+    const ask = (known: Partial<KnownWindow>[]) =>
+      store.haveNewer(
+        company_id,
+        known.map((one) => ({ ...everything, ...one })),
+        TIMEOUT_MS,
+      );
+    const event = modelEvent();
+    const everything = {
+      subscription_id: event.subscription_id,
+      start_ms: event.timestamp,
+      end_ms: event.timestamp + 1,
+      created_until_ms: 2_001,
+      last_seq: 0,
+    };
+    expect(await ask([{}, {}])).toEqual([false, false]);
+    await append(company_id, [event], 2_000);
+    await company([event]);
+    const last_seq = await store.lastSeq(company_id, TIMEOUT_MS);
+    const never = Number.MAX_SAFE_INTEGER;
+    expect(await ask([])).toEqual([]);
+    expect(await ask([{}, { last_seq }, { last_seq, created_until_ms: 2_000 }])).toEqual([true, false, true]);
+    expect(await ask([{ last_seq: never }, { last_seq: never, created_until_ms: 0 }])).toEqual([false, true]);
+    const { timestamp, subscription_id } = event;
+    expect(
+      await ask([
+        { end_ms: timestamp },
+        { start_ms: timestamp + 1, end_ms: timestamp + 2 },
+        { subscription_id: subscription_id + 1 },
+        {},
+      ]),
+    ).toEqual([false, false, false, true]);
+    // An earlier instant, stored later.
+    await append(company_id, [{ ...modelEvent(), subscription_id, timestamp }], 1_000);
+    expect(await ask([{ last_seq }, { last_seq: never }])).toEqual([true, false]);
   });
 
   test(

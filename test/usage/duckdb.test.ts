@@ -47,6 +47,7 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     metadataKeys: (...call) => store.metadataKeys(...call),
     totals: (...call) => store.totals(...call),
     lastSeq: (...call) => store.lastSeq(...call),
+    haveNewer: (...call) => store.haveNewer(...call),
     sums: (...call) => store.sums(...call),
     load: (...call) => store.load(...call),
     export: (...call) => store.export(...call),

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { BillingRunDetail, BillingRunResult, RunCounts, RunError, RunRecord } from "./model.ts";
-import type { Outcome } from "./reconcile.ts";
+import type { Outcome } from "./outcomes.ts";
 
 export const NO_COUNTS: RunCounts = {
   subscriptions: 0,

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, lt, max, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, gt, gte, inArray, lt, max, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
@@ -94,6 +94,40 @@ export async function listClosedStarts(
     .where(firstRecordsOf(q, scope, subscription_ids));
   const groups = Map.groupBy(rows, (row) => row.subscription_id);
   return new Map([...groups].map(([id, group]) => [id, new Set(group.map((row) => row.billingStartAt))]));
+}
+
+/** A period that has a record, and up to which events its records have counted. */
+type CountedPeriod = Omit<RecordedPart, "id" | "sequence" | "lines"> & { billingEndAt: IsoInstant };
+
+/** The periods that have a record and ended after an instant. */
+export async function listCountedPeriods(
+  q: Reads,
+  scope: Scope,
+  subscription_ids: readonly number[],
+  ended_after: Temporal.Instant,
+): Promise<CountedPeriod[]> {
+  const { billing_records: t } = q.tables;
+  const { subscription_id, billingStartAt } = t;
+  const rows = await q
+    .select({
+      subscription_id,
+      billingStartAt,
+      billingEndAt: max(t.billingEndAt),
+      usage_until: max(t.usage_until),
+      usage_seq: max(t.usage_seq),
+    })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        inArray(subscription_id, [...subscription_ids]),
+        gt(t.billingEndAt, iso(ended_after)),
+      ),
+    )
+    .groupBy(subscription_id, billingStartAt);
+  return rows.flatMap(({ billingEndAt, usage_until, ...row }) =>
+    billingEndAt === null || usage_until === null ? [] : [{ ...row, billingEndAt, usage_until }],
+  );
 }
 
 function firstRecordsOf({ tables: { billing_records: t } }: Reads, scope: Scope, ids: readonly number[]) {
@@ -276,21 +310,10 @@ function ofClient(q: Reads, client_id: number): SQL {
 
 // Billing runs.
 
-function runColumns({ tables: { billing_runs: t } }: Reads) {
-  const { id, company_id, status, dry_run, period, requested_by, counts, finished_at } = t;
-  const { created_at, updated_at } = t;
-  return {
-    id,
-    company_id,
-    status,
-    dry_run,
-    period,
-    requested_by,
-    counts,
-    finished_at,
-    created_at,
-    updated_at,
-  };
+/** All but the errors, of which there may be many. */
+function runColumns({ tables: { billing_runs } }: Reads) {
+  const { errors: _, ...columns } = getTableColumns(billing_runs);
+  return columns;
 }
 
 export async function insertRun(

@@ -2,16 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Period } from "../../core/periods.ts";
-import { instant, iso } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { modelFacts } from "../billing_models/facts.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
-import type { WindowTotal } from "../usage/store/usage_store.ts";
+import { type Counted, countUsage, usageUntil } from "./counting.ts";
 import { creditMonth } from "./credit_month.ts";
 import { difference } from "./difference.ts";
 import type { BillingRecord, RunRecord } from "./model.ts";
+import { type DuePeriod, failure, type Outcome, perItem } from "./outcomes.ts";
 import {
   insertRecords,
   listBillable,
@@ -21,21 +20,6 @@ import {
   toRecord,
 } from "./queries.ts";
 import { type BillLine, billedUnits, rate, total } from "./rating.ts";
-import { type Segment, segments, type TimelineEntry } from "./rules.ts";
-import type { BillableSubscription } from "./timelines.ts";
-
-/** A period of a subscription to reconcile; the subscription as it was read. */
-export interface DuePeriod {
-  readonly subscription: BillableSubscription;
-  readonly period: Period;
-}
-
-/** What reconciling a period came to. `message` tells which fact can't be billed. */
-export type Outcome = { readonly item: DuePeriod } & (
-  | { readonly result: "written"; readonly record: RunRecord }
-  | { readonly result: "unchanged" }
-  | { readonly result: "failed"; readonly message: string }
-);
 
 /** For whom, by which run, and whether only to tell. */
 export interface ReconcileOptions {
@@ -51,26 +35,32 @@ const ROUNDS = 3;
 
 /**
  * Brings what is on record for each period up to what its facts say now: the period's record, zero or not, or
- * an adjustment with the difference, or nothing. Events stored by `now` count, as far as their commit was done. Records that know of later
- * events stay as they are, and so do those that another call writes first. One question to the usage store
- * and one transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't
- * be billed fails alone. Source: billing.md, One mechanism: reconcile. Decisions 0030, 0031.
+ * an adjustment with the difference, or nothing. Events stored by `now` count, as far as their commit was done.
+ * Records that know of later events stay as they are, and so do those that another call writes first. One
+ * transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't be billed,
+ * or have changed again and again since they were counted, fails alone. Source: billing.md, One mechanism:
+ * reconcile. Decisions 0030, 0031.
  */
 export async function reconcile(
   tools: Tools,
   options: ReconcileOptions,
-  items: readonly DuePeriod[],
+  counted: readonly Counted[],
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  let pending = items;
-  for (let round = 1; pending.length > 0 && round <= ROUNDS; round++) {
-    const { rated, failed } = await rateAll(tools, options.scope, pending);
+  let pending = counted;
+  for (let round = 1; pending.length > 0; round++) {
+    const { rated, failed } = rateAll(pending);
     const { settled, stale } = await recordAll(tools, options, rated);
     outcomes.push(...failed, ...settled);
-    pending = stale;
+    if (round === ROUNDS) {
+      const changing = new Error("It keeps changing while it is billed");
+      return [...outcomes, ...stale.map((item) => failure(item, changing))];
+    }
+    const again = await countUsage(tools, options.scope, stale);
+    outcomes.push(...again.failed);
+    pending = again.counted;
   }
-  const changing = pending.map((item) => failure(item, new Error("It keeps changing while it is billed")));
-  return [...outcomes, ...changing];
+  return outcomes;
 }
 
 /**
@@ -84,8 +74,9 @@ export async function rateAhead(
   items: readonly DuePeriod[],
   counted_at: Temporal.Instant,
 ): Promise<Rated[]> {
-  const { rated, failed } = await rateAll({ ...tools, now: counted_at }, scope, items);
-  for (const outcome of failed) {
+  const { counted, failed: uncut } = await countUsage({ ...tools, now: counted_at }, scope, items);
+  const { rated, failed } = rateAll(counted);
+  for (const outcome of [...uncut, ...failed]) {
     if (outcome.result === "failed") throw new AppError("conflict", outcome.message);
   }
   return rated;
@@ -108,23 +99,16 @@ export async function recordRated(
   return written.length === ready.length ? written : null;
 }
 
-/** The models of a subscription and from when each is in force: the one place that says so to bills. */
-export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">): TimelineEntry[] {
-  return timeline.map(({ billing_model, from }) => ({
-    model: modelFacts(billing_model),
-    from: instant(from),
-  }));
-}
-
 /**
  * What a period comes to by what is known now, without a look at what is on record: its lines so far. Errors:
  * throws where its facts can't be billed.
  */
 export async function rateSoFar(tools: Tools, scope: Scope, item: DuePeriod): Promise<Rated> {
-  const { rated, failed } = await rateAll(tools, scope, [item]);
+  const { counted, failed: uncut } = await countUsage(tools, scope, [item]);
+  const { rated, failed } = rateAll(counted);
   const [only] = rated;
   if (only) return only;
-  const [outcome] = failed;
+  const [outcome] = [...uncut, ...failed];
   throw new Error(outcome?.result === "failed" ? outcome.message : "Cannot rate a period");
 }
 
@@ -138,55 +122,12 @@ export interface Rated {
   readonly usage_seq: number;
 }
 
-async function rateAll(
-  { usage, config, now }: Tools,
-  { company_id }: Scope,
-  items: readonly DuePeriod[],
-): Promise<{ rated: Rated[]; failed: Outcome[] }> {
-  const cut = perItem(items, (item) => ({ item, parts: cutPeriod(item) }));
-  const windows = cut.done.flatMap(({ item, parts }) =>
-    parts.map(({ from, to }) => ({
-      subscription_id: item.subscription.id,
-      start_ms: from.epochMilliseconds,
-      end_ms: to.epochMilliseconds,
-    })),
-  );
-  const timeout_ms = config.usage_query_timeout_ms;
-  const last_seq = await usage.lastSeq(company_id, timeout_ms);
-  const created_until_ms = usageUntil(now).epochMilliseconds;
-  const totals = await usage.totals(company_id, windows, { created_until_ms, last_seq, timeout_ms });
-  let next = 0;
-  const counted = cut.done.map(({ item, parts }) => {
-    const own = totals.slice(next, next + parts.length);
-    next += parts.length;
-    return { ...item, parts, totals: own };
-  });
-  const rated = perItem(counted, ({ subscription, period, parts, totals: own }) =>
-    ratePeriod({ subscription, period }, parts, own, last_seq),
-  );
-  return { rated: rated.done, failed: [...cut.failed, ...rated.failed] };
+function rateAll(counted: readonly Counted[]): { rated: Rated[]; failed: Outcome[] } {
+  const { done, failed } = perItem(counted, ratePeriod);
+  return { rated: done, failed };
 }
 
-/** Events stored before this instant count: up to and with `now`, in whole milliseconds. */
-function usageUntil(now: Temporal.Instant): Temporal.Instant {
-  return now.add({ milliseconds: 1 });
-}
-
-/** The stretches of a period under one model each. */
-export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
-  const { started_at, ends_at } = subscription;
-  return segments(period, timelineOf(subscription), {
-    started_at: instant(started_at),
-    ends_at: ends_at === null ? null : instant(ends_at),
-  });
-}
-
-function ratePeriod(
-  item: DuePeriod,
-  parts: readonly Segment[],
-  totals: readonly WindowTotal[],
-  usage_seq: number,
-): Rated {
+function ratePeriod({ item, parts, totals, usage_seq }: Counted): Rated {
   const { id, currency } = item.subscription.billing_model;
   const used = parts.map((segment, i) => {
     const counted = totals[i];
@@ -341,25 +282,4 @@ function placeOf(subscription_id: number, start: string): string {
 
 function unchanged(item: DuePeriod): Outcome {
   return { item, result: "unchanged" };
-}
-
-function failure(item: DuePeriod, error: unknown): Outcome {
-  return { item, result: "failed", message: error instanceof Error ? error.message : String(error) };
-}
-
-/** Applies a pure rule to each item; one that the rule can't take fails alone. */
-function perItem<I extends DuePeriod | { item: DuePeriod }, R>(
-  items: readonly I[],
-  rule: (item: I) => R,
-): { done: R[]; failed: Outcome[] } {
-  const done: R[] = [];
-  const failed: Outcome[] = [];
-  for (const item of items) {
-    try {
-      done.push(rule(item));
-    } catch (error) {
-      failed.push(failure("item" in item ? item.item : item, error));
-    }
-  }
-  return { done, failed };
 }

@@ -1,11 +1,13 @@
 import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
-import { iso } from "../../core/time.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { deleteEntriesOf } from "../audit/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
+import { chunked, type Counted, countUsage } from "./counting.ts";
 import {
   closedPeriods,
   type DuePeriods,
@@ -15,9 +17,10 @@ import {
   unbilledPeriods,
 } from "./due.ts";
 import type { BillingRunResult } from "./model.ts";
+import type { DuePeriod } from "./outcomes.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import { type DuePeriod, reconcile, type ReconcileOptions } from "./reconcile.ts";
+import { reconcile, type ReconcileOptions } from "./reconcile.ts";
 import type { BillableSubscription } from "./timelines.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
@@ -26,7 +29,7 @@ export interface Run {
   readonly options: ReconcileOptions & { readonly billing_run_id: number };
   /** "2026-11": the periods that start in that month. Undefined: every due one that has no record. */
   readonly period?: string | undefined;
-  /** The periods that have a record and ended after this instant, again. */
+  /** The periods that ended after this instant and have a record which has not counted all of their events. */
   readonly closed_since?: Temporal.Instant;
   /** Undefined: all of the company. */
   readonly subscription_ids?: readonly number[] | undefined;
@@ -66,26 +69,37 @@ async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Ru
   await deleteEntriesOf(q, scope, { type: "billing_run", id });
 }
 
-/** Bills batch by batch, by subscription id. Returns whether it got to the end. */
+/**
+ * Bills by subscription id. Subscriptions are read few at a time, which holds up no request, until there is enough
+ * to count in one question to the usage store: each question goes through all of the company's events of that
+ * time. Returns whether it got to the end.
+ */
 async function billAll(run: Run): Promise<boolean> {
   const { ctx, options, progress, subscription_ids: ids } = run;
   const { read } = ctx.store;
   const zones = await listZones(read, options.scope);
-  const billing = new StoreGuard();
+  const guard = new StoreGuard();
   let after_id = 0;
+  let looked_at = 0;
+  let due: DuePeriod[] = [];
   while (!ctx.background.is_stopping) {
     const limit = LIMITS.billing_batch_subscriptions;
     const batch = await queries.listBillable(read, options.scope, { ids, after_id, limit });
+    due.push(...(await dueOf(run, batch, zones)));
+    looked_at += batch.length;
     const last = batch.at(-1);
-    if (!last) return true;
-    const due = await dueOf(run, batch, zones);
-    for (let start = 0; start < due.length; start += LIMITS.billing_batch_periods) {
-      if (ctx.background.is_stopping) return false;
-      await billSome(run, billing, due.slice(start, start + LIMITS.billing_batch_periods));
+    if (last && due.length > 0 && due.length < LIMITS.billing_batch_periods) {
+      await takeTurns();
+    } else {
+      due.sort((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
+      for (const some of chunked(due, LIMITS.billing_batch_periods)) {
+        if (!(await billSome(run, guard, some))) return false;
+      }
+      progress.count("subscriptions", looked_at);
       await tellProgress(run);
+      [due, looked_at] = [[], 0];
     }
-    progress.count("subscriptions", batch.length);
-    await tellProgress(run);
+    if (!last) return true;
     after_id = last.id;
   }
   return false;
@@ -93,11 +107,18 @@ async function billAll(run: Run): Promise<boolean> {
 
 async function tellProgress({ ctx, progress }: Run): Promise<void> {
   await ctx.store.tx((q) => queries.updateRun(q, progress.told()));
-  // An embedded database answers without ever leaving the process: requests get their turn here.
-  await Bun.sleep(0);
+  await takeTurns();
 }
 
-/** The periods to bill of a batch of subscriptions, oldest first. */
+/**
+ * An embedded database answers without ever leaving the process: requests get their turn here, and time for all
+ * the steps that an answer takes.
+ */
+function takeTurns(): Promise<void> {
+  return Bun.sleep(LIMITS.billing_pause_ms);
+}
+
+/** The periods to bill of a batch of subscriptions. */
 async function dueOf(
   run: Run,
   batch: readonly BillableSubscription[],
@@ -105,7 +126,7 @@ async function dueOf(
 ): Promise<DuePeriod[]> {
   const { progress } = run;
   const find = await duePeriodsOf(run, batch, zones);
-  const due = batch.flatMap((subscription) => {
+  return batch.flatMap((subscription) => {
     try {
       const { due: periods, not_due } = find(subscription);
       progress.count("not_due", not_due);
@@ -115,7 +136,6 @@ async function dueOf(
       return [];
     }
   });
-  return due.toSorted((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
 }
 
 /** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
@@ -128,8 +148,8 @@ async function duePeriodsOf(
   if (period !== undefined) return (subscription) => namedPeriod(subscription, zones, period, now);
   const ids = batch.map(({ id }) => id);
   if (closed_since !== undefined) {
-    const recorded = await queries.listClosedStarts(store.read, options.scope, ids);
-    return (subscription) => closedPeriods(subscription, zones, recorded.get(subscription.id), closed_since);
+    const late = await lateStartsOf(ctx, options.scope, ids, closed_since);
+    return (subscription) => closedPeriods(subscription, zones, late.get(subscription.id), closed_since);
   }
   const closed = await queries.listClosedPeriods(store.read, options.scope, ids);
   const gappy = batch.filter((subscription) => {
@@ -153,6 +173,30 @@ async function duePeriodsOf(
   };
 }
 
+/** Where the closed periods start that hold events which none of their records has counted. */
+async function lateStartsOf(
+  { store, usage, config }: Context,
+  scope: Scope,
+  ids: readonly number[],
+  ended_after: Temporal.Instant,
+): Promise<Map<number, Set<IsoInstant>>> {
+  const periods = await queries.listCountedPeriods(store.read, scope, ids, ended_after);
+  const known = periods.map((period) => ({
+    subscription_id: period.subscription_id,
+    start_ms: instant(period.billingStartAt).epochMilliseconds,
+    end_ms: instant(period.billingEndAt).epochMilliseconds,
+    created_until_ms: instant(period.usage_until).epochMilliseconds,
+    // Those that don't know their last number go by the instant alone.
+    last_seq: period.usage_seq ?? Number.MAX_SAFE_INTEGER,
+  }));
+  const newer = await usage.haveNewer(scope.company_id, known, config.usage_query_timeout_ms);
+  const late = Map.groupBy(
+    periods.filter((_, i) => newer[i]),
+    ({ subscription_id }) => subscription_id,
+  );
+  return new Map([...late].map(([id, some]) => [id, new Set(some.map((one) => one.billingStartAt))]));
+}
+
 /** Tells a store that is down from a subscription that it can't store. */
 class StoreGuard {
   #failures_in_a_row = 0;
@@ -173,31 +217,72 @@ class StoreGuard {
   }
 }
 
+/**
+ * Counts the items' usage at once, then writes their records in small transactions. Where the usage store can't
+ * count so much, it is asked for less. Returns false when the process is about to end.
+ */
+async function billSome(run: Run, guard: StoreGuard, items: readonly DuePeriod[]): Promise<boolean> {
+  const { ctx, options, progress } = run;
+  const counting = await countUsage(ctx, options.scope, items).catch((error: unknown) => ({ error }));
+  if ("error" in counting) return billLess(run, guard, items, counting.error);
+  for (const outcome of counting.failed) progress.note(outcome);
+  for (const some of chunked(counting.counted, LIMITS.billing_batch_records)) {
+    if (ctx.background.is_stopping) return false;
+    await writeSome(run, guard, some);
+    await tellProgress(run);
+  }
+  return true;
+}
+
+/** Bills in two halves what could not be counted at once, down to the one that can't be counted at all. */
+async function billLess(
+  run: Run,
+  guard: StoreGuard,
+  items: readonly DuePeriod[],
+  error: unknown,
+): Promise<boolean> {
+  const { ctx, options } = run;
+  const [only] = items;
+  if (only && items.length === 1) {
+    failOne(run, guard, only, error);
+    return true;
+  }
+  ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "counting usage in smaller parts");
+  for (const half of chunked(items, Math.ceil(items.length / 2))) {
+    if (ctx.background.is_stopping) return false;
+    const left = half.filter(({ subscription }) => !run.progress.hasFailed(subscription.id));
+    if (left.length > 0 && !(await billSome(run, guard, left))) return false;
+    await tellProgress(run);
+  }
+  return true;
+}
+
 /** Reconciles the items at once or, where a store refuses that, one by one: the good ones are billed. */
-async function billSome(run: Run, guard: StoreGuard, items: readonly DuePeriod[]): Promise<void> {
+async function writeSome(run: Run, guard: StoreGuard, counted: readonly Counted[]): Promise<void> {
   const { ctx, options, progress } = run;
   try {
-    const outcomes = await reconcile(ctx, options, items);
-    for (const outcome of outcomes) progress.note(outcome);
+    for (const outcome of await reconcile(ctx, options, counted)) progress.note(outcome);
     return guard.worked();
   } catch (error) {
     ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "billing one by one");
   }
-  for (const item of items) {
+  for (const one of counted) {
     if (ctx.background.is_stopping) return;
-    if (!progress.hasFailed(item.subscription.id)) await billOne(run, guard, item);
+    if (progress.hasFailed(one.item.subscription.id)) continue;
+    try {
+      for (const outcome of await reconcile(ctx, options, [one])) progress.note(outcome);
+      guard.worked();
+    } catch (error) {
+      failOne(run, guard, one.item, error);
+    }
   }
 }
 
-async function billOne({ ctx, options, progress }: Run, guard: StoreGuard, item: DuePeriod): Promise<void> {
+/** Errors: unavailable when the stores are down. */
+function failOne({ ctx, progress }: Run, guard: StoreGuard, item: DuePeriod, error: unknown): void {
   const { id: subscription_id } = item.subscription;
-  try {
-    for (const outcome of await reconcile(ctx, options, [item])) progress.note(outcome);
-    guard.worked();
-  } catch (error) {
-    const message = error instanceof AppError ? error.message : "Internal error";
-    progress.fail(subscription_id, iso(item.period.from), message);
-    ctx.log.error({ err: error, request_id: ctx.request_id, subscription_id }, "cannot bill a subscription");
-    guard.failed(error);
-  }
+  const message = error instanceof AppError ? error.message : "Internal error";
+  progress.fail(subscription_id, iso(item.period.from), message);
+  ctx.log.error({ err: error, request_id: ctx.request_id, subscription_id }, "cannot bill a subscription");
+  guard.failed(error);
 }

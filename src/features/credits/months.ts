@@ -1,9 +1,10 @@
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
+import { cutPeriod } from "../billing/counting.ts";
 import { creditMonth } from "../billing/credit_month.ts";
 import type { CreditMonth } from "../billing/rating.ts";
+import type { DuePeriod } from "../billing/outcomes.ts";
 import type { Segment } from "../billing/rules.ts";
-import { cutPeriod, type DuePeriod } from "../billing/reconcile.ts";
 
 /**
  * The credits of subscriptions in billing months, as their bills would have them by now: the same segments,

@@ -78,6 +78,56 @@ test("the daily job adjusts what late usage changed in the last 90 days, and not
   ]);
 });
 
+test("late usage is billed once, by the daily job or by a run, and the job counts nothing else", async () => {
+  books.clock.set("2024-04-01T01:00:00Z");
+  const company = await books.addCompany();
+  const started = { started_at: "2024-03-01T00:00:00Z" };
+  const ids: number[] = [];
+  for (let i = 0; i < 4; i++) ids.push(await company.subscribe(PER_UNIT, started));
+  const [one = 0, two = 0, three = 0, four = 0] = ids;
+  await runBillingJob();
+  const adjusted = async () =>
+    Promise.all(ids.map(async (id) => (await company.records(id)).slice(1).map((r) => r.totalCharges)));
+  const { usage } = books.house.deps;
+  const count = usage.totals.bind(usage);
+  let counted: number[] = [];
+  // Stands before, not in place of, the store.
+  usage.totals = (company_id, windows, options) => {
+    if (company_id === company.company_id) counted.push(...windows.map((window) => window.subscription_id));
+    return count(company_id, windows, options);
+  };
+  const recheck = async () => {
+    counted = [];
+    await runBillingJob("billing_recheck");
+    return counted;
+  };
+  try {
+    expect(await recheck()).toEqual([]);
+    books.clock.set("2024-04-01T00:30:00Z");
+    // Its request began before the bill was written, and its events were stored after.
+    await company.use(one, ["2024-03-05T00:00:00Z", "2"]);
+    books.clock.set("2024-04-03T00:00:00Z");
+    await company.use(two, ["2024-03-31T23:59:59.999Z", "4"], ["2024-04-01T00:00:00Z", "8"]);
+    await company.use(four, ["2024-04-01T00:00:00Z", "16"]);
+    books.clock.set("2024-04-04T02:30:10Z");
+    expect(await recheck()).toEqual([one, two]);
+    expect(await adjusted()).toEqual([["1.00"], ["2.00"], [], []]);
+    expect(await recheck()).toEqual([]);
+    expect((await company.run({ period: "2024-03" })).counts).toMatchObject({ unchanged: 4, adjustments: 0 });
+
+    await company.use(three, ["2024-03-05T00:00:00Z", "6"]);
+    expect((await company.run({ period: "2024-03" })).counts).toMatchObject({ unchanged: 3, adjustments: 1 });
+    expect(await recheck()).toEqual([]);
+    expect(await adjusted()).toEqual([["1.00"], ["2.00"], ["3.00"], []]);
+    await company.use(one, ["2024-03-06T00:00:00Z", "1"]);
+    books.clock.set("2024-04-05T02:30:10Z");
+    expect(await recheck()).toEqual([one]);
+    expect(await adjusted()).toEqual([["1.00", "0.50"], ["2.00"], ["3.00"], []]);
+  } finally {
+    usage.totals = count;
+  }
+});
+
 test("one instance runs the job at a time", async () => {
   const { store, clock } = books.house.deps;
   const lease = Temporal.Duration.from({ minutes: 1 });

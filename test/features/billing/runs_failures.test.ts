@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { eq } from "drizzle-orm";
 import postgres from "postgres";
+import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { only } from "../../../src/store/rows.ts";
 import type { Json } from "../../harness.ts";
@@ -176,8 +177,8 @@ test("stores that fail again and again interrupt the run; the next one makes it 
 
 test("a run stops between batches when the process is about to end: what it billed is whole", async () => {
   const ending = await openBooks();
-  const { billing_run_wait_ms, billing_batch_subscriptions } = LIMITS;
-  Object.assign(LIMITS, { billing_run_wait_ms: 0, billing_batch_subscriptions: 1 });
+  const { billing_run_wait_ms, billing_batch_records } = LIMITS;
+  Object.assign(LIMITS, { billing_run_wait_ms: 0, billing_batch_records: 1 });
   try {
     ending.clock.set(APRIL);
     const company = await ending.addCompany();
@@ -197,9 +198,32 @@ test("a run stops between batches when the process is about to end: what it bill
     const none = await company.api("POST", "/billing-runs", {});
     expect(none.body.data).toMatchObject({ status: "interrupted", counts: { subscriptions: 0 } });
   } finally {
-    Object.assign(LIMITS, { billing_run_wait_ms, billing_batch_subscriptions });
+    Object.assign(LIMITS, { billing_run_wait_ms, billing_batch_records });
     await ending.house.stop();
   }
+});
+
+test("what the usage store can't count at once is counted in smaller parts, and billed once", async () => {
+  const company = await openCompany();
+  const ids: number[] = [];
+  for (let i = 0; i < 9; i++) ids.push(await company.subscribe(PER_UNIT, MARCH));
+  for (const id of ids) await company.use(id, ["2024-03-05T00:00:00Z", "4"]);
+  const { usage } = books.house.deps;
+  const count = usage.totals.bind(usage);
+  const answered: number[] = [];
+  usage.totals = async (company_id, windows, options) => {
+    if (windows.length > 2) throw new AppError("unavailable", "Cannot query usage: it takes too long");
+    answered.push(...windows.map(({ subscription_id }) => subscription_id));
+    return count(company_id, windows, options);
+  };
+  books.clock.set("2024-04-02T00:00:00Z");
+  try {
+    expect((await company.run()).counts).toMatchObject({ periods: 9, failed: 0 });
+  } finally {
+    usage.totals = count;
+  }
+  expect(answered.toSorted((a, b) => a - b)).toEqual(ids);
+  for (const id of ids) expect((await company.records(id)).map((r) => r.totalCharges)).toEqual(["2.00"]);
 });
 
 test("facts that change while they are rated are rated again before anything is written", async () => {

@@ -15,6 +15,7 @@ import { type IndexFile, openIndex, SnapshotKeeper, takeInventory } from "./duck
 import { Loader } from "./duckdb/load.ts";
 import { metadataKeys } from "./duckdb/metadata_keys.ts";
 import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
+import { haveNewer } from "./duckdb/newer.ts";
 import { type TimeRange, unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
@@ -30,6 +31,7 @@ import type {
   ExportQuery,
   KeysQuery,
   KeysResult,
+  KnownWindow,
   LoadResult,
   NewEvent,
   SearchQuery,
@@ -252,6 +254,12 @@ class DuckDbUsageStore implements CompactableStore {
   lastSeq(company_id: number, timeout_ms: number): Promise<number> {
     return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
       lastSeq(connection, company_id),
+    );
+  }
+
+  haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]> {
+    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
+      haveNewer(connection, company_id, windows),
     );
   }
 

@@ -232,6 +232,15 @@ export interface TotalsOptions {
   timeout_ms: number;
 }
 
+/**
+ * A window of which all events are known that were stored before `created_until_ms` (exclusive, Unix ms) and have
+ * a number up to `last_seq`.
+ */
+export interface KnownWindow extends UsageWindow {
+  created_until_ms: number;
+  last_seq: number;
+}
+
 /** What the store keeps in memory: an entry for every stored event, by which repeats are known. */
 export interface StoreStats {
   index_entries: number;
@@ -291,6 +300,9 @@ export interface UsageStore {
 
   /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
+
+  /** Of each window, whether it holds events beyond those that are known, in one question. */
+  haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]>;
 
   /** As `totals`, without digests, which take most of its time: for answers that are only shown. */
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]>;
