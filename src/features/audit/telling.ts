@@ -71,8 +71,8 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
   }
 
   const note = (more: Note) => void (notes = { ...notes, ...more });
-  // Not copied: the address is only found out when it is asked for.
-  const own: C = Object.create(ctx);
+  // Copied as it stands: the address is only found out when it is asked for.
+  const own: C = Object.defineProperties(Object.create(null), Object.getOwnPropertyDescriptors(ctx));
   return Object.assign(own, { store: { ...store, tx }, note });
 }
 
