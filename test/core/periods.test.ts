@@ -231,6 +231,12 @@ describe("a change of zone", () => {
   });
 });
 
+test("a period begins on its first day, also where the zone skipped that day", () => {
+  const period = periodStartingIn("2011-12", 30, always("Pacific/Apia"));
+  expect(dayOf(period.from, period).toString()).toBe("2011-12-30");
+  expect(dayOf(period.from.add({ milliseconds: 1 }), period).toString()).toBe("2011-12-31");
+});
+
 describe("periodsBetween()", () => {
   test("begins with the period that contains `from` and ends before `until`", () => {
     expect(startsBetween("2024-01-15T00:00:00Z", "2024-03-01T00:00:00Z")).toEqual([
