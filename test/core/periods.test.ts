@@ -11,6 +11,7 @@ import {
   type ZoneTimeline,
 } from "../../src/core/periods.ts";
 import { instant, iso } from "../../src/core/time.ts";
+import { propertyCases } from "../properties.ts";
 
 const ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "America/Sao_Paulo"] as const;
 const always = (timezone: string): ZoneTimeline => [{ timezone, from: null }];
@@ -113,7 +114,7 @@ describe("periods", () => {
         const named = period.start_date.toPlainYearMonth().toString();
         expect(bounds(periodStartingIn(named, anchor, zones))).toEqual(bounds(period));
       }),
-      { numRuns: 300 },
+      propertyCases(300),
     );
   });
 });
@@ -197,7 +198,7 @@ describe("a change of zone", () => {
           if (next) expect(next.time_zone).toBe(in_force?.timezone ?? "");
         }
       }),
-      { numRuns: 60 },
+      propertyCases(60),
     );
   });
 
@@ -213,7 +214,7 @@ describe("a change of zone", () => {
         expect([...bounds(still), still.time_zone]).toEqual([...bounds(running), running.time_zone]);
         expect(periodContaining(running.to, anchor, zones).time_zone).toBe(change.timezone);
       }),
-      { numRuns: 300 },
+      propertyCases(300),
     );
   });
 
