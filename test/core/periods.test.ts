@@ -187,7 +187,9 @@ describe("a change of zone", () => {
         const periods = [...periodsBetween(from, from.add({ hours: 24 * 800 }), anchor, zones)];
         expect(periods.length).toBeGreaterThan(25);
         expectTiles(periods);
-        for (const [index, { to, time_zone }] of periods.entries()) {
+        for (const [index, period] of periods.entries()) {
+          const { to, time_zone } = period;
+          expect(dayOf(period.from, period).equals(period.start_date)).toBe(true);
           // Ends at its own zone's midnight, and the next one has the zone in force at its start.
           const end = periods[index]?.end_date.toZonedDateTime(time_zone).toInstant();
           expect(end && iso(end)).toBe(iso(to));

@@ -75,18 +75,16 @@ async function netOf(id: number): Promise<Json> {
     ({ kind, billing_model_id, from, to, proration }: Json) =>
       [kind, billing_model_id, from, to, proration?.numerator].join(" "),
   );
-  const lines = [...charges].map(([charge, group]) => {
+  const lines = [...charges].map(([charge, group]): [string, string] => {
     const amount = sum(group.map((line: Json) => line.amount));
     const metered = group.filter((line: Json) => line.kind === "usage" || line.kind === "overage");
     const units = sum(metered.map((line: Json) => line.quantity));
     const events = group.reduce((all: number, line: Json) => all + (line.event_count ?? 0), 0);
-    return [charge, amount, units, events];
+    return [charge, `${amount} for ${units} in ${events}`];
   });
   return {
     total: sum(details.map(({ totalCharges }) => totalCharges)),
-    lines: lines
-      .filter(([, amount, units, events]) => amount !== "0" || units !== "0" || events !== 0)
-      .toSorted(),
+    charges: Object.fromEntries(lines.filter(([, said]) => said !== "0 for 0 in 0")),
   };
 }
 
