@@ -150,9 +150,11 @@ export function daysOf(period: Period): number {
 
 /**
  * The day of the period on which an instant of it falls. A period that follows a change of zone begins at the
- * old zone's midnight: its first and last day reach as far as its bounds.
+ * old zone's midnight: its first and last day reach as far as its bounds. So does a first day that the zone
+ * skipped: what lives from the period's first instant on has all of its days.
  */
 export function dayOf(instant: Temporal.Instant, period: Period): Temporal.PlainDate {
+  if (instant.equals(period.from)) return period.start_date;
   const day = instant.toZonedDateTimeISO(period.time_zone).toPlainDate();
   const last_day = period.end_date.subtract({ days: 1 });
   if (Temporal.PlainDate.compare(day, period.start_date) < 0) return period.start_date;

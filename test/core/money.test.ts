@@ -18,6 +18,7 @@ import {
   subtract,
   sum,
 } from "../../src/core/money.ts";
+import { propertyCases } from "../properties.ts";
 
 // 0, 2, 3 and 4 digits.
 const someCurrency = fc.constantFrom("JPY", "EUR", "BHD", "CLF");
@@ -115,7 +116,7 @@ describe("rounding", () => {
           expect(roundMoney(decimalOf(units, places), currency)).toBe(reference.replace(/^-(?=[0.]+$)/, ""));
         },
       ),
-      { numRuns: 500 },
+      propertyCases(500),
     );
   });
 
@@ -132,7 +133,7 @@ describe("rounding", () => {
           );
         },
       ),
-      { numRuns: 500 },
+      propertyCases(500),
     );
   });
 
@@ -164,7 +165,7 @@ describe("arithmetic", () => {
         expect(sum(values.toReversed())).toBe(sum(values));
         expect(compare(subtract(sum([...values, one]), one), sum(values))).toBe(0);
       }),
-      { numRuns: 200 },
+      propertyCases(200),
     );
   });
 
@@ -276,7 +277,7 @@ describe("readDecimal()", () => {
           expect(readDecimal(Number(price), "/price", "price")).toBe(price);
         },
       ),
-      { numRuns: 500 },
+      propertyCases(500),
     );
   });
 });

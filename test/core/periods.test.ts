@@ -11,6 +11,7 @@ import {
   type ZoneTimeline,
 } from "../../src/core/periods.ts";
 import { instant, iso } from "../../src/core/time.ts";
+import { propertyCases } from "../properties.ts";
 
 const ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "America/Sao_Paulo"] as const;
 const always = (timezone: string): ZoneTimeline => [{ timezone, from: null }];
@@ -113,7 +114,7 @@ describe("periods", () => {
         const named = period.start_date.toPlainYearMonth().toString();
         expect(bounds(periodStartingIn(named, anchor, zones))).toEqual(bounds(period));
       }),
-      { numRuns: 300 },
+      propertyCases(300),
     );
   });
 });
@@ -186,7 +187,9 @@ describe("a change of zone", () => {
         const periods = [...periodsBetween(from, from.add({ hours: 24 * 800 }), anchor, zones)];
         expect(periods.length).toBeGreaterThan(25);
         expectTiles(periods);
-        for (const [index, { to, time_zone }] of periods.entries()) {
+        for (const [index, period] of periods.entries()) {
+          const { to, time_zone } = period;
+          expect(dayOf(period.from, period).equals(period.start_date)).toBe(true);
           // Ends at its own zone's midnight, and the next one has the zone in force at its start.
           const end = periods[index]?.end_date.toZonedDateTime(time_zone).toInstant();
           expect(end && iso(end)).toBe(iso(to));
@@ -197,7 +200,7 @@ describe("a change of zone", () => {
           if (next) expect(next.time_zone).toBe(in_force?.timezone ?? "");
         }
       }),
-      { numRuns: 60 },
+      propertyCases(60),
     );
   });
 
@@ -213,7 +216,7 @@ describe("a change of zone", () => {
         expect([...bounds(still), still.time_zone]).toEqual([...bounds(running), running.time_zone]);
         expect(periodContaining(running.to, anchor, zones).time_zone).toBe(change.timezone);
       }),
-      { numRuns: 300 },
+      propertyCases(300),
     );
   });
 
@@ -229,6 +232,12 @@ describe("a change of zone", () => {
     expect(dayOf(april.to.subtract({ nanoseconds: 1 }), april).toString()).toBe("2024-04-30");
     expect(dayOf(april.to, april).toString()).toBe("2024-04-30");
   });
+});
+
+test("a period begins on its first day, also where the zone skipped that day", () => {
+  const period = periodStartingIn("2011-12", 30, always("Pacific/Apia"));
+  expect(dayOf(period.from, period).toString()).toBe("2011-12-30");
+  expect(dayOf(period.from.add({ milliseconds: 1 }), period).toString()).toBe("2011-12-31");
 });
 
 describe("periodsBetween()", () => {

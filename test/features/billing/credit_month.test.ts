@@ -4,6 +4,7 @@ import type { CreditPlan } from "../../../src/features/billing_models/model.ts";
 import { allocatedCredits, creditMonth } from "../../../src/features/billing/credit_month.ts";
 import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import { cut, MARCH, model, NO_EVENTS } from "./facts.ts";
+import { propertyCases } from "../../properties.ts";
 
 const plan = (monthly_credits: number, credit_consumption: CreditPlan["credit_consumption"] = "per_unit") =>
   model({
@@ -131,7 +132,7 @@ test("a month gives no more than its largest plan, no less than any plan by its 
         expect(allocated).toBeGreaterThanOrEqual(allocationOf(plans.slice(0, known)));
       }
     }),
-    { numRuns: 500 },
+    propertyCases(500),
   );
 });
 
@@ -149,7 +150,7 @@ test("each upgrade adds ceil((new − old) × days left / days), whatever came b
         expect(added).toBe(Math.ceil(((after.credits - before.credits) * (32 - after.day)) / 31));
       }
     }),
-    { numRuns: 300 },
+    propertyCases(300),
   );
 });
 

@@ -7,6 +7,7 @@ import { type BillLine, billedUnits, rate, total, type Usage } from "../../../sr
 import { type BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import { segments } from "../../../src/features/billing/rules.ts";
 import { GRADUATED, MARCH, model, NO_EVENTS, utcMonth, VOLUME } from "./facts.ts";
+import { propertyCases } from "../../properties.ts";
 
 interface Event {
   readonly at: Temporal.Instant;
@@ -240,7 +241,7 @@ describe("reconciling, whatever is learned in whatever order", () => {
         for (const { amount } of left) expect(amount).toMatch(/^(?!-0\.00)-?\d+\.\d\d$/);
       }
     });
-    fc.assert(property, { numRuns: 200 });
+    fc.assert(property, propertyCases(200));
   });
 
   test("learning all at once or bit by bit ends in the same bill, and order of lines does not matter", () => {
@@ -253,6 +254,6 @@ describe("reconciling, whatever is learned in whatever order", () => {
       if (recorded.length > 0) expect(balance([...recorded, ...left])).toEqual(balance(expected));
       expect(left.map(({ from }) => from)).toEqual(left.map(({ from }) => from).toSorted());
     });
-    fc.assert(property, { numRuns: 200 });
+    fc.assert(property, propertyCases(200));
   });
 });

@@ -11,6 +11,7 @@ import {
 import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import type { Segment } from "../../../src/features/billing/rules.ts";
 import { amounts, charge, cut, MARCH, model, unused, used, wholeMarch } from "./facts.ts";
+import { propertyCases } from "../../properties.ts";
 
 function plan(id: number, overage_rate: string | null): BillingModelFacts {
   const credit_plan = { monthly_credits: 100, credit_consumption: "per_unit", overage_rate } as const;
@@ -81,7 +82,7 @@ describe("limits on the usage charge", () => {
         expect(compare(charged, roundMoney(minimum_charge, currency))).not.toBe(-1);
       },
     );
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, propertyCases(300));
   });
 });
 

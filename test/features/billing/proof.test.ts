@@ -5,6 +5,7 @@ import { claimsOf, storedBy, verify, windowOf } from "../../../src/features/bill
 import type { RecordedPart } from "../../../src/features/billing/queries.ts";
 import type { BillLine } from "../../../src/features/billing/rating.ts";
 import type { UsageWindow, WindowTotal } from "../../../src/features/usage/store/usage_store.ts";
+import { propertyCases } from "../../properties.ts";
 
 const START_MS = Date.UTC(2024, 2, 1);
 const START = "2024-03-01T00:00:00.000Z";
@@ -105,7 +106,7 @@ test("every record of a period holds, however late usage comes and however its s
       const { events, records } = write(written, fee);
       expect(verdicts(records, [...events, ...later])).toEqual(records.map(() => true));
     }),
-    { numRuns: 1_000 },
+    propertyCases(1_000),
   );
 });
 
@@ -118,6 +119,6 @@ test("a changed event shows in some record, whichever it is", () => {
       const changed = events.map((one, i) => (i === pick % counted ? { ...one, mark: one.mark ^ 1n } : one));
       expect(verdicts(records, changed)).toContain(false);
     }),
-    { numRuns: 1_000 },
+    propertyCases(1_000),
   );
 });

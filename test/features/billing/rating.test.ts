@@ -26,6 +26,7 @@ import {
   VOLUME,
   wholeMarch,
 } from "./facts.ts";
+import { propertyCases } from "../../properties.ts";
 
 describe("fees, by days", () => {
   test("flat 31.00, started 15 March: 17/31", () => {
@@ -127,7 +128,7 @@ describe("fees, by days", () => {
         expect(days).toBe(31);
       },
     );
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, propertyCases(300));
   });
 });
 
@@ -277,7 +278,7 @@ describe("usage", () => {
       }
       expect(cost(tenths)).toBe(roundMoney(bill, "EUR"));
     });
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, propertyCases(300));
   });
 });
 

@@ -10,6 +10,7 @@ import {
 import { BILLING_TYPES, billingTypeOf } from "../../../src/features/billing_models/billing_types.ts";
 import { type Segment, segments } from "../../../src/features/billing/rules.ts";
 import { cut, GRADUATED, MARCH, model, utcMonth, VOLUME } from "./facts.ts";
+import { propertyCases } from "../../properties.ts";
 
 const A = model({ id: 1, name: "A" });
 const B = model({ id: 2, name: "B" });
@@ -162,7 +163,7 @@ describe("segments()", () => {
         if (covers_all) expect(days).toBe(29);
       },
     );
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, propertyCases(300));
   });
 });
 

@@ -1,17 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Json } from "../../harness.ts";
-import {
-  type Books,
-  type Company,
-  CREDIT,
-  FLAT,
-  GRADUATED,
-  openBooks,
-  PACKAGE,
-  PER_UNIT,
-  VOLUME,
-} from "./books.ts";
+import { type Books, type Company, FLAT, GRADUATED, openBooks, PER_UNIT } from "./books.ts";
 
 let books: Books;
 let company: Company;
@@ -44,75 +34,7 @@ function amounts(records: Json[]): string[] {
   return records.map((record) => `${record.kind} ${record.sequence} ${record.totalCharges}`);
 }
 
-describe("what a period costs", () => {
-  const mid_march = { started_at: "2024-03-15T00:00:00Z" };
-  const fifth = { started_at: "2024-03-05T00:00:00Z" };
-  const calls = { ...CREDIT.credit_plan, credit_consumption: "per_api_call", overage_rate: "0.5" };
-  test.each<[string, Json, Json, string[], string]>([
-    ["flat 31.00 from 15 March", FLAT, mid_march, [], "17.00"],
-    ["flat 1000 cents from 5 March", { ...FLAT, price: 10 }, fifth, [], "8.71"],
-    ["flat in yen, which has no digits", { ...FLAT, price: 1000, currency: "JPY" }, fifth, [], "871"],
-    ["flat in dinars, which have three", { ...FLAT, price: 10, currency: "KWD" }, fifth, [], "8.710"],
-    ["flat with usage", FLAT, JANUARY, ["5"], "31.00"],
-    ["per unit without usage", PER_UNIT, JANUARY, [], "0.00"],
-    ["per unit", PER_UNIT, JANUARY, ["2", "1.5"], "1.75"],
-    ["a million units at a millionth", { ...PER_UNIT, price: 0.000001 }, JANUARY, ["1000000"], "1.00"],
-    [
-      "per unit with a fee and free units",
-      { ...PER_UNIT, recurring_fee: "3.1", free_units: "2" },
-      mid_march,
-      ["3"],
-      "2.20",
-    ],
-    ["graduated 1", GRADUATED, JANUARY, ["1"], "12.00"],
-    ["graduated 10", GRADUATED, JANUARY, ["4", "6"], "102.00"],
-    ["graduated 11", GRADUATED, JANUARY, ["11"], "110.00"],
-    ["graduated 12", GRADUATED, JANUARY, ["12"], "115.00"],
-    ["graduated 21", GRADUATED, JANUARY, ["21"], "163.00"],
-    ["volume 1", VOLUME, JANUARY, ["1"], "12.00"],
-    ["volume 100", VOLUME, JANUARY, ["100"], "210.00"],
-    ["volume 100.5", VOLUME, JANUARY, ["100.5"], "100.50"],
-    ["volume 101", VOLUME, JANUARY, ["101"], "101.00"],
-    ["volume 200", VOLUME, JANUARY, ["200"], "200.00"],
-    ["volume 300", VOLUME, JANUARY, ["300"], "200.00"],
-    ["packages of 10, 121 units", PACKAGE, JANUARY, ["121"], "1300.00"],
-    ["packages, 10 units free", { ...PACKAGE, free_units: "10" }, JANUARY, ["121"], "1200.00"],
-    ["packages, 200 units free", { ...PACKAGE, free_units: "200" }, JANUARY, ["121"], "0.00"],
-    ["credits by units, rounded up, 51 over", CREDIT, JANUARY, ["150.2"], "51.02"],
-    ["credits by units, none over", CREDIT, JANUARY, ["100"], "50.00"],
-    [
-      "credits by calls from 15 March: 55 given, 1 over",
-      { ...CREDIT, credit_plan: calls },
-      mid_march,
-      Array(56).fill("9"),
-      "27.92",
-    ],
-    ["corrections", PER_UNIT, JANUARY, ["5", "-3"], "1.00"],
-    ["corrections beyond what they correct", PER_UNIT, JANUARY, ["5", "-7"], "0.00"],
-    [
-      "a minimum and a cap",
-      { ...PER_UNIT, minimum_charge: "4", maximum_charge: "9" },
-      JANUARY,
-      ["100"],
-      "9.00",
-    ],
-    ["a minimum, reached by a true-up", { ...PER_UNIT, minimum_charge: "4" }, JANUARY, ["1"], "4.00"],
-  ])("%s", async (_, model, start, usage, total) => {
-    books.clock.set(APRIL);
-    const id = await company.subscribe(model, start);
-    await company.use(id, ...usage.map((units): [string, string] => ["2024-03-20T12:00:00Z", units]));
-    const run = await company.run({ period: "2024-03", subscription_ids: [id] });
-    const { currency = "EUR" } = model;
-    const units = Math.max(
-      0,
-      usage.reduce((all, one) => all + Number(one), 0),
-    );
-    expect(run.records).toMatchObject([
-      { kind: "period", sequence: 0, totalCharges: total, currency, billedUnits: units },
-    ]);
-    expect(await company.records(id)).toMatchObject([{ totalCharges: total, billedUnits: units }]);
-  });
-
+describe("what a period costs: worked_examples.test.ts, and", () => {
   test("units are summed exactly, beyond the digits of a JSON number", async () => {
     books.clock.set(APRIL);
     const id = await company.subscribe({ ...PER_UNIT, price: 1 }, JANUARY);
