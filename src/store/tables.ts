@@ -1,5 +1,6 @@
 import type { AppError } from "../core/errors.ts";
 import { auditTables } from "../features/audit/tables.ts";
+import { authorizationTables } from "../features/authorizations/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
 import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
@@ -49,6 +50,7 @@ export function defineTables(k: ColumnKit) {
     ...forms,
     ...events,
     ...auditTables(k, companies),
+    ...authorizationTables(k, companies),
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
