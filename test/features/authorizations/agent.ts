@@ -90,7 +90,9 @@ export class Agent {
       resource: `${this.house.url}/api/v1/mcp`,
       ...change,
     };
-    const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    );
     return `${this.house.url}/oauth/authorize?${new URLSearchParams(Object.fromEntries(given)).toString()}`;
   }
 
@@ -107,7 +109,12 @@ export class Agent {
   }
 
   exchange(code: string, verifier: string, change: Record<string, string> = {}): Promise<Answer> {
-    const fields = { grant_type: "authorization_code", code, code_verifier: verifier, redirect_uri: REDIRECT };
+    const fields = {
+      grant_type: "authorization_code",
+      code,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT,
+    };
     return this.token({ ...fields, ...change });
   }
 

@@ -218,7 +218,8 @@ describe("what a user answers", () => {
     const page = await show();
     const before = (await grants()).length;
     const answers = await Promise.all(Array.from({ length: 6 }, () => send(house, page, yes())));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 403, 403, 403, 403, 403]);
+    expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(5);
     expect((await grants()).length).toBe(before + 1);
     expect((await send(house, page, { decision: "deny" })).status).toBe(403);
   });
@@ -244,7 +245,8 @@ describe("what a user answers", () => {
     const tokens = await agent.authorize(email);
     const actor = { kind: "user", user_id, email, role: "client" };
     expect(await house.deps.authenticateAgent(tokens.access_token)).toMatchObject({ ...actor, client_id });
-    const [entry, ...others] = (await tenant.api("GET", "/audit-log?operation=grant_authorization")).body.data;
+    const [entry, ...others] = (await tenant.api("GET", "/audit-log?operation=grant_authorization")).body
+      .data;
     expect(others).toEqual([]);
     const { id } = (await api("GET", "/me/authorizations")).body.data[0];
     expect(entry).toMatchObject({

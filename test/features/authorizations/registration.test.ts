@@ -78,7 +78,10 @@ describe("metadata", () => {
     const paths = ["/.well-known/mcp.json", "/oauth/register", "/oauth/token", "/oauth/revoke"];
     for (const path of paths) {
       const preflight = await fetch(house.url + path, { method: "OPTIONS", headers });
-      expect([preflight.status, preflight.headers.get("access-control-allow-origin")], path).toEqual([204, "*"]);
+      expect([preflight.status, preflight.headers.get("access-control-allow-origin")], path).toEqual([
+        204,
+        "*",
+      ]);
     }
     const metadata = await fetch(`${house.url}/.well-known/mcp.json`, { headers });
     expect(metadata.headers.get("access-control-allow-origin")).toBe("*");

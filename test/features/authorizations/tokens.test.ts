@@ -122,7 +122,10 @@ describe("what can't be understood", () => {
     [{}, "invalid_request"],
     [{ grant_type: "authorization_code", code: "x" }, "invalid_request"],
     [{ grant_type: "refresh_token" }, "invalid_request"],
-    [{ grant_type: "refresh_token", refresh_token: "x", resource: "https://other.example" }, "invalid_target"],
+    [
+      { grant_type: "refresh_token", refresh_token: "x", resource: "https://other.example" },
+      "invalid_target",
+    ],
     [{ grant_type: "refresh_token", refresh_token: "x", scope: "admin" }, "invalid_scope"],
     [{ grant_type: "refresh_token", refresh_token: "x\0" }, "invalid_request"],
   ] as [Record<string, string>, string][])("%j is %s", async (fields, error) => {
@@ -206,7 +209,8 @@ describe("refresh tokens", () => {
       clock.set("2026-03-10T12:00:10Z");
       const again = await other.refresh(refresh_token);
       expect(again.status).toBe(200);
-      for (const { access_token } of [first, again.body]) expect(await opens(access_token, patient)).toBe(true);
+      for (const { access_token } of [first, again.body])
+        expect(await opens(access_token, patient)).toBe(true);
       clock.set("2026-03-10T12:00:10.001Z");
       expectError(await other.refresh(refresh_token), "invalid_grant");
       expect(await opens(first.access_token, patient)).toBe(false);
@@ -277,7 +281,7 @@ describe("each door takes its own tokens only", () => {
   test("a REST token is no agent's", async () => {
     const login = { email: house.admin_email, password: PASSWORD };
     const { token } = (await house.anonymous("POST", "/login", login)).body;
-    await expect(house.deps.authenticateAgent(token)).rejects.toMatchObject({ kind: "unauthorized" });
+    expect(await house.deps.authenticateAgent(token).catch(({ kind }) => kind)).toBe("unauthorized");
   });
 });
 
