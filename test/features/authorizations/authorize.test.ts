@@ -58,6 +58,8 @@ describe("the page", () => {
     }
     expect(page.html).toContain('<p role="alert" id="problem">Wrong email or password</p>');
     expect(page.html).toMatch(/<title>Error: /);
+    expect(page.html).toMatch(/<input id="password"[^>]* autofocus>/);
+    expect((await show()).html).not.toContain("autofocus");
   });
 
   test("escapes whatever comes from outside", async () => {
