@@ -10,6 +10,7 @@ import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
 import { type Clock, systemClock } from "./core/time.ts";
+import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { Claim } from "./features/idempotency/claims.ts";
 import type { KeyedRequest } from "./features/idempotency/model.ts";
 import { openLoginGuard } from "./features/sessions/login_guard.ts";
@@ -43,6 +44,8 @@ export interface Deps {
   background: Background;
   /** The actor behind a REST token. Errors: unauthorized. */
   authenticate(token: string): Promise<Actor>;
+  /** The actor behind an agent's access token. Errors: unauthorized. */
+  authenticateAgent(token: string): Promise<Actor>;
   /** A request's hold on its Idempotency-Key, not yet taken. */
   openClaim(request: KeyedRequest): Claim;
   /** The context of one call, with its `now`. */
@@ -103,6 +106,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     request_limiter: new MinuteLimiter(config.rate_limit_requests),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token),
+    authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),
     openClaim: (request) => new Claim(store, request),
     openContext: (caller) => ({
       ...services,

@@ -96,6 +96,8 @@ export type Actor =
       company_id: number;
       client_id: number | null;
       role: Role;
+      /** What lets an agent act for the user; absent where the user acts. */
+      authorization_id?: number;
     }
   | { kind: "system"; company_id: number };
 

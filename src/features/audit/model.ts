@@ -48,6 +48,9 @@ export const AuditEntry = Type.Object(
       user_id: nullable(Id),
       email: nullable(Type.String()),
       role: nullable(oneOf(ROLES)),
+      authorization_id: Type.Union([Id, Type.Null()], {
+        description: "What let an agent act for the user; null where the user acted",
+      }),
     }),
     origin: oneOf(ORIGINS),
     address: nullable(Type.String()),

@@ -8,7 +8,13 @@ import type { AuditEntry, AuditFilter, Target } from "./model.ts";
 /** An entry as it is written; the log gives it its id. */
 export interface NewEntry extends Omit<AuditEntry, "id" | "at" | "actor" | "target"> {
   at: Temporal.Instant;
-  actor: { kind: AuditEntry["actor"]["kind"]; user_id?: number; email?: string; role?: Role };
+  actor: {
+    kind: AuditEntry["actor"]["kind"];
+    user_id?: number;
+    email?: string;
+    role?: Role;
+    authorization_id?: number;
+  };
   target: Target;
 }
 
@@ -18,7 +24,13 @@ function entryColumns({ tables: { audit_log: t } }: Reads) {
     id: t.id,
     company_id: t.company_id,
     at: t.at,
-    actor: { kind: t.actor_kind, user_id: t.user_id, email: t.email, role: t.role },
+    actor: {
+      kind: t.actor_kind,
+      user_id: t.user_id,
+      email: t.email,
+      role: t.role,
+      authorization_id: t.authorization_id,
+    },
     origin: t.origin,
     address: t.address,
     request_id: t.request_id,
@@ -36,8 +48,8 @@ export async function insertEntry(
   q: Queries,
   { at, actor, target: { type: target_type, id: target_id }, ...entry }: NewEntry,
 ): Promise<void> {
-  const { kind: actor_kind, user_id = null, email = null, role = null } = actor;
-  const who = { actor_kind, user_id, email, role };
+  const { kind: actor_kind, user_id = null, email = null, role = null, authorization_id = null } = actor;
+  const who = { actor_kind, user_id, email, role, authorization_id };
   await q.insert(q.tables.audit_log).values({ ...entry, ...who, target_type, target_id, at: iso(at) });
 }
 

@@ -8,7 +8,7 @@ const SECRET_NAME =
   /pass(word|phrase|code)|pwd|secret|token|key|authorization|credential|cookie|signature|private|hash|otp|cvv|icnumber|accountnumber|cardnumber/;
 
 /** Texts that are secrets by their looks: signed tokens, webhook secrets, authorization headers, PEM. */
-const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|(bearer|basic) +\S)|-----BEGIN /i;
+const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|basic) +\S)|-----BEGIN /i;
 
 /** Whether a field of this name may hold a secret, or a person's number. */
 export function isSecretName(name: string): boolean {

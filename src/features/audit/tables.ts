@@ -19,6 +19,8 @@ export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
       user_id: k.integer("user_id"),
       email: k.text("email"),
       role: k.enumeration("role", ROLES),
+      /** What let an agent act for the user. */
+      authorization_id: k.integer("authorization_id"),
       origin: k.enumeration("origin", ORIGINS).notNull(),
       address: k.text("address"),
       request_id: k.text("request_id").notNull(),

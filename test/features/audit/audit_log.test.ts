@@ -36,7 +36,7 @@ describe("entries", () => {
       id: expect.any(Number),
       company_id,
       at: "2026-03-10T12:00:00.000Z",
-      actor: { kind: "user", user_id: me.id, email: admin_email, role: "admin" },
+      actor: { kind: "user", user_id: me.id, email: admin_email, role: "admin", authorization_id: null },
       origin: "rest",
       address: expect.stringMatching(/127\.0\.0\.1|::1/),
       request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),

@@ -176,6 +176,10 @@ describe("keys", () => {
         "/api/v1/usage/events",
         "/api/v1/usage/export",
         "/api/v1/usage/search",
+        "/oauth/authorize",
+        "/oauth/register",
+        "/oauth/revoke",
+        "/oauth/token",
       ].toSorted(),
     );
     for (const [path, { post }] of documented) expect(post.responses, path).toHaveProperty("409");
