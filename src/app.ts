@@ -28,6 +28,7 @@ import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
 import { probes } from "./http/probes.ts";
+import { mcpRoutes } from "./mcp/routes.ts";
 
 /** Builds the HTTP interface over opened stores. It does not listen yet. */
 export function buildApp(deps: Deps) {
@@ -68,7 +69,8 @@ export function buildApp(deps: Deps) {
         .use(myUsageRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
-        .use(webhookLogRoutes(deps)),
+        .use(webhookLogRoutes(deps))
+        .use(mcpRoutes(deps)),
     );
   return app;
 }

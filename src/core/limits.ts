@@ -169,6 +169,8 @@ export const LIMITS = {
   webhook_secrets: 5,
   /** How long finished deliveries are told of. */
   webhook_log_days: 30,
+  /** The longest answer of a tool that reads: about 16,000 tokens of a model's memory. */
+  mcp_answer_characters: 64_000,
   /** Rows that are forgotten in one transaction. */
   prune_rows: 2_000,
   /** Buckets a rate limiter remembers. */
