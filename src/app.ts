@@ -21,7 +21,7 @@ import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
-import { ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
+import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
 import { webhookLogRoutes } from "./features/webhook_logs/routes.ts";
 import { webhookRoutes } from "./features/webhooks/routes.ts";
@@ -65,6 +65,7 @@ export function buildApp(deps: Deps) {
         .use(formRoutes(deps))
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
+        .use(exportLinkRoutes(deps))
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps))
         .use(eventRoutes(deps))

@@ -92,6 +92,9 @@ export const LIMITS = {
   usage_exports: 2,
   usage_exports_waiting: 8,
   usage_exports_waiting_company: 2,
+  /** How long a link to an export may be followed, and how long it may be: proxies cut off longer ones. */
+  usage_export_link_s: 900,
+  usage_export_link_characters: 6_000,
   /** How long an export may take, its wait included, and how long its receiver may take nothing. */
   usage_export_ms: 1_800_000,
   usage_export_idle_ms: 60_000,

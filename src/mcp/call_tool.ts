@@ -14,6 +14,9 @@ type Arguments = Record<string, unknown>;
 /** Who calls over MCP: the actor behind the access token, and the HTTP request that it came with. */
 export type AgentCall = Omit<Caller, "origin" | "claim">;
 
+/** An error's own message tells as many broken rules. */
+const TOLD = 3;
+
 /** How an answer was settled under a `request_id`: what is not final is not kept. */
 const DONE = 200;
 const NOT_DONE = 503;
@@ -109,7 +112,7 @@ function explain(error: AppError, given: unknown, actor: Actor): string {
   const { kind, details = [], retry_after_s } = error;
   // On REST the key is a header.
   const lines = [error.message.replaceAll("Idempotency-Key", "request_id")];
-  if (details.length > 1) lines.push(...details.map(({ path, message }) => `${path}: ${message}`));
+  if (details.length > TOLD) lines.push(...details.map(({ path, message }) => `${path}: ${message}`));
   if (retry_after_s !== undefined) lines.push(`Try again in ${retry_after_s} s.`);
   if (kind === "conflict") lines.push("Read the record again before you try another way.");
   const named = details.map(({ path }) => path.split("/")[1] ?? "");

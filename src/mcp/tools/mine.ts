@@ -22,7 +22,8 @@ import {
 } from "../../features/forms/service.ts";
 import { SubscriptionDetail } from "../../features/subscriptions/detail.ts";
 import { getSubscription, listSubscriptions } from "../../features/subscriptions/service.ts";
-import { MetadataKeys } from "../../features/usage/model.ts";
+import { createExportLink } from "../../features/usage/export_links.ts";
+import { ExportLink, MetadataKeys } from "../../features/usage/model.ts";
 import { listMetadataKeys, searchUsage } from "../../features/usage/service.ts";
 import { data, dataOf } from "../../http/answers.ts";
 import { page, search, subscription_id } from "../params.ts";
@@ -37,7 +38,7 @@ import {
   overviewOf,
   subscriptionFilter,
 } from "./subscriptions.ts";
-import { keysInput, searchInput, searchOf, UsageAnswer } from "./usage.ts";
+import { exportInput, keysInput, searchInput, searchOf, UsageAnswer } from "./usage.ts";
 
 // What client users see: their own client's records, by the same operations.
 
@@ -104,6 +105,18 @@ const findKeys = tool({
   input: keysInput,
   output: MetadataKeys,
   run: (ctx, input) => call(ctx, listMetadataKeys, input),
+});
+
+const makeLink = tool({
+  name: "billing_export_my_usage",
+  title: "Link to an export of my usage",
+  description:
+    "Makes a link to a file of all your usage events that a search finds; it works for 15 minutes and needs no sign-in, so give it to nobody else.",
+  level: "client",
+  operations: [createExportLink],
+  input: exportInput,
+  output: dataOf(ExportLink),
+  run: (ctx, input) => data(call(ctx, createExportLink, input)),
 });
 
 const findRecords = tool({
@@ -201,6 +214,7 @@ export const myTools = [
   findCredits,
   findUsage,
   findKeys,
+  makeLink,
   findRecords,
   findForms,
   checkConfig,

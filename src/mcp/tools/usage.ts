@@ -1,7 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { call } from "../../core/operation.ts";
 import { PageMeta } from "../../core/schema.ts";
+import { createExportLink } from "../../features/usage/export_links.ts";
 import {
+  ExportLink,
+  ExportUsage,
   type FoundUsage,
   ListMetadataKeys,
   MetadataKeys,
@@ -11,6 +14,7 @@ import {
 } from "../../features/usage/model.ts";
 import { listMetadataKeys, searchUsage } from "../../features/usage/service.ts";
 import { nullable } from "../../core/schema.ts";
+import { data, dataOf } from "../../http/answers.ts";
 import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 import type { Context } from "../../context.ts";
@@ -96,4 +100,21 @@ const findKeys = tool({
   run: (ctx, input) => call(ctx, listMetadataKeys, input),
 });
 
-export const usageTools = [findUsage, findKeys];
+export const exportInput = {
+  format: said(ExportUsage.properties.format, "The file's format"),
+  ...eventFilter,
+};
+
+const makeLink = tool({
+  name: "billing_export_usage",
+  title: "Link to a usage export",
+  description:
+    "Makes a link to a file of all usage events that a search finds, for the person to open; it works for 15 minutes and needs no sign-in, so give it to nobody else. Use it when a person wants the raw data, in place of reading page after page.",
+  level: "company",
+  operations: [createExportLink],
+  input: { ...exportInput, ...clientFilter },
+  output: dataOf(ExportLink),
+  run: (ctx, input) => data(call(ctx, createExportLink, input)),
+});
+
+export const usageTools = [findUsage, findKeys, makeLink];

@@ -1,0 +1,106 @@
+import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { iso } from "../../src/core/time.ts";
+import { digestOf, makeToken } from "../../src/features/authorizations/rules.ts";
+import { findAccountByEmail } from "../../src/features/users/queries.ts";
+import type { House, Json } from "../harness.ts";
+
+/** What a tool answered, as any of the clients tells it. */
+export interface ToolAnswer {
+  is_error: boolean;
+  text: string;
+  structured: Json;
+}
+
+/** An agent with an access token, by a real client of the protocol. */
+export interface Agent {
+  token: string;
+  list(): Promise<Json[]>;
+  /** Errors: the protocol's, such as that of an unknown tool. */
+  call(name: string, args?: object): Promise<ToolAnswer>;
+  close(): Promise<void>;
+}
+
+/** Which client: the newest of the line before, or the current one in either era of the protocol. */
+export const CLIENTS = ["sdk 1.x", "client 2.x", "client 2.x, legacy"] as const;
+export type ClientKind = (typeof CLIENTS)[number];
+
+/** Lets an agent act for a user, without the pages that ask for it, which are tested with the clients' own flow. */
+export async function grantAccess({ deps }: House, email: string): Promise<string> {
+  const account = await findAccountByEmail(deps.store.read, email);
+  if (!account) throw new Error(`Cannot grant: nobody is ${email}`);
+  const token = makeToken("access");
+  const now = deps.clock.now();
+  const expires_at = iso(now.add({ hours: 8 }));
+  const at = { created_at: iso(now), updated_at: iso(now) };
+  await deps.store.tx(async (q) => {
+    const { agents, authorizations, authorization_tokens } = q.tables;
+    const common = { redirect_uris: [], name: "Test agent", ...at };
+    const [agent] = await q
+      .insert(agents)
+      .values({ ...common, public_id: crypto.randomUUID() })
+      .returning({ id: agents.id });
+    const granted = { company_id: account.company_id, user_id: account.id, agent_id: agent?.id ?? 0 };
+    const [authorization] = await q
+      .insert(authorizations)
+      .values({ ...granted, redirect_uri: "", code_challenge: "", expires_at, ...at })
+      .returning({ id: authorizations.id });
+    const held = { authorization_id: authorization?.id ?? 0, kind: "access" as const, expires_at };
+    await q.insert(authorization_tokens).values({ ...held, hash: digestOf(token) });
+  });
+  return token;
+}
+
+/** Connects a client with a token. */
+export async function connect(house: House, token: string, kind: ClientKind = "client 2.x"): Promise<Agent> {
+  const url = new URL(`${house.url}/api/v1/mcp`);
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  const identity = { name: "meterhouse-test", version: "1.0.0" };
+  if (kind === "sdk 1.x") {
+    const client = new LegacyClient(identity);
+    // Its types were written without exactOptionalPropertyTypes.
+    const transport: Json = new LegacyTransport(url, { requestInit });
+    await client.connect(transport);
+    return agentOf(token, client);
+  }
+  const mode = kind === "client 2.x" ? ({ pin: "2026-07-28" } as const) : "legacy";
+  const client = new ModernClient(identity, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+  return agentOf(token, client);
+}
+
+interface AnyClient {
+  listTools(): Promise<{ tools: Json[] }>;
+  callTool(params: { name: string; arguments?: Record<string, unknown> }): Promise<Json>;
+  close(): Promise<void>;
+}
+
+function agentOf(token: string, client: AnyClient): Agent {
+  return {
+    token,
+    list: async () => (await client.listTools()).tools,
+    async call(name, args = {}) {
+      const {
+        isError = false,
+        content,
+        structuredContent,
+      } = await client.callTool({
+        name,
+        arguments: { ...args },
+      });
+      return { is_error: isError, text: content[0].text, structured: structuredContent };
+    },
+    close: () => client.close(),
+  };
+}
+
+/** Grants and connects in one step. */
+export async function agentFor(house: House, email: string, kind?: ClientKind): Promise<Agent> {
+  return connect(house, await grantAccess(house, email), kind);
+}
+
+/** What a model pays for a text, roughly: a token is about four characters. */
+export function tokensOf(value: unknown): number {
+  return Math.ceil((typeof value === "string" ? value : JSON.stringify(value)).length / 4);
+}
