@@ -28,7 +28,7 @@ import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
 import { probes } from "./http/probes.ts";
-import { mcpRoutes } from "./mcp/routes.ts";
+import { mcpEndpoint } from "./mcp/endpoint.ts";
 
 /** Builds the HTTP interface over opened stores. It does not listen yet. */
 export function buildApp(deps: Deps) {
@@ -71,7 +71,7 @@ export function buildApp(deps: Deps) {
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
-        .use(mcpRoutes(deps)),
+        .use(mcpEndpoint(deps)),
     );
   return app;
 }

@@ -46,7 +46,7 @@ function simplified(schema: WireSchema): WireSchema {
   const wire: WireSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (LEFT_OUT.has(keyword) || value === undefined) continue;
-    if (keyword === "format" && !FORMATS.has(String(value))) continue;
+    if (keyword === "format" && !(typeof value === "string" && FORMATS.has(value))) continue;
     if (keyword === "maximum" && value === Number.MAX_SAFE_INTEGER) continue;
     if (keyword === "minimum" && value === Number.MIN_SAFE_INTEGER) continue;
     wire[keyword] = value;
@@ -55,11 +55,13 @@ function simplified(schema: WireSchema): WireSchema {
   if (schema.items) wire.items = wireSchema(schema.items);
   if (isRecord(schema.additionalProperties))
     wire.additionalProperties = wireSchema(schema.additionalProperties);
-  return schema.anyOf ? united(wire, schema.anyOf.map(wireSchema)) : wire;
+  if (!schema.anyOf) return wire;
+  delete wire.anyOf;
+  return united(wire, schema.anyOf.map(wireSchema));
 }
 
 /** One schema for alternatives, where they are words, or a type and null. */
-function united({ anyOf: _, ...wire }: WireSchema, variants: WireSchema[]): WireSchema {
+function united(wire: WireSchema, variants: WireSchema[]): WireSchema {
   if (variants.every(({ const: word }) => typeof word === "string"))
     return { ...wire, type: "string", enum: variants.map(({ const: word }) => word) };
   const [only, ...others] = variants.filter(({ type }) => type !== "null");

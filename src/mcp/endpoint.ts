@@ -23,7 +23,7 @@ const NO_SUBSCRIPTIONS = 0;
  * The MCP endpoint: who calls and from where is settled here, the protocol is the SDK's, and what can be done is
  * in tools.ts. Each request is served on its own, in whichever revision of the protocol it speaks. Decision 0085.
  */
-export function mcpRoutes(deps: Deps) {
+export function mcpEndpoint(deps: Deps) {
   const calls = new WeakMap<AuthInfo, AgentCall>();
   const handler = createMcpHandler(
     ({ authInfo }) => {
