@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
 import { auditRoutes } from "./features/audit/routes.ts";
+import { authorizationRoutes, metadataRoutes, oauthRoutes } from "./features/authorizations/routes.ts";
 import {
   billingRecordRoutes,
   billingRunRoutes,
@@ -40,10 +41,13 @@ export function buildApp(deps: Deps) {
     .use(failures(deps.log, () => app.routes))
     .use(probes(deps))
     .use(documentation(() => app))
+    .use(metadataRoutes(deps))
+    .use(oauthRoutes(deps))
     .group("/api/v1", (api) =>
       api
         .use(loginRoutes(deps))
         .use(profileRoutes(deps))
+        .use(authorizationRoutes(deps))
         .use(companyRoutes(deps))
         .use(userRoutes(deps))
         .use(auditRoutes(deps))

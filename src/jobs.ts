@@ -2,6 +2,7 @@ import { Cron } from "croner";
 import type { Job } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";
+import { AUTHORIZATION_JOBS } from "./features/authorizations/jobs.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";
 import { EVENT_JOBS } from "./features/events/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
@@ -19,6 +20,7 @@ export const JOBS: readonly Job[] = [
   ...WEBHOOK_JOBS,
   ...AUDIT_JOBS,
   ...IDEMPOTENCY_JOBS,
+  ...AUTHORIZATION_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
   ...USAGE_JOBS,

@@ -24,6 +24,8 @@ export interface Config {
   rate_limit_login: number;
   /** Requests a minute for one user, usage ingest aside. */
   rate_limit_requests: number;
+  /** For so many seconds a refresh token that was used is taken again; else its second use ends the grant. */
+  refresh_grace_s: number;
   usage_query_timeout_ms: number;
   usage_memory_limit: string;
   /** Believe X-Forwarded-For: only behind a proxy that sets it. */
@@ -180,6 +182,12 @@ export const SETTINGS = {
     "60000",
     "Requests a minute for one user, ingest aside",
     integer(1, 1e9),
+  ),
+  refresh_grace_s: defineSetting(
+    "REFRESH_GRACE",
+    "0",
+    "Seconds for which an agent may use a refresh token again",
+    integer(0, 300),
   ),
   usage_query_timeout_ms: defineSetting(
     "USAGE_QUERY_TIMEOUT",

@@ -33,8 +33,17 @@ function textOf(part: Part): string {
   return Bun.escapeHTML(String(part));
 }
 
-/** Makes a page in English. `style` is CSS that we wrote. */
-export function htmlPage({ title, style, body }: { title: string; style: string; body: Html }): HtmlPage {
+interface PageParts {
+  title: string;
+  /** CSS that we wrote. */
+  style: string;
+  body: Html;
+  /** Whether it holds a form. Where that may lead is not restricted: Chromium would restrict redirects after it, too. */
+  has_form?: boolean;
+}
+
+/** Makes a page in English. */
+export function htmlPage({ title, style, body, has_form = false }: PageParts): HtmlPage {
   const hash = new Bun.CryptoHasher("sha256").update(style).digest("base64");
   const page = html`<!doctype html>
 <html lang="en">
@@ -49,6 +58,7 @@ ${body}
 </body>
 </html>
 `;
-  const none = ["default-src", "base-uri", "form-action", "frame-ancestors"].map((name) => `${name} 'none'`);
+  const refused = ["default-src", "base-uri", "frame-ancestors", ...(has_form ? [] : ["form-action"])];
+  const none = refused.map((name) => `${name} 'none'`);
   return { html: page.text, policy: [...none, `style-src 'sha256-${hash}'`].join("; ") };
 }

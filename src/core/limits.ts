@@ -1,6 +1,8 @@
 /** Bounds that nobody needs to turn, in one place. Sizes in bytes, times as their name says. */
 export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
+  /** A form as browsers and agents send it. */
+  form_body_bytes: 64 * 1024,
   /** Bodies being read at once, all together. */
   bodies_bytes: 128 * 1024 * 1024,
   /** A line of a stream of lines: an event's largest metadata fit in, every character escaped. */
@@ -174,6 +176,24 @@ export const LIMITS = {
   webhook_log_days: 30,
   /** The longest answer of a tool that reads: about 16,000 tokens of a model's memory. */
   mcp_answer_characters: 64_000,
+  /** What an agent may register. */
+  agent_redirect_uris: 10,
+  agent_redirect_uri_length: 2_000,
+  /** What an agent may want to get back with its answer. */
+  oauth_state_length: 4_000,
+  /** How long a sign-in page is good for. */
+  oauth_request_minutes: 10,
+  oauth_code_s: 60,
+  oauth_access_hours: 8,
+  oauth_refresh_days: 30,
+  /** Expired codes and refresh tokens are remembered for so long, to notice their second use. */
+  oauth_token_kept_hours: 24,
+  /** Agents are forgotten when nobody has authorized them for so long, or so long after the last who did. */
+  agent_unused_hours: 24,
+  agent_ended_days: 90,
+  /** Registrations, and all other calls of the authorization server, a minute for one address. */
+  oauth_registrations_minute: 30,
+  oauth_calls_minute: 600,
   /** Rows that are forgotten in one transaction. */
   prune_rows: 2_000,
   /** Buckets a rate limiter remembers. */

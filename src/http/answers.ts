@@ -24,15 +24,19 @@ export async function attachment(file: Promise<Download>): Promise<Response> {
 }
 
 /** The answer that shows a page; nobody keeps it, it belongs to whoever asked. */
-export async function page(made: Promise<HtmlPage>): Promise<Response> {
+export async function page(
+  made: HtmlPage | Promise<HtmlPage>,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Promise<Response> {
   const { html, policy } = await made;
-  const headers = {
+  const all = {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": policy,
     "cache-control": "private, no-store",
     "referrer-policy": "no-referrer",
+    ...headers,
   };
-  return new Response(html, { headers });
+  return new Response(html, { status, headers: all });
 }
 
 /** `page`, as the documentation has it. */
@@ -42,6 +46,9 @@ export const HTML_PAGE = {
     content: { "text/html": { schema: { type: "string" as const } } },
   },
 };
+
+/** A body as the documentation has it: what reads it checks it. */
+export const described = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
 
 const COMMON = { 401: ErrorBody, 403: ErrorBody, 422: InvalidBody, 429: ErrorBody, 500: ErrorBody } as const;
 

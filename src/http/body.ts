@@ -113,24 +113,35 @@ function refuseCut(cause: unknown): never {
   throw new AppError("malformed", "The body was cut off", { cause });
 }
 
+/**
+ * Reads a body as a browser sends a form. Errors: unsupported_media_type, too_large, malformed, and invalid for
+ * text that not every database can store.
+ */
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  mediaTypeOf(request, ["application/x-www-form-urlencoded"]);
+  const form = new URLSearchParams(decodeUtf8(await readPieces(request, LIMITS.form_body_bytes), "The body"));
+  refuseText(Object.fromEntries(form), "");
+  return form;
+}
+
 /** Reads a body without keeping more than its limit. Errors: too_large, malformed. */
-async function readPieces(request: Request): Promise<Uint8Array> {
+async function readPieces(request: Request, max_bytes: number = LIMITS.body_bytes): Promise<Uint8Array> {
   const gathered = gather();
   const body = openBody(request);
   for (let size = 0; ; ) {
     const piece = await body.read();
     if (piece === undefined) return gathered.end();
     size += piece.byteLength;
-    if (size > LIMITS.body_bytes) {
+    if (size > max_bytes) {
       body.cancel();
-      throw tooLarge();
+      throw tooLarge(max_bytes);
     }
     gathered.write(piece);
   }
 }
 
-function tooLarge(): AppError {
-  return new AppError("too_large", `The body is over ${LIMITS.body_bytes} bytes`);
+function tooLarge(max_bytes: number = LIMITS.body_bytes): AppError {
+  return new AppError("too_large", `The body is over ${max_bytes} bytes`);
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });

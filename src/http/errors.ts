@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { AppError, ErrorDetail, ErrorKind } from "../core/errors.ts";
 
-const STATUS: Record<ErrorKind, number> = {
+/** The status that goes with a kind of error. */
+export const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
   unauthorized: 401,
   forbidden: 403,

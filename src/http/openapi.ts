@@ -23,6 +23,7 @@ const TAGS: Record<string, string> = {
   Forms: "What clients ask their own customers for.",
   Webhooks: "Events, and who is told of them.",
   "Self-service": "What client users see of their own, under /my.",
+  Agents: "Programs that act for users: OAuth 2.1 for the MCP endpoint.",
   "Audit log": "Who did what, when and from where.",
   Operations: "For whoever runs the service.",
 };

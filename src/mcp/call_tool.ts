@@ -76,15 +76,16 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
   return body;
 }
 
+/** For JSON with the fields in one order: models write the same request in another. */
+function inOrder(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 function claimOf(deps: Deps, actor: Actor, tool: Tool, input: Arguments): Claim | null {
   const { request_id: key, ...request } = input;
   if (typeof key !== "string" || actor.kind !== "user") return null;
   const { company_id, user_id, role, client_id } = actor;
-  // Models write the same request in another order.
-  const inOrder = (_: string, value: unknown) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : value;
   const told = JSON.stringify([role, client_id, request], inOrder);
   const digest = new Bun.CryptoHasher("sha256").update(told).digest("hex");
   return deps.openClaim({

@@ -92,21 +92,21 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     ...(details ? { response_format: ResponseFormat } : {}),
     ...(takes_request_id ? { request_id: RequestId } : {}),
   };
-  const input = strict(parameters);
+  const accepted = strict(parameters);
   const whole = wireSchema(definition.output);
   const left_out = new Set([...ALWAYS_DETAILS, ...(details ?? [])]);
   return {
     name,
     level,
     permissions,
-    input,
+    input: accepted,
     is_read_only,
     takes_request_id,
     listed: {
       name,
       title,
       description,
-      inputSchema: rootOf(wireSchema(input)),
+      inputSchema: rootOf(wireSchema(accepted)),
       outputSchema: rootOf(outlined(whole, left_out, OUTLINE_DEPTH)),
       annotations: {
         readOnlyHint: is_read_only,
@@ -115,8 +115,10 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
         openWorldHint: false,
       },
     },
-    async run(ctx, { response_format = "concise", request_id: _, ...given }) {
-      // Checked against `input`, which has these fields; TypeScript can't follow that through the spread.
+    async run(ctx, input) {
+      const { response_format = "concise", ...given } = input;
+      delete given.request_id;
+      // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);
       const told = details && response_format === "concise" ? trimmed(whole, answer, left_out) : answer;

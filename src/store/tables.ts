@@ -1,6 +1,6 @@
 import type { AppError } from "../core/errors.ts";
 import { auditTables } from "../features/audit/tables.ts";
-import { authorizationTables } from "../features/authorizations/tables.ts";
+import { agentTables, authorizationTables } from "../features/authorizations/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
 import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
@@ -36,6 +36,7 @@ export function defineTables(k: ColumnKit) {
   const events = eventTables(k, companies);
   const webhooks = webhookTables(k, companies);
   const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
+  const agents = agentTables(k);
   return {
     ...leaseTables(k),
     ...companies,
@@ -50,7 +51,8 @@ export function defineTables(k: ColumnKit) {
     ...forms,
     ...events,
     ...auditTables(k, companies),
-    ...authorizationTables(k, companies),
+    ...agents,
+    ...authorizationTables(k, { ...companies, ...agents }),
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,

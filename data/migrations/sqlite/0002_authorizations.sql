@@ -12,7 +12,6 @@ CREATE INDEX `agents_created` ON `agents` (`created_at`);--> statement-breakpoin
 CREATE TABLE `authorization_requests` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`hash` text NOT NULL,
-	`browser_hash` text NOT NULL,
 	`agent_id` integer NOT NULL,
 	`redirect_uri` text NOT NULL,
 	`code_challenge` text NOT NULL,

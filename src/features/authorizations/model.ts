@@ -1,8 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, nullable } from "../../core/schema.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { At, Id, nullable, pageFields, strict } from "../../core/schema.ts";
 
 /** The one thing that an agent can be granted: to use the tools as the user. */
-export const SCOPE = "mcp:tools";
+export const SCOPE = "mcp:tools" as const;
 
 /** What an agent holds: a code once, then an access and a refresh token. */
 export const TOKEN_KINDS = ["code", "access", "refresh"] as const;
@@ -22,3 +23,139 @@ export const Authorization = Type.Object(
   { title: "Authorization" },
 );
 export type Authorization = Static<typeof Authorization>;
+
+export const ListAuthorizations = strict(pageFields);
+
+// What follows has the names of OAuth's specifications. Agents may send more than is read here.
+
+const { agent_redirect_uris, agent_redirect_uri_length, name_length } = LIMITS;
+const APPLICATION_TYPES = ["native", "web"] as const;
+
+/** What an agent says of itself: RFC 7591, section 2. */
+export const AgentMetadata = Type.Object(
+  {
+    redirect_uris: Type.Array(Type.String({ maxLength: agent_redirect_uri_length }), {
+      minItems: 1,
+      maxItems: agent_redirect_uris,
+    }),
+    client_name: Type.Optional(Type.String({ maxLength: name_length })),
+    application_type: Type.Optional(Type.Union(APPLICATION_TYPES.map((type) => Type.Literal(type)))),
+  },
+  { title: "AgentMetadata" },
+);
+export type AgentMetadata = Static<typeof AgentMetadata>;
+
+export const RegisteredAgent = Type.Object(
+  {
+    client_id: Type.String(),
+    client_id_issued_at: Type.Integer(),
+    ...AgentMetadata.properties,
+    token_endpoint_auth_method: Type.Literal("none"),
+    grant_types: Type.Array(Type.String()),
+    response_types: Type.Array(Type.String()),
+    scope: Type.Literal(SCOPE),
+  },
+  { title: "RegisteredAgent" },
+);
+
+const Text = Type.String();
+const MaybeText = Type.Optional(Text);
+
+/** The authorization request of an agent, as the browser brings it: RFC 6749, 7636 and 8707. */
+export const AuthorizationQuery = Type.Object({
+  client_id: MaybeText,
+  redirect_uri: MaybeText,
+  response_type: MaybeText,
+  code_challenge: MaybeText,
+  code_challenge_method: MaybeText,
+  scope: MaybeText,
+  resource: MaybeText,
+  state: MaybeText,
+});
+export type AuthorizationQuery = Static<typeof AuthorizationQuery>;
+
+/** What an agent sends for tokens. */
+export const CodeGrant = Type.Object({
+  client_id: Text,
+  code: Text,
+  code_verifier: Text,
+  redirect_uri: MaybeText,
+});
+export const RefreshGrant = Type.Object({ client_id: Text, refresh_token: Text });
+
+export const IssuedTokens = Type.Object(
+  {
+    access_token: Type.String(),
+    token_type: Type.Literal("Bearer"),
+    expires_in: Type.Integer({ description: "Seconds" }),
+    refresh_token: Type.String(),
+    scope: Type.Literal(SCOPE),
+  },
+  { title: "IssuedTokens" },
+);
+export type IssuedTokens = Static<typeof IssuedTokens>;
+
+export const RevokedToken = Type.Object({ client_id: Text, token: Text });
+
+/** An agent that waits for a user's word. */
+export const WaitingAgent = Type.Object({
+  id: Id,
+  agent_name: nullable(Type.String()),
+  redirect_uri: Type.String(),
+});
+export type WaitingAgent = Static<typeof WaitingAgent>;
+
+/** An address that the browser is sent to. */
+export const SentTo = Type.Object({ location: Type.String() });
+
+export const OAuthErrorBody = Type.Object(
+  { error: Type.String({ description: "A code" }), error_description: Type.String() },
+  { title: "OAuthError" },
+);
+
+const Texts = Type.Array(Text);
+
+/** RFC 9728. */
+export const ResourceMetadata = Type.Object(
+  {
+    resource: Text,
+    resource_name: Text,
+    authorization_servers: Texts,
+    scopes_supported: Texts,
+    bearer_methods_supported: Texts,
+  },
+  { title: "ResourceMetadata" },
+);
+
+/** RFC 8414, and RFC 9207 for the last. */
+export const ServerMetadata = Type.Object(
+  {
+    issuer: Text,
+    authorization_endpoint: Text,
+    token_endpoint: Text,
+    registration_endpoint: Text,
+    revocation_endpoint: Text,
+    scopes_supported: Texts,
+    response_types_supported: Texts,
+    response_modes_supported: Texts,
+    grant_types_supported: Texts,
+    token_endpoint_auth_methods_supported: Texts,
+    revocation_endpoint_auth_methods_supported: Texts,
+    code_challenge_methods_supported: Texts,
+    authorization_response_iss_parameter_supported: Type.Boolean(),
+  },
+  { title: "ServerMetadata" },
+);
+
+/** All that an agent needs, in one document. */
+export const McpMetadata = Type.Object(
+  {
+    ...ServerMetadata.properties,
+    mcp_endpoint: Text,
+    transport: Type.Literal("streamable-http"),
+    resource: Text,
+    authorization_server_metadata: Text,
+    protected_resource_metadata: Text,
+  },
+  { title: "McpMetadata" },
+);

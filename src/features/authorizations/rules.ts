@@ -1,4 +1,42 @@
+import { timingSafeEqual } from "node:crypto";
+import { AppError } from "../../core/errors.ts";
 import { SCOPE, type TokenKind } from "./model.ts";
+
+/** What OAuth calls what went wrong: RFC 6749, 7591, 8707. */
+type OAuthCode =
+  | "access_denied"
+  | "invalid_client"
+  | "invalid_client_metadata"
+  | "invalid_grant"
+  | "invalid_redirect_uri"
+  | "invalid_request"
+  | "invalid_scope"
+  | "invalid_target"
+  | "unsupported_grant_type"
+  | "unsupported_response_type";
+
+/** A refusal that an agent is told of, by its code. */
+export class OAuthError extends AppError {
+  readonly code: OAuthCode;
+  constructor(code: OAuthCode, message: string) {
+    super(code === "invalid_client" ? "unauthorized" : "malformed", message);
+    this.code = code;
+  }
+}
+
+/** A refusal that an agent is told of through the browser, at an address that is its own. */
+export class SentBack extends OAuthError {
+  readonly location: string;
+  constructor(refusal: OAuthError, origin: string, redirect_uri: string, state: string | null) {
+    super(refusal.code, refusal.message);
+    this.location = addToQuery(redirect_uri, {
+      error: refusal.code,
+      error_description: refusal.message,
+      state,
+      iss: origin,
+    });
+  }
+}
 
 /** What each kind of token begins with, so that a lost one is recognised. */
 const PREFIX: Record<TokenKind, string> = { code: "mhc_", access: "mha_", refresh: "mhr_" };
@@ -15,6 +53,87 @@ export function makeToken(kind: TokenKind): string {
 /** What is kept of a secret. It has 256 random bits, so that one round of SHA-256 is enough. */
 export function digestOf(secret: string): string {
   return new Bun.CryptoHasher("sha256").update(secret).digest("base64url");
+}
+
+/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+export function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(digestOf(a)), Buffer.from(digestOf(b)));
+}
+
+/** What a sign-in page must bring back: it follows from the browser's cookie, which no other site can read. */
+export function csrfOf(browser: string, transaction: string): string {
+  return digestOf(`${browser} ${transaction}`);
+}
+
+/** Whether a verifier is the one whose challenge an agent sent before (PKCE with S256, RFC 7636). */
+export function isVerifierOf(challenge: string, verifier: string): boolean {
+  return /^[A-Za-z0-9\-._~]{43,128}$/.test(verifier) && isSame(digestOf(verifier), challenge);
+}
+
+export function isChallenge(challenge: string): boolean {
+  return /^[A-Za-z0-9_-]{43}$/.test(challenge);
+}
+
+/** Checks that no more is asked for than there is; nothing asked for is all. Errors: invalid_scope. */
+export function checkScope(scope: string | undefined): void {
+  const unknown = (scope ?? "").split(" ").find((word) => word !== "" && word !== SCOPE);
+  if (unknown !== undefined) throw new OAuthError("invalid_scope", `The only scope is ${SCOPE}`);
+}
+
+/** Checks what the tokens are asked for; older agents do not say. Errors: invalid_target. */
+export function checkResource(origin: string, resource: string | undefined): void {
+  if (resource === undefined || resource === "" || resource.replace(/\/$/, "") === resourceAt(origin)) return;
+  throw new OAuthError("invalid_target", `The only resource is ${resourceAt(origin)}`);
+}
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+/** Schemes that a browser or the system gives a meaning of its own. */
+const REFUSED_SCHEMES =
+  /^(javascript|vbscript|data|file|blob|about|filesystem|view-source|chrome|ftp|wss?|mailto|tel|sms|intent|jar|urn|cid|mid):$/;
+
+/**
+ * Whether an agent may be sent codes there: https anywhere, http on the same machine, or a scheme that an
+ * installed program has made its own (RFC 8252). It must stand as it will be sent to: absolute, ASCII, without
+ * fragment or user.
+ */
+export function isRedirectUri(text: string): boolean {
+  const url = /^[\x21-\x7e]+$/.test(text) && !/[\\#*<>"]/.test(text) ? URL.parse(text) : null;
+  if (!url || url.username !== "" || url.password !== "" || REFUSED_SCHEMES.test(url.protocol)) return false;
+  if (url.protocol === "https:") return /^https:\/\/[^/]/i.test(text);
+  if (url.protocol === "http:") return /^http:\/\/[^/]/i.test(text) && LOOPBACK.has(url.hostname);
+  // A path or a host after the scheme: `cursor://…`, `com.example.app:/…`.
+  return /^[a-z][a-z0-9+.-]*:\/./i.test(text);
+}
+
+/**
+ * Whether an address is one of those registered: letter by letter, but for the port of this machine, which
+ * installed programs learn only when they start (RFC 8252, 7.3).
+ */
+export function isRegistered(redirect_uris: readonly string[], given: string): boolean {
+  if (redirect_uris.includes(given)) return true;
+  const anyPort = withoutPort(given);
+  return anyPort !== null && redirect_uris.some((registered) => withoutPort(registered) === anyPort);
+}
+
+/** An address on this machine without its port; null for all others. */
+function withoutPort(text: string): string | null {
+  if (!isRedirectUri(text)) return null;
+  const [, before, after] =
+    /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d+)?(\/.*|\?.*|)$/i.exec(text) ?? [];
+  return before === undefined || after === undefined ? null : `${before.toLowerCase()}${after}`;
+}
+
+/** An address with more in its query: what it had stays as it was. */
+export function addToQuery(uri: string, fields: Record<string, string | null>): string {
+  const added = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) if (value !== null) added.set(name, value);
+  return `${uri}${uri.includes("?") ? "&" : "?"}${added.toString()}`;
+}
+
+/** What a person should look at in an address: where it leads. */
+export function placeIn(uri: string): string {
+  const { protocol, host } = new URL(uri);
+  return /^https?:$/.test(protocol) ? host : `${protocol}${host === "" ? "" : `//${host}`}`;
 }
 
 /** The one resource that tokens are for: RFC 8707. */

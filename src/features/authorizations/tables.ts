@@ -2,7 +2,7 @@ import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import { TOKEN_KINDS } from "./model.ts";
 
-export function authorizationTables(k: ColumnKit, { companies }: CompanyTables) {
+export function agentTables(k: ColumnKit) {
   /** Programs that registered themselves: OAuth's clients. They belong to nobody until someone grants them something. */
   const agents = k.table(
     "agents",
@@ -22,9 +22,8 @@ export function authorizationTables(k: ColumnKit, { companies }: CompanyTables) 
     "authorization_requests",
     {
       id: k.id(),
-      /** SHA-256 of what the page carries, and of the cookie of the browser that it was shown to. */
+      /** SHA-256 of what the page carries. */
       hash: k.text("hash").notNull(),
-      browser_hash: k.text("browser_hash").notNull(),
       agent_id: k
         .integer("agent_id")
         .notNull()
@@ -41,6 +40,12 @@ export function authorizationTables(k: ColumnKit, { companies }: CompanyTables) 
     ],
   );
 
+  return { agents, authorization_requests };
+}
+
+type AgentTables = ReturnType<typeof agentTables>;
+
+export function authorizationTables(k: ColumnKit, { companies, agents }: CompanyTables & AgentTables) {
   /** What users granted. A row stays for a while after its end, so that its agent is not forgotten at once. */
   const authorizations = k.table(
     "authorizations",
@@ -92,5 +97,5 @@ export function authorizationTables(k: ColumnKit, { companies }: CompanyTables) 
       k.index("authorization_tokens_expiry").on(t.expires_at),
     ],
   );
-  return { agents, authorization_requests, authorizations, authorization_tokens };
+  return { authorizations, authorization_tokens };
 }

@@ -1,14 +1,12 @@
-import { type Context, operation } from "../../context.ts";
+import { operation } from "../../context.ts";
 import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
-import { insertEntry } from "../audit/queries.ts";
-import type { User } from "../users/model.ts";
-import { findAccount, findAccountByEmail, updateUser } from "../users/queries.ts";
+import { findAccount, updateUser } from "../users/queries.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
+import { signIn } from "./sign_in.ts";
 import type { Tokens } from "./tokens.ts";
 
 /**
@@ -21,15 +19,9 @@ export const login = operation({
   permission: "session:open",
   input: Login,
   output: LoginResponse,
-  async run(ctx, { email, password }) {
-    const { store, passwords, tokens, login_guard, now, address } = ctx;
-    const account = await findAccountByEmail(store.read, email);
-    const fits = await login_guard.attempt(address, email, now, () =>
-      passwords.verify(password, account?.password_hash),
-    );
-    if (account && !fits) noteRefusal(ctx, account);
-    if (!fits || !account) throw new AppError("unauthorized", "Invalid credentials");
-    const { token, expires_at } = await tokens.sign(account.id, account.token_version);
+  async run(ctx, input) {
+    const account = await signIn(ctx, input);
+    const { token, expires_at } = await ctx.tokens.sign(account.id, account.token_version);
     return { type: "bearer" as const, token, expiresAt: iso(expires_at) };
   },
 });
@@ -78,32 +70,6 @@ export async function authenticate(q: Reads, tokens: Tokens, token: string): Pro
   }
   const { email, company_id, client_id, role } = account;
   return { kind: "user", user_id, email, company_id, client_id, role };
-}
-
-/**
- * Writes a refused sign-in to the company's audit log, a moment after its answer: an answer that waited for it
- * would tell that the email is known. Attempts on emails that nobody has belong to no company's log.
- */
-function noteRefusal(ctx: Context, { id, company_id, email }: User): void {
-  const { store, background, now: at, origin, address, request_id, log } = ctx;
-  const entry = {
-    company_id,
-    at,
-    actor: { kind: "anonymous", email },
-    origin,
-    address,
-    request_id,
-    operation: "login",
-    outcome: "refused",
-    target: { type: "user", id },
-    input: { email },
-    withheld: ["/password"],
-    changes: null,
-  } as const;
-  const written = Bun.sleep(LIMITS.audit_sign_in_delay_ms).then(() =>
-    store.tx((q) => insertEntry(q, { ...entry, withheld: [...entry.withheld] })),
-  );
-  background.keep(written).catch((error) => log.error({ err: error, request_id }, "audit log: not written"));
 }
 
 async function findOwnAccount(q: Reads, actor: Actor) {

@@ -79,6 +79,13 @@ export function openTokens(secret: string, clock: Clock): Tokens {
       if (verified.size > LIMITS.token_cache && oldest !== undefined) verified.delete(oldest);
       return claims;
     },
+    ...openLinks(key, clock),
+  };
+}
+
+/** The part that signs links. */
+function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "verifyLink"> {
+  return {
     async signLink({ user_id, token_version }, query) {
       const expires_s = Math.floor(clock.now().epochMilliseconds / 1_000) + LIMITS.usage_export_link_s;
       const link = await new SignJWT({ ver: token_version, query })

@@ -1,9 +1,9 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
 import type { Deps } from "../../deps.ts";
-import { answers, attachment, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
 import { fromText } from "../../http/params.ts";
 import { renew, session } from "../../http/session.ts";
@@ -54,9 +54,6 @@ const RefusedUsage = Type.Object(
   },
   { title: "UsageError" },
 );
-
-/** A body as the documentation has it: what reads it checks it. */
-const described = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
 
 /** Ingest is not counted towards the user's request limit: the usage store bounds what may wait. */
 export const ingestRoutes = (deps: Deps) =>

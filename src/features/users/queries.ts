@@ -8,6 +8,7 @@ import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { endAuthorizationsOf } from "../authorizations/queries.ts";
 import type { User } from "./model.ts";
 
 /** The columns of a user on the wire: never its password. */
@@ -96,7 +97,10 @@ export async function insertUser(
   return only(rows);
 }
 
-/** Changes a user; `end_tokens` makes the tokens already issued worthless. */
+/**
+ * Changes a user; `end_tokens` makes the tokens already issued worthless. A new password also ends what agents were
+ * granted, which a new role does not: they act with the role of the moment.
+ */
 export async function updateUser(
   q: Queries,
   scope: Scope,
@@ -108,6 +112,7 @@ export async function updateUser(
   }: { email?: string; role?: Role; client_id?: number | null; password_hash?: string; end_tokens: boolean },
 ): Promise<User | undefined> {
   const { users } = q.tables;
+  if (change.password_hash !== undefined) await endAuthorizationsOf(q, scope, id, now);
   const [user] = await q
     .update(users)
     .set({

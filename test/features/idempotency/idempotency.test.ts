@@ -172,10 +172,16 @@ describe("keys", () => {
       [
         "/api/v1/login",
         "/api/v1/my/usage/export",
+        "/api/v1/my/usage/exports",
         "/api/v1/my/usage/search",
         "/api/v1/usage/events",
         "/api/v1/usage/export",
+        "/api/v1/usage/exports",
         "/api/v1/usage/search",
+        "/oauth/authorize",
+        "/oauth/register",
+        "/oauth/revoke",
+        "/oauth/token",
       ].toSorted(),
     );
     for (const [path, { post }] of documented) expect(post.responses, path).toHaveProperty("409");

@@ -25,7 +25,10 @@ test("a link gives the same file as the export, without a token", async () => {
   const { status, body } = await house.api("POST", "/usage/exports", search);
   expect([status, body.data.expires_at]).toEqual([200, "2026-03-10T12:15:00.000Z"]);
   const file = await follow(body.data.url);
-  expect([file.status, file.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8; header=present"]);
+  expect([file.status, file.headers.get("content-type")]).toEqual([
+    200,
+    "text/csv; charset=utf-8; header=present",
+  ]);
   expect(file.body).toBe((await house.api("POST", "/usage/export", search)).body);
   expect(file.body.trim().split("\n")).toHaveLength(3);
 });

@@ -1,0 +1,46 @@
+import { SCOPE } from "./model.ts";
+import { resourceAt, resourceMetadataAt } from "./rules.ts";
+
+// What agents read to find their way. The issuer has no slash at its end: agents compare it as text.
+
+/** Who issues tokens for the resource: RFC 9728. */
+export function resourceMetadata(origin: string) {
+  return {
+    resource: resourceAt(origin),
+    resource_name: "Meterhouse",
+    authorization_servers: [origin],
+    scopes_supported: [SCOPE],
+    bearer_methods_supported: ["header"],
+  };
+}
+
+/** How to get tokens: RFC 8414. Codes with PKCE only; agents keep no secret. */
+export function serverMetadata(origin: string) {
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}/oauth/authorize`,
+    token_endpoint: `${origin}/oauth/token`,
+    registration_endpoint: `${origin}/oauth/register`,
+    revocation_endpoint: `${origin}/oauth/revoke`,
+    scopes_supported: [SCOPE],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+  };
+}
+
+/** Both in one. Source: interface, OAuth support endpoints. */
+export function mcpMetadata(origin: string) {
+  return {
+    ...serverMetadata(origin),
+    mcp_endpoint: resourceAt(origin),
+    transport: "streamable-http" as const,
+    resource: resourceAt(origin),
+    authorization_server_metadata: `${origin}/.well-known/oauth-authorization-server`,
+    protected_resource_metadata: resourceMetadataAt(origin),
+  };
+}

@@ -1,0 +1,104 @@
+import { operation } from "../../context.ts";
+import { type Actor, scopeOf } from "../../core/access.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { listPage } from "../../core/page.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import type { Queries } from "../../store/store.ts";
+import { AgentMetadata, Authorization, ListAuthorizations, RegisteredAgent, SCOPE } from "./model.ts";
+import * as queries from "./queries.ts";
+import { isRedirectUri, makeSecret, OAuthError } from "./rules.ts";
+
+/**
+ * Registers an agent, whoever asks: it may show a sign-in page, nothing more. It keeps no secret, whatever it
+ * asked for. Errors: invalid_redirect_uri. Source: interface, OAuth support endpoints (RFC 7591).
+ */
+export const registerAgent = operation({
+  name: "register_agent",
+  permission: "session:open",
+  input: AgentMetadata,
+  output: RegisteredAgent,
+  async run({ store, now }, metadata) {
+    const { redirect_uris, client_name } = metadata;
+    if (!redirect_uris.every(isRedirectUri)) {
+      throw new OAuthError(
+        "invalid_redirect_uri",
+        "redirect_uris must be https, http on localhost, 127.0.0.1 or [::1], or a scheme of your own with a path, without fragment, user or wildcard",
+      );
+    }
+    // What can't be seen can't be told apart.
+    const name = client_name?.replaceAll(/[\p{C}\s]+/gu, " ").trim() || null;
+    const agent = { public_id: makeSecret("mh_"), name, redirect_uris };
+    await store.tx((q) => queries.insertAgent(q, now, agent));
+    return {
+      ...metadata,
+      client_id: agent.public_id,
+      client_id_issued_at: Math.floor(now.epochMilliseconds / 1_000),
+      token_endpoint_auth_method: "none" as const,
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      scope: SCOPE,
+    };
+  },
+});
+
+/** Lists what the signed-in user has granted to agents, as far as it holds. Source: mcp.md, Endpoints. */
+export const listAuthorizations = operation({
+  name: "list_authorizations",
+  permission: "profile:read",
+  input: ListAuthorizations,
+  output: listed(Authorization),
+  run: ({ store, actor, now }, page) =>
+    listPage(page, (slice) =>
+      queries.listAuthorizations(store.read, scopeOf(actor), userOf(actor), now, slice),
+    ),
+});
+
+/** Ends one of them, with all its tokens. Errors: not_found. Source: mcp.md, Endpoints. */
+export const endAuthorization = operation({
+  name: "end_authorization",
+  permission: "profile:write",
+  input: ById,
+  output: Nothing,
+  async run({ store, actor, now }, { id }) {
+    await store.tx(async (q) => {
+      if (!(await queries.endAuthorization(q, scopeOf(actor), userOf(actor), id, now)))
+        throw notFound("Authorization", id);
+    });
+    return {};
+  },
+});
+
+/**
+ * Forgets what has expired, authorizations a while after their end, and agents that none is left of or that
+ * nobody ever authorized. Agents belong to no company: whichever company's turn comes first forgets them.
+ * Decision 0083.
+ */
+export const pruneAuthorizations = operation({
+  name: "prune_authorizations",
+  permission: "company:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, now, background }) {
+    const scope = scopeOf(actor);
+    const ago = (hours: number) => iso(now.subtract({ hours }));
+    const rows = LIMITS.prune_rows;
+    const works: ((q: Queries) => Promise<number>)[] = [
+      (q) => queries.deleteRequestsBefore(q, iso(now), rows),
+      (q) => queries.deleteTokensBefore(q, ago(LIMITS.oauth_token_kept_hours), rows),
+      (q) => queries.deleteAuthorizationsBefore(q, scope, ago(LIMITS.agent_ended_days * 24), rows),
+      (q) => queries.deleteAgentsBefore(q, ago(LIMITS.agent_unused_hours), rows),
+    ];
+    for (const work of works) {
+      while (!background.is_stopping && (await store.tx(work)) === rows) await Bun.sleep(0);
+    }
+    return {};
+  },
+});
+
+function userOf(actor: Actor): number {
+  if (actor.kind === "user") return actor.user_id;
+  throw new AppError("not_found", "Only a signed-in user has authorizations");
+}
