@@ -1,9 +1,7 @@
 import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { iso } from "../../src/core/time.ts";
-import { digestOf, makeToken } from "../../src/features/authorizations/rules.ts";
-import { findAccountByEmail } from "../../src/features/users/queries.ts";
+import { Agent as Registered } from "../features/authorizations/agent.ts";
 import type { House, Json } from "../harness.ts";
 
 /** What a tool answered, as any of the clients tells it. */
@@ -26,30 +24,10 @@ export interface Agent {
 export const CLIENTS = ["sdk 1.x", "client 2.x", "client 2.x, legacy"] as const;
 export type ClientKind = (typeof CLIENTS)[number];
 
-/** Lets an agent act for a user, without the pages that ask for it, which are tested with the clients' own flow. */
-export async function grantAccess({ deps }: House, email: string): Promise<string> {
-  const account = await findAccountByEmail(deps.store.read, email);
-  if (!account) throw new Error(`Cannot grant: nobody is ${email}`);
-  const token = makeToken("access");
-  const now = deps.clock.now();
-  const expires_at = iso(now.add({ hours: 8 }));
-  const at = { created_at: iso(now), updated_at: iso(now) };
-  await deps.store.tx(async (q) => {
-    const { agents, authorizations, authorization_tokens } = q.tables;
-    const common = { redirect_uris: [], name: "Test agent", ...at };
-    const [agent] = await q
-      .insert(agents)
-      .values({ ...common, public_id: crypto.randomUUID() })
-      .returning({ id: agents.id });
-    const granted = { company_id: account.company_id, user_id: account.id, agent_id: agent?.id ?? 0 };
-    const [authorization] = await q
-      .insert(authorizations)
-      .values({ ...granted, redirect_uri: "", code_challenge: "", expires_at, ...at })
-      .returning({ id: authorizations.id });
-    const held = { authorization_id: authorization?.id ?? 0, kind: "access" as const, expires_at };
-    await q.insert(authorization_tokens).values({ ...held, hash: digestOf(token) });
-  });
-  return token;
+/** Has a user allow a new agent to act for it, as a browser would. */
+export async function grantAccess(house: House, email: string): Promise<string> {
+  const registered = await Registered.register(house);
+  return (await registered.authorize(email)).access_token;
 }
 
 /** Connects a client with a token. */

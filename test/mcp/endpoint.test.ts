@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../harness.ts";
+import { Agent, destination, open, pkce, send as submit } from "../features/authorizations/agent.ts";
+import { type House, type Json, PASSWORD, startHouse, TestClock } from "../harness.ts";
 import { grantAccess } from "./agents.ts";
 
 // Acceptance 1 and 5 of the MCP design: what the endpoint says before any tool is called.
@@ -37,6 +38,17 @@ async function send({ method = "POST", headers = {}, body = ping, query = "" }: 
     ...(method === "GET" ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Grants access on pages that a browser has under another origin than this server's. */
+async function grantFrom(at: House, origin: string): Promise<string> {
+  const agent = await Agent.register(at);
+  const { verifier, challenge } = pkce();
+  const resource = `${origin}/api/v1/mcp`;
+  const page = await open(agent.url(challenge, { resource }));
+  const typed = { email: at.admin_email, password: PASSWORD, decision: "allow" };
+  const code = destination(await submit(at, page, typed, { origin })).searchParams.get("code") ?? "";
+  return (await agent.exchange(code, verifier, { resource })).body.access_token;
 }
 
 /** The JSON-RPC message of an answer: the older era always sends a stream of one event. */
@@ -111,7 +123,7 @@ describe("acceptance 5: the transport", () => {
     const env = { PUBLIC_URL: "https://billing.example.com" };
     const other = await startHouse({ clock, env });
     try {
-      const own = await grantAccess(other, other.admin_email);
+      const own = await grantFrom(other, env.PUBLIC_URL);
       const ask = (origin: string) =>
         send({ headers: { authorization: `Bearer ${own}`, origin } }, other).then(({ status }) => status);
       expect(await ask("https://billing.example.com")).toBe(200);
