@@ -326,6 +326,26 @@ describe("MCP", () => {
   });
 });
 
+describe("OAuth support endpoints", () => {
+  test("POST /oauth/register", async () => {
+    const redirect_uris = ["http://127.0.0.1:33418/callback"];
+    const { status, body } = await house.anonymous("POST", "origin:/oauth/register", { redirect_uris });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ client_id: expect.any(String), redirect_uris, scope: "mcp:tools" });
+  });
+  test("GET /.well-known/mcp.json", async () => {
+    const { status, body } = await house.anonymous("GET", "origin:/.well-known/mcp.json");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      registration_endpoint: `${house.url}/oauth/register`,
+      authorization_endpoint: `${house.url}/oauth/authorize`,
+      mcp_endpoint: `${house.url}/api/v1/mcp`,
+      scopes_supported: ["mcp:tools"],
+      code_challenge_methods_supported: ["S256"],
+    });
+  });
+});
+
 /** Rows of the interface that are not built yet: this list shrinks to nothing. */
 const NOT_YET: [string, string][] = [
   ["GET", "/emandate/products"],
@@ -339,8 +359,6 @@ const NOT_YET: [string, string][] = [
   ["GET", "/emandate/customers"],
   ["GET", "/emandate/banks"],
   ["GET", "/emandate/config"],
-  ["POST", "origin:/oauth/register"],
-  ["GET", "origin:/.well-known/mcp.json"],
 ];
 
 describe("not yet", () => {

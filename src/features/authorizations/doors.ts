@@ -150,7 +150,8 @@ async function answered(
     const body = { error: error instanceof OAuthError ? error.code : code, error_description: message };
     const headers = new Headers({ ...CORS, ...UNKEPT });
     if (retry_after_s !== undefined) headers.set("retry-after", String(retry_after_s));
+    const is_unreadable = kind === "invalid" || kind === "unsupported_media_type";
     // Whatever can't be read is a 400 in OAuth.
-    return Response.json(body, { status: kind === "invalid" ? 400 : STATUS[kind], headers });
+    return Response.json(body, { status: is_unreadable ? 400 : STATUS[kind], headers });
   }
 }
