@@ -101,11 +101,16 @@ function refuseForeignOrigin(request: Request, origin: string, server: Listening
 /** The message, or the protocol's own refusal of what is none. */
 async function readMessage(request: Request): Promise<unknown> {
   try {
-    return await readJson(request);
+    const message = await readJson(request);
+    // One request of many calls would pass the limit as one; the protocol dropped batches in 2025.
+    if (Array.isArray(message)) return refusal(INVALID_REQUEST, "Batches are not taken: send one message");
+    return message;
   } catch (error) {
     if (!(error instanceof AppError) || !["malformed", "invalid"].includes(error.kind)) throw error;
-    const code = error.kind === "malformed" ? PARSE_ERROR : INVALID_REQUEST;
-    const refusal = { jsonrpc: "2.0", id: null, error: { code, message: error.message } };
-    return Response.json(refusal, { status: 400 });
+    return refusal(error.kind === "malformed" ? PARSE_ERROR : INVALID_REQUEST, error.message);
   }
+}
+
+function refusal(code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status: 400 });
 }

@@ -153,6 +153,11 @@ describe("acceptance 5: the transport", () => {
     expect([nul.status, messageOf(nul.text).error.code]).toEqual([400, -32_600]);
   });
 
+  test("a batch is refused: as one request it would pass the limit", async () => {
+    const { status, text } = await send({ body: [ping, ping] });
+    expect([status, messageOf(text).error.code]).toEqual([400, -32_600]);
+  });
+
   test("another media type is 415, and a body beyond its bound 413", async () => {
     expect((await send({ headers: { "content-type": "text/plain" } })).status).toBe(415);
     expect((await send({ body: `"${"x".repeat(5 * 1024 * 1024)}"` })).status).toBe(413);
