@@ -1,4 +1,6 @@
 import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { JsonSchemaValidator } from "@modelcontextprotocol/server";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { Agent as Registered } from "../features/authorizations/agent.ts";
@@ -15,7 +17,7 @@ export interface ToolAnswer {
 export interface Agent {
   token: string;
   list(): Promise<Json[]>;
-  /** Errors: the protocol's, such as that of an unknown tool. */
+  /** Once the tools are listed, checks the answer. Errors: the protocol's, such as that of an unknown tool. */
   call(name: string, args?: object): Promise<ToolAnswer>;
   close(): Promise<void>;
 }
@@ -54,10 +56,17 @@ interface AnyClient {
   close(): Promise<void>;
 }
 
+const ajv = new AjvJsonSchemaValidator();
+
 function agentOf(token: string, client: AnyClient): Agent {
+  const checks = new Map<string, JsonSchemaValidator<unknown>>();
   return {
     token,
-    list: async () => (await client.listTools()).tools,
+    async list() {
+      const { tools } = await client.listTools();
+      for (const { name, outputSchema } of tools) checks.set(name, ajv.getValidator(outputSchema));
+      return tools;
+    },
     async call(name, args = {}) {
       const {
         isError = false,
@@ -67,6 +76,9 @@ function agentOf(token: string, client: AnyClient): Agent {
         name,
         arguments: { ...args },
       });
+      const check = isError ? undefined : checks.get(name)?.(structuredContent);
+      if (check?.valid === false)
+        throw new Error(`${name} answers other than it says: ${check.errorMessage}`);
       return { is_error: isError, text: content[0].text, structured: structuredContent };
     },
     close: () => client.close(),

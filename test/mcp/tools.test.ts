@@ -16,6 +16,8 @@ beforeAll(async () => {
   world = await fillCompany(house, clock);
   agent = await agentFor(house, house.admin_email);
   mine = await agentFor(house, (await addUser(house.api, "client", world.client)).email);
+  // From here on every answer is checked against what its tool says.
+  await Promise.all([agent.list(), mine.list()]);
 }, 60_000);
 afterAll(async () => {
   await Promise.all([agent.close(), mine.close()]);
@@ -218,6 +220,19 @@ describe("writes", () => {
       true,
       expect.stringContaining("The request_id was used with another request"),
     ]);
+  });
+
+  test("of eight at once with one request_id one is carried out", async () => {
+    const asked = { name: "At once", request_id: "at-once" };
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => agent.call("billing_save_product", asked)),
+    );
+    const ids = new Set(
+      answers.filter(({ is_error }) => !is_error).map(({ structured }) => structured.data.id),
+    );
+    expect(ids.size).toBe(1);
+    for (const { is_error, text } of answers) if (is_error) expect(text).toContain("under way: try again");
+    expect((await house.api("GET", "/products?search=At once")).body.data).toHaveLength(1);
   });
 
   test("a refused request gives its request_id up", async () => {

@@ -136,7 +136,7 @@ describe("calls", () => {
         if (!annotations.readOnlyHint) continue;
         const formats = inputSchema.properties.response_format ? ["concise", "detailed"] : [undefined];
         for (const response_format of formats) {
-          // The client checks the answer against the tool's output schema, and throws when it does not fit.
+          // The agent has listed the tools, and throws when an answer does not fit its schema.
           const args = { ...asked[name], ...(response_format ? { response_format } : {}) };
           const { is_error, text, structured } = await agent(who).call(name, args);
           expect([name, is_error, is_error && text]).toEqual([name, false, false]);
