@@ -10,25 +10,39 @@ const REDIRECT = "http://127.0.0.1:33418/callback";
 const Registered = Type.Object({ client_id: Type.String() });
 const Issued = Type.Object({ access_token: Type.String() });
 
-/** Has a user allow a new agent, as a browser would. Gives the access token. */
-export async function authorize(
-  origin: string,
-  { email, password }: { email: string; password: string },
-): Promise<string> {
-  const registration = { client_name: "Benchmark", redirect_uris: [REDIRECT] };
+interface User {
+  email: string;
+  password: string;
+}
+
+/** Registers an agent, and gives what OAuth calls its client_id. */
+export async function register(origin: string, redirect: string): Promise<string> {
+  const registration = { client_name: "Benchmark", redirect_uris: [redirect] };
   const registered = await send(`${origin}/oauth/register`, JSON.stringify(registration));
-  const { client_id } = Value.Parse(Registered, await registered.json());
-  const code_verifier = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-  const code_challenge = new Bun.CryptoHasher("sha256").update(code_verifier).digest("base64url");
-  const common = { client_id, redirect_uri: REDIRECT };
-  const asked = { ...common, response_type: "code", code_challenge, code_challenge_method: "S256" };
-  const page = await fetch(`${origin}/oauth/authorize?${new URLSearchParams(asked).toString()}`);
+  return Value.Parse(Registered, await registered.json()).client_id;
+}
+
+/** Has a user allow what the page asks for, as a browser would. Gives the address that the answer leads to. */
+export async function allow(url: string, { email, password }: User): Promise<URL> {
+  const { origin } = new URL(url);
+  const page = await fetch(url);
   const cookie = page.headers.getSetCookie()[0]?.split(";")[0] ?? "";
   const hidden = (await page.text()).matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
   const fields = Object.fromEntries([...hidden].map(([, name, value]) => [name ?? "", value ?? ""]));
   const typed = new URLSearchParams({ ...fields, email, password, decision: "allow" });
   const allowed = await send(`${origin}/oauth/authorize`, typed, { cookie, origin });
-  const code = URL.parse(allowed.headers.get("location") ?? "")?.searchParams.get("code") ?? "";
+  return new URL(allowed.headers.get("location") ?? "");
+}
+
+/** Has a user allow a new agent. Gives the access token. */
+export async function authorize(origin: string, user: User): Promise<string> {
+  const client_id = await register(origin, REDIRECT);
+  const code_verifier = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+  const code_challenge = new Bun.CryptoHasher("sha256").update(code_verifier).digest("base64url");
+  const common = { client_id, redirect_uri: REDIRECT };
+  const asked = { ...common, response_type: "code", code_challenge, code_challenge_method: "S256" };
+  const back = await allow(`${origin}/oauth/authorize?${new URLSearchParams(asked).toString()}`, user);
+  const code = back.searchParams.get("code") ?? "";
   const grant = new URLSearchParams({ ...common, grant_type: "authorization_code", code, code_verifier });
   const issued = await send(`${origin}/oauth/token`, grant);
   return Value.Parse(Issued, await issued.json()).access_token;

@@ -105,7 +105,7 @@ async function answered(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SentBack) return Response.redirect(error.location, 302);
+    if (error instanceof SentBack) return sendTo(error, 302);
     if (!(error instanceof AppError)) throw error;
     const { kind, message, retry_after_s } = error;
     const headers = retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) };
@@ -124,10 +124,10 @@ function signIn(
   return page(signInPage(facts), { status, headers: all });
 }
 
-/** 303, so that the browser does not send the password on. */
-function sendTo({ location }: { location: string }): Response {
+/** After a form a 303, so that the browser does not send the password on. */
+function sendTo({ location }: { location: string }, status = 303): Response {
   const headers = { location, "cache-control": "no-store", "referrer-policy": "no-referrer" };
-  return new Response(null, { status: 303, headers });
+  return new Response(null, { status, headers });
 }
 
 // Behind https no other host, not even a neighbour of this one, can set a cookie with this prefix.

@@ -47,6 +47,8 @@ export function signInPage({ waiting, transaction, csrf, problem, email = "" }: 
   const name = agent_name ?? "A program without a name";
   const told_wrong = problem === undefined ? [] : [html`<p role="alert" id="problem">${problem}</p>`];
   const wrong = problem === undefined ? [] : [html`aria-invalid="true" aria-describedby="problem"`];
+  // Alerts that stand in a page from its beginning are often not read out; what has the focus is, with its description.
+  const focus = problem === undefined ? "" : "autofocus";
   const body = frame(html`<h1>Let ${told(name)} act for you?</h1>
 <p>It will see and do in Meterhouse what your role allows you, until you end it.</p>
 <dl>
@@ -61,10 +63,10 @@ ${told_wrong}
 <label for="email">Email</label>
 <input id="email" name="email" type="email" autocomplete="username" required value="${email}" ${wrong}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required ${wrong}>
+<input id="password" name="password" type="password" autocomplete="current-password" required ${wrong} ${focus}>
 <div class="choice">
-<button name="decision" value="allow">Sign in and allow</button>
-<button name="decision" value="deny" formnovalidate>Deny</button>
+<button type="submit" name="decision" value="allow">Sign in and allow</button>
+<button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
 </div>
 </form>`);
   const title = `${problem === undefined ? "" : "Error: "}Let an agent act for you? – Meterhouse`;

@@ -168,7 +168,7 @@ export async function endAuthorization(
   return ended.length > 0;
 }
 
-/** Ends whatever a user has authorized: with a new password, or with the user. */
+/** Ends whatever a user has authorized. A deleted user needs no such end: nobody is found behind the tokens. */
 export async function endAuthorizationsOf(
   q: Queries,
   scope: Scope,

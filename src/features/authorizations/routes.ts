@@ -38,7 +38,7 @@ const form = (...schemas: TSchema[]) => ({
   required: true,
   content: { "application/x-www-form-urlencoded": described(Type.Union(schemas)) },
 });
-const refusals = { 400: OAuthErrorBody, 429: OAuthErrorBody };
+const refusals = { 400: OAuthErrorBody, 413: OAuthErrorBody, 429: OAuthErrorBody };
 const open = { security: [] };
 const hidden = { detail: { hide: true } };
 const OTHER_PAGES = { 400: ErrorBody, 403: ErrorBody, 429: ErrorBody };

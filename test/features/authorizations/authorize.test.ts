@@ -1,4 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Actor } from "../../../src/core/access.ts";
+import { call } from "../../../src/core/operation.ts";
+import {
+  findWaitingAgent,
+  grantAuthorization,
+  signInToAuthorize,
+} from "../../../src/features/authorizations/granting.ts";
 import { type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
 import { Agent, destination, open, pkce, REDIRECT, send } from "./agent.ts";
 
@@ -51,6 +58,8 @@ describe("the page", () => {
     }
     expect(page.html).toContain('<p role="alert" id="problem">Wrong email or password</p>');
     expect(page.html).toMatch(/<title>Error: /);
+    expect(page.html).toMatch(/<input id="password"[^>]* autofocus>/);
+    expect((await show()).html).not.toContain("autofocus");
   });
 
   test("escapes whatever comes from outside", async () => {
@@ -98,7 +107,9 @@ describe("what an agent asks", () => {
     ["for another scope", { scope: "mcp:tools admin" }, "invalid_scope"],
     ["for another resource", { resource: "https://other.example/mcp" }, "invalid_target"],
   ])("%s is sent back with the error and the state", async (_, change, error) => {
-    const back = destination(await show(change));
+    const answer = await show(change);
+    expect([answer.status, answer.headers.get("cache-control")]).toEqual([302, "no-store"]);
+    const back = destination(answer);
     expect(`${back.origin}${back.pathname}`).toBe(REDIRECT);
     expect(back.searchParams.get("error")).toBe(error);
     expect(back.searchParams.get("error_description")).toBeString();
@@ -235,6 +246,28 @@ describe("what a user answers", () => {
 
   test("something else than yes or no is a 400", async () => {
     expect((await send(house, await show(), { ...yes(), decision: "maybe" })).status).toBe(400);
+  });
+
+  test("counts for nothing when the password was changed between sign-in and grant, and may be given again", async () => {
+    const tenant = await house.addTenant();
+    const { id: user_id, ...me } = (await tenant.api("GET", "/me")).body.data;
+    const page = await open(agent.url(challenge));
+    const caller = { origin: "rest" as const, request_id: "test", address: null };
+    const context = (actor: Actor) => house.deps.openContext({ ...caller, actor });
+    const anonymous = context({ kind: "anonymous" });
+    const login = { email: tenant.admin_email, password: PASSWORD };
+    const { version } = await call(anonymous, signInToAuthorize, login);
+    const transaction = page.fields.transaction ?? "";
+    const { id: waiting_id } = await call(anonymous, findWaitingAgent, { transaction });
+    const new_password = "another horse battery";
+    await tenant.api("POST", "/me/password", { current_password: PASSWORD, new_password });
+    const grant = { waiting_id, origin: house.url, version };
+    const as_user = context({ kind: "user", user_id, ...me });
+    const refused = await call(as_user, grantAuthorization, grant).catch(({ kind }) => kind);
+    expect(refused).toBe("unauthorized");
+    expect((await send(house, page, { ...yes(tenant.admin_email), password: new_password })).status).toBe(
+      303,
+    );
   });
 
   test("is of the user who signed in, whatever the level, and told in that company's audit log", async () => {

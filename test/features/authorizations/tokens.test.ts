@@ -30,9 +30,10 @@ function expectError(answer: { status: number; body: Json }, error: string): voi
   expect(answer.body.error_description).toBeString();
 }
 
-/** The ends in the audit log, the last first. */
+/** The ends in the audit log, the last written first, whatever the clock said. */
 async function ends(): Promise<Json[]> {
-  return (await house.api("GET", "/audit-log?operation=end_authorization")).body.data;
+  const { data } = (await house.api("GET", "/audit-log?operation=end_authorization&limit=200")).body;
+  return data.toSorted((a: Json, b: Json) => b.id - a.id);
 }
 
 describe("a code", () => {
@@ -77,6 +78,14 @@ describe("a code", () => {
       origin: "mcp",
       input: { reason: "code used twice" },
     });
+  });
+
+  test("used twice still ends it when the code would have expired", async () => {
+    const { code: given, verifier } = await code();
+    const { body } = await agent.exchange(given, verifier);
+    clock.set("2026-03-10T13:00:00Z");
+    expectError(await agent.exchange(given, verifier), "invalid_grant");
+    expect(await opens(body.access_token)).toBe(false);
   });
 
   test("of 8 exchanges at once one at most wins, and nothing is left open", async () => {
