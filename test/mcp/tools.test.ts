@@ -12,7 +12,8 @@ let agent: Agent;
 let mine: Agent;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
+  // Outside of production a webhook may go to this machine.
+  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
   world = await fillCompany(house, clock);
   agent = await agentFor(house, house.admin_email);
   mine = await agentFor(house, (await addUser(house.api, "client", world.client)).email);
@@ -69,6 +70,17 @@ describe("structuredContent is REST's data", () => {
     const whole = await agent.call("billing_search_usage", { ...search, ...detailed });
     expect(whole.structured).toEqual((await house.api("POST", "/usage/search", search)).body);
     expect(structured.meta).toEqual(whole.structured.meta);
+  });
+
+  test("a webhook's delivery, without its payload unless asked for", async () => {
+    const endpoint = { url: "http://localhost:1/hooks", event_types: ["*"] };
+    const { id } = (await house.api("POST", "/webhooks", endpoint)).body.data;
+    const delivery_id = (await house.api("POST", `/webhooks/${id}/test`, {})).body.data.id;
+    const concise = await agent.call("billing_find_webhook_deliveries", { endpoint_id: id });
+    expect(concise.structured.data[0]).toMatchObject({ id: delivery_id, event_type: "webhook.test" });
+    expect(concise.structured.data[0].payload).toBeUndefined();
+    const whole = await agent.call("billing_find_webhook_deliveries", { delivery_id, ...detailed });
+    expect(whole.structured.data[0].payload.type).toBe("webhook.test");
   });
 
   test("an overview tells what five questions on REST tell", async () => {

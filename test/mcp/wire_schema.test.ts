@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import { type TSchema, Type } from "@sinclair/typebox";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { Email, Id, InstantText, Name, nullable, oneOf } from "../../src/core/schema.ts";
 import { outlined, said, trimmed, type WireSchema, wireSchema } from "../../src/mcp/wire_schema.ts";
 import type { Json } from "../harness.ts";

@@ -211,7 +211,7 @@ const listPlanChanges = tool({
   name: "billing_list_plan_changes",
   title: "List a subscription's plan changes",
   description:
-    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history, and the change_id for billing_cancel_plan_change.",
+    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled by its id.",
   level: "company",
   operations: [listBillingModelChanges],
   details: [],
@@ -239,7 +239,7 @@ const findCredits = tool({
   name: "billing_get_credits",
   title: "Get a subscription's credits",
   description:
-    "Tells how many credits a subscription on a credit plan has used and has left this month. Low? billing_change_plan with kind upgrade.",
+    "Tells how many credits a subscription on a credit plan has used and has left this month. An upgrade adds credits at once.",
   level: "company",
   operations: [getCredits],
   input: { subscription_id },
