@@ -53,7 +53,6 @@ export interface Tool {
   listed: ListedTool;
   input: TObject;
   is_read_only: boolean;
-  takes_request_id: boolean;
   /** Runs it with an input that fits. Errors: those of its operations. */
   run(ctx: Context, input: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
@@ -101,7 +100,6 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     permissions,
     input: accepted,
     is_read_only,
-    takes_request_id,
     listed: {
       name,
       title,
