@@ -69,7 +69,11 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
     body = JSON.stringify(await tool.run(ctx, input));
     settled = DONE;
   } finally {
-    await claim?.settle(settled, settled === DONE ? { status: DONE, headers: {}, body } : null);
+    const answer = settled === DONE ? { status: DONE, headers: {}, body } : null;
+    // What was changed stays changed, and is answered.
+    await claim?.settle(settled, answer).catch((error) => {
+      deps.log.error({ err: error, request_id: caller.request_id }, "cannot keep an answer for repeats");
+    });
   }
   // What was written has been done, whatever its answer's length.
   if (tool.is_read_only) refuseLong(body);
@@ -120,7 +124,7 @@ function explain(error: AppError, given: unknown, actor: Actor): string {
   const asked = kind === "not_found" || kind === "forbidden" ? Object.keys(Object(given)) : [];
   const finders = FINDERS[levelOf(actor)];
   for (const field of new Set([...named, ...asked])) {
-    const finder = finders[field];
+    const finder = Object.hasOwn(finders, field) ? finders[field] : undefined;
     if (finder !== undefined) lines.push(`${finder} finds a valid ${field}.`);
   }
   return lines.join("\n");

@@ -109,7 +109,7 @@ export function trimmed(schema: WireSchema, value: unknown, names: ReadonlySet<s
   const { properties } = schema;
   if (!isRecord(value) || !properties) return value;
   const kept = Object.entries(value).flatMap(([name, member]) => {
-    const field = properties[name];
+    const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (field === undefined) return [[name, member]];
     return names.has(name) ? [] : [[name, trimmed(field, member, names)]];
   });

@@ -173,6 +173,15 @@ describe("refusals teach", () => {
     for (const part of parts) expect(text).toContain(part);
   });
 
+  test.each(["constructor", "toString"])("a parameter called %s is as unknown as any", async (field) => {
+    const args = Object.fromEntries([[field, 1]]);
+    const { is_error, text } = await agent.call("billing_find_runs", args);
+    expect([is_error, text]).toEqual([
+      true,
+      expect.stringMatching(/is not a known field; known are run_id[^\n]*$/),
+    ]);
+  });
+
   test("a form's problems are all named, and a client user is told of its own tools", async () => {
     const config = { title: "", fields: [{ name: "a", label: "A", type: "colour" }] };
     const checked = await mine.call("forms_validate_my_form", { config });

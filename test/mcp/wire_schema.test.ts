@@ -10,7 +10,7 @@ const ajv = new AjvJsonSchemaValidator();
 const plain = (schema: WireSchema): Json => JSON.parse(JSON.stringify(schema));
 const isValid = (schema: WireSchema, value: unknown) => ajv.getValidator(plain(schema))(value).valid;
 
-const NAMES = ["id", "name", "lines", "metadata", "created_at"];
+const NAMES = ["id", "name", "lines", "metadata", "created_at", "constructor", "toString"];
 
 /** A schema of the house, with a value that fits it. */
 interface Sample {
