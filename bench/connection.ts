@@ -86,9 +86,10 @@ export class Connection {
 export function buildRequest(
   method: string,
   path: string,
-  { token, body }: { token?: string; body?: string } = {},
+  { token, body, headers = {} }: { token?: string; body?: string; headers?: Record<string, string> } = {},
 ): Uint8Array {
   const head = [`${method} ${path} HTTP/1.1`, "Host: localhost"];
+  head.push(...Object.entries(headers).map(([name, value]) => `${name}: ${value}`));
   if (token !== undefined) head.push(`Authorization: Bearer ${token}`);
   if (body !== undefined)
     head.push("Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`);

@@ -8,6 +8,7 @@ import { measureGoals, PARTS } from "./goals/goals.ts";
 import { seed } from "./goals/seed.ts";
 import { ingest, seedEvents } from "./ingest.ts";
 import { FULL, GOALS, MONTH_EVENTS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
+import { callTool } from "./mcp.ts";
 import { pressure } from "./pressure.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
 import { search } from "./search.ts";
@@ -21,6 +22,7 @@ const BENCHES: readonly Bench[] = [
   getClient,
   listSubscriptions,
   createClient,
+  callTool,
   ingest,
   search,
   pressure,

@@ -22,13 +22,14 @@ import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
-import { ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
+import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
 import { webhookLogRoutes } from "./features/webhook_logs/routes.ts";
 import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
 import { probes } from "./http/probes.ts";
+import { mcpEndpoint } from "./mcp/endpoint.ts";
 
 /** Builds the HTTP interface over opened stores. It does not listen yet. */
 export function buildApp(deps: Deps) {
@@ -68,11 +69,13 @@ export function buildApp(deps: Deps) {
         .use(formRoutes(deps))
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
+        .use(exportLinkRoutes(deps))
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
-        .use(webhookLogRoutes(deps)),
+        .use(webhookLogRoutes(deps))
+        .use(mcpEndpoint(deps)),
     );
   return app;
 }

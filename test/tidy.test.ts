@@ -103,6 +103,22 @@ describe("layers", () => {
     expect(impure).toEqual([]);
   });
 
+  test("tools reach records by operations only", () => {
+    const tools = sources.filter((file) => file.startsWith("src/mcp/"));
+    expect(tools.length).toBeGreaterThan(8);
+    const wrong = tools.flatMap((file) =>
+      importsOf(file)
+        .filter(
+          (path) => /\/(queries|tables|routes)\.ts$/.test(path) || /^src\/mcp\/tools\/.*store/.test(path),
+        )
+        .map((path) => `${file} imports ${path}`),
+    );
+    expect(wrong).toEqual([]);
+    expect(
+      sources.filter((file) => !/^src\/(mcp|app)/.test(file) && /from ".*\/mcp\//.test(read(file))),
+    ).toEqual([]);
+  });
+
   test("only features open transactions; routes neither branch nor query", () => {
     const writers = sources.filter(
       (file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"),

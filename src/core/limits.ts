@@ -94,6 +94,9 @@ export const LIMITS = {
   usage_exports: 2,
   usage_exports_waiting: 8,
   usage_exports_waiting_company: 2,
+  /** How long a link to an export may be followed, and how long it may be: proxies cut off longer ones. */
+  usage_export_link_s: 900,
+  usage_export_link_characters: 6_000,
   /** How long an export may take, its wait included, and how long its receiver may take nothing. */
   usage_export_ms: 1_800_000,
   usage_export_idle_ms: 60_000,
@@ -175,6 +178,8 @@ export const LIMITS = {
   webhook_secrets: 5,
   /** How long finished deliveries are told of. */
   webhook_log_days: 30,
+  /** The longest answer of a tool that reads: about 16,000 tokens of a model's memory. */
+  mcp_answer_characters: 64_000,
   /** What an agent may register. */
   agent_redirect_uris: 10,
   agent_redirect_uri_length: 2_000,

@@ -20,7 +20,9 @@ export function failures(log: Log, routesOf: () => AnyElysia["routes"]) {
       const known = asAppError(error, request.method, path, routesOf);
       if (known?.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
       if (!known || known.kind === "unavailable") {
-        const call = { request_id: headers["x-request-id"], method: request.method, path };
+        // What is long in a path is a link's secret.
+        const shown = path.replaceAll(/[^/]{100,}/g, "…");
+        const call = { request_id: headers["x-request-id"], method: request.method, path: shown };
         log.error({ err: error, ...call }, known ? "unavailable" : "internal error");
       }
       const answer = known

@@ -6,7 +6,9 @@ import type { Deps } from "../deps.ts";
 import { mediaTypeOf, readJson, refuseNulIn } from "./body.ts";
 import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
 
-interface Addresses {
+/** What is known of the listening server. */
+export interface Listening {
+  port?: number | undefined;
   requestIP(request: Request): { address: string } | null;
 }
 
@@ -102,23 +104,28 @@ export async function renew(deps: Deps, request: Request, ctx: Context): Promise
 
 const anonymous: Actor = { kind: "anonymous" };
 
-function countRequest({ config, request_limiter, clock }: Deps, user_id: number): void {
+/** Counts a request towards its user's limit. Errors: rate_limited. */
+export function countRequest({ config, request_limiter, clock }: Deps, user_id: number): void {
   if (!config.rate_limit_enabled) return;
   request_limiter.take(String(user_id), clock.now());
 }
 
 async function authenticate(deps: Deps, request: Request): Promise<Actor> {
-  const header = request.headers.get("authorization");
-  const token = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
+  const token = bearerOf(request);
   if (token === undefined) {
     throw new AppError(
       "unauthorized",
-      header === null
+      request.headers.get("authorization") === null
         ? "Sign in first: send a bearer token"
         : "The Authorization header is not a bearer token",
     );
   }
   return deps.authenticate(token);
+}
+
+/** The request's bearer token, if it has one. */
+export function bearerOf(request: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 
 function admit(actor: Actor, admits: Level | "any" | "open"): void {
@@ -131,7 +138,8 @@ function admit(actor: Actor, admits: Level | "any" | "open"): void {
   );
 }
 
-function addressOf(deps: Deps, request: Request, server: Addresses | null): string | null {
+/** The caller's network address, where there is one. */
+export function addressOf(deps: Deps, request: Request, server: Listening | null): string | null {
   const forwarded = deps.config.trust_proxy
     ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim()
     : null;

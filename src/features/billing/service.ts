@@ -142,7 +142,7 @@ async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Pro
   const progress = new Progress(begun, now);
   const options = { scope, billing_run_id: begun.id, dry_run };
   const run = background.keep(runToEnd({ ctx, options, ...asked, progress, forgets_idle: origin === "job" }));
-  if (origin !== "rest") return run;
+  if (origin === "job" || origin === "cli") return run;
   return (await endedWithin(run, LIMITS.billing_run_wait_ms)) ?? progress.told();
 }
 

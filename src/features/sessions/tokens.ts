@@ -5,6 +5,7 @@ import type { Clock } from "../../core/time.ts";
 
 const ISSUER = "meterhouse";
 const AUDIENCE = "meterhouse:rest";
+const LINK_AUDIENCE = "meterhouse:link";
 
 /** What a REST token says: who, in which version of their password and role, until when. */
 export interface Claims {
@@ -18,7 +19,14 @@ export interface Tokens {
   sign(user_id: number, token_version: number): Promise<{ token: string; expires_at: Temporal.Instant }>;
   /** Errors: unauthorized for a token that is not ours, not for REST, or expired. */
   verify(token: string): Promise<Claims>;
+  /** Signs what a link may ask for in a user's name, for a short time: links end up in histories and logs. */
+  signLink(user: LinkUser, query: object): Promise<{ link: string; expires_at: Temporal.Instant }>;
+  /** What a link asks for, and in whose name; null for one that is not ours or has expired. */
+  verifyLink(link: string): Promise<{ user: LinkUser; query: unknown } | null>;
 }
+
+/** In whose name a link asks, with the version of their password and role. */
+export type LinkUser = Pick<Claims, "user_id" | "token_version">;
 
 /** Tokens signed by `secret`, read as UTF-8. Verified tokens are remembered until they expire, up to a bound. */
 export function openTokens(secret: string, clock: Clock): Tokens {
@@ -70,6 +78,40 @@ export function openTokens(secret: string, clock: Clock): Tokens {
       const oldest = verified.keys().next().value;
       if (verified.size > LIMITS.token_cache && oldest !== undefined) verified.delete(oldest);
       return claims;
+    },
+    ...openLinks(key, clock),
+  };
+}
+
+/** The part that signs links. */
+function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "verifyLink"> {
+  return {
+    async signLink({ user_id, token_version }, query) {
+      const expires_s = Math.floor(clock.now().epochMilliseconds / 1_000) + LIMITS.usage_export_link_s;
+      const link = await new SignJWT({ ver: token_version, query })
+        .setProtectedHeader({ alg: "HS256" })
+        .setSubject(String(user_id))
+        .setIssuer(ISSUER)
+        .setAudience(LINK_AUDIENCE)
+        .setExpirationTime(expires_s)
+        .sign(key);
+      return { link, expires_at: Temporal.Instant.fromEpochMilliseconds(expires_s * 1_000) };
+    },
+    async verifyLink(link) {
+      try {
+        const { payload } = await jwtVerify(link, key, {
+          algorithms: ["HS256"],
+          issuer: ISSUER,
+          audience: LINK_AUDIENCE,
+          requiredClaims: ["sub", "exp", "ver", "query"],
+          currentDate: jwtDate(clock.now()),
+        });
+        const user = { user_id: Number(payload.sub), token_version: Number(payload.ver) };
+        return { user, query: payload.query };
+      } catch {
+        // one answer for every kind of bad link
+        return null;
+      }
     },
   };
 }

@@ -247,6 +247,16 @@ export const ExportUsage = strict(
 );
 export type ExportUsage = Static<typeof ExportUsage>;
 
+/** An export that whoever has the link may fetch, for a short time. */
+export const ExportLink = Type.Object(
+  { url: Type.String({ description: "GET it without a token" }), expires_at: At },
+  { title: "UsageExportLink" },
+);
+
+export const FollowExportLink = strict({
+  link: Type.String({ minLength: 1, maxLength: LIMITS.usage_export_link_characters }),
+});
+
 /** One page of events, newest first unless asked otherwise. */
 const UsagePage = Type.Object(
   {

@@ -9,8 +9,11 @@ import { fromText } from "../../http/params.ts";
 import { renew, session } from "../../http/session.ts";
 import { recordSent } from "./doors.ts";
 import { exportUsage, MEDIA_TYPES } from "./export.ts";
+import { createExportLink, followExportLink } from "./export_links.ts";
 import {
+  ExportLink,
   ExportUsage,
+  FollowExportLink,
   FoundUsage,
   ListMetadataKeys,
   MetadataKeys,
@@ -104,6 +107,24 @@ const EXPORTED = {
   },
 };
 
+const LINK =
+  "For whoever can't send a token, such as a browser. The link is a secret: it asks in your name, for 15 minutes, and ends with your tokens.";
+
+/** Links to exports are made by whoever may search, and followed by whoever has one. */
+export const exportLinkRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/usage/exports", tags: ["Usage"] })
+    .use(session(deps, "open"))
+    .get("/:link", ({ ctx, params }) => attachment(call(ctx, followExportLink, params)), {
+      params: FollowExportLink,
+      response: answers({ 404: ErrorBody, 503: ErrorBody }),
+      detail: {
+        summary: "Follow a link to an export",
+        description: EXPORT,
+        responses: EXPORTED.responses,
+        security: [],
+      },
+    });
+
 export const usageRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/usage", tags: ["Usage"] })
     .use(session(deps, "company", { keeps_answers: false }))
@@ -111,6 +132,11 @@ export const usageRoutes = (deps: Deps) =>
       body: ExportUsage,
       response: EXPORTED.response,
       detail: { summary: "Export usage", description: EXPORT, responses: EXPORTED.responses },
+    })
+    .post("/exports", ({ ctx, body }) => data(call(ctx, createExportLink, body)), {
+      body: ExportUsage,
+      response: answers({ 200: dataOf(ExportLink) }),
+      detail: { summary: "Make a link to an export", description: LINK },
     })
     .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
       body: SearchUsage,
@@ -131,6 +157,11 @@ export const myUsageRoutes = (deps: Deps) =>
       body: ExportUsage,
       response: EXPORTED.response,
       detail: { summary: "Export one's own usage", description: EXPORT, responses: EXPORTED.responses },
+    })
+    .post("/exports", ({ ctx, body }) => data(call(ctx, createExportLink, body)), {
+      body: ExportUsage,
+      response: answers({ 200: dataOf(ExportLink) }),
+      detail: { summary: "Make a link to an export of one's own usage", description: LINK },
     })
     .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
       body: SearchUsage,

@@ -172,9 +172,11 @@ describe("keys", () => {
       [
         "/api/v1/login",
         "/api/v1/my/usage/export",
+        "/api/v1/my/usage/exports",
         "/api/v1/my/usage/search",
         "/api/v1/usage/events",
         "/api/v1/usage/export",
+        "/api/v1/usage/exports",
         "/api/v1/usage/search",
         "/oauth/authorize",
         "/oauth/register",

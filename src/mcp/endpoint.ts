@@ -1,0 +1,116 @@
+import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
+import { Elysia } from "elysia";
+import type { Actor } from "../core/access.ts";
+import { AppError } from "../core/errors.ts";
+import type { Deps } from "../deps.ts";
+import { SCOPE } from "../features/authorizations/model.ts";
+import { challengeAt } from "../features/authorizations/rules.ts";
+import { mediaTypeOf, readJson } from "../http/body.ts";
+import { answerError } from "../http/errors.ts";
+import { publicOrigin } from "../http/origin.ts";
+import { addressOf, bearerOf, countRequest, type Listening } from "../http/session.ts";
+import type { AgentCall } from "./call_tool.ts";
+import { serverFor } from "./server.ts";
+
+/** JSON-RPC 2.0. */
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+/** Open streams that would tell an agent of changes: what it may see is asked for on each call. */
+const NO_SUBSCRIPTIONS = 0;
+
+/**
+ * The MCP endpoint: who calls and from where is settled here, the protocol is the SDK's, and what can be done is
+ * in tools.ts. Each request is served on its own, in whichever revision of the protocol it speaks. Decision 0085.
+ */
+export function mcpEndpoint(deps: Deps) {
+  const calls = new WeakMap<AuthInfo, AgentCall>();
+  const handler = createMcpHandler(
+    ({ authInfo }) => {
+      const call = authInfo && calls.get(authInfo);
+      if (!call) throw new Error("A request reached the MCP server without its caller");
+      return serverFor(deps, call);
+    },
+    {
+      maxSubscriptions: NO_SUBSCRIPTIONS,
+      onerror: (error) => deps.log.debug({ err: error }, "mcp: refused"),
+    },
+  );
+
+  async function serve(request: Request, call: AgentCall): Promise<Response> {
+    mediaTypeOf(request, ["application/json"]);
+    const body = await readMessage(request);
+    if (body instanceof Response) return body;
+    // The SDK only passes it on. Who calls is known to us by more than it can hold.
+    const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
+    calls.set(authInfo, call);
+    return handler.fetch(request, { authInfo, parsedBody: body });
+  }
+
+  return new Elysia({ name: "mcp" }).post(
+    "/mcp",
+    async ({ request, server, set }) => {
+      const origin = publicOrigin(deps.config, server);
+      refuseForeignOrigin(request, origin, server);
+      const request_id = String(set.headers["x-request-id"]);
+      const actor = await authenticate(deps, request);
+      if (actor instanceof AppError) {
+        const answer = answerError(actor, { "x-request-id": request_id });
+        answer.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
+        return answer;
+      }
+      if (actor.kind === "user") countRequest(deps, actor.user_id);
+      return serve(request, {
+        actor,
+        request_id,
+        get address() {
+          return addressOf(deps, request, server);
+        },
+      });
+    },
+    { parse: "none", detail: { hide: true } },
+  );
+}
+
+/** The actor behind the request's access token, or why there is none. Tokens in the query are not looked at. */
+async function authenticate(deps: Deps, request: Request): Promise<Actor | AppError> {
+  try {
+    const token = bearerOf(request);
+    if (token === undefined) throw new AppError("unauthorized", "Authorize first: send an access token");
+    return await deps.authenticateAgent(token);
+  } catch (error) {
+    if (error instanceof AppError && error.kind === "unauthorized") return error;
+    throw error;
+  }
+}
+
+/**
+ * Only pages of the service itself may call from a browser: another site that a browser was lured to, or that
+ * took over the name of this machine, says so in Origin. Programs send none. Errors: forbidden.
+ */
+function refuseForeignOrigin(request: Request, origin: string, server: Listening | null): void {
+  const told = request.headers.get("origin");
+  if (told === null || told === origin) return;
+  const port = server?.port;
+  const own = ["localhost", "127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`);
+  // Without PUBLIC_URL the service is this machine's, by whatever name.
+  if (origin === own[0] && own.includes(told)) return;
+  throw new AppError("forbidden", `Pages of ${told} may not call this service`);
+}
+
+/** The message, or the protocol's own refusal of what is none. */
+async function readMessage(request: Request): Promise<unknown> {
+  try {
+    const message = await readJson(request);
+    // One request of many calls would pass the limit as one; the protocol dropped batches in 2025.
+    if (Array.isArray(message)) return refusal(INVALID_REQUEST, "Batches are not taken: send one message");
+    return message;
+  } catch (error) {
+    if (!(error instanceof AppError) || !["malformed", "invalid"].includes(error.kind)) throw error;
+    return refusal(error.kind === "malformed" ? PARSE_ERROR : INVALID_REQUEST, error.message);
+  }
+}
+
+function refusal(code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status: 400 });
+}

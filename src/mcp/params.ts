@@ -1,0 +1,43 @@
+import { Type } from "@sinclair/typebox";
+import type { Level } from "../core/access.ts";
+import { Id, pageFields, Search } from "../core/schema.ts";
+import { said } from "./wire_schema.ts";
+
+// Parameters that many tools share.
+
+export const page = {
+  page: said(pageFields.page, "Which page, from 1"),
+  limit: said(pageFields.limit, "Records on a page, 20 unless told"),
+};
+
+export const search = Type.Optional(said(Search, "Text in the name"));
+
+export const client_id = said(Id, "The client's id");
+export const product_id = said(Id, "The product's id");
+export const billing_model_id = said(Id, "The billing model's id");
+export const subscription_id = said(Id, "The subscription's id");
+
+/** The tool that finds what an id means, for whoever named one that nobody has. */
+export const FINDERS: Record<Level, Readonly<Record<string, string>>> = {
+  company: {
+    client_id: "billing_find_clients",
+    client_ids: "billing_find_clients",
+    product_id: "billing_find_products",
+    product_ids: "billing_find_products",
+    billing_model_id: "billing_find_billing_models",
+    new_billing_model_id: "billing_find_billing_models",
+    subscription_id: "billing_find_subscriptions",
+    subscription_ids: "billing_find_subscriptions",
+    change_id: "billing_list_plan_changes",
+    record_id: "billing_find_records",
+    run_id: "billing_find_runs",
+    delivery_id: "billing_find_webhook_deliveries",
+    form_id: "forms_find_forms",
+  },
+  client: {
+    subscription_id: "billing_find_my_subscriptions",
+    subscription_ids: "billing_find_my_subscriptions",
+    record_id: "billing_find_my_records",
+    form_id: "forms_find_my_forms",
+  },
+};

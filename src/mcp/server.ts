@@ -1,0 +1,31 @@
+import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import type { Deps } from "../deps.ts";
+import { type AgentCall, callTool } from "./call_tool.ts";
+import { findTool, toolsFor } from "./tools.ts";
+import packageJson from "../../package.json" with { type: "json" };
+
+const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and metered usage. Times are UTC unless they say otherwise; amounts are exact decimals as text, in the currency beside them. To explain a charge: find the subscription, get its overview, then search its usage with aggregate and group_by. What bills or takes away asks for a person's consent first.`;
+
+/**
+ * The protocol's server for one request of one agent. The SDK's own tool registry is not used: it builds every
+ * schema anew for each request, and passes on the message of whatever is thrown.
+ */
+export function serverFor(deps: Deps, caller: AgentCall): McpServer {
+  const { name, version } = packageJson;
+  const identity = { name, version, title: "Meterhouse" };
+  const made = new McpServer(identity, {
+    capabilities: { tools: { listChanged: false } },
+    instructions: INSTRUCTIONS,
+    // Visibility follows the user's role: nobody else may be shown it, and not for long.
+    cacheHints: { "tools/list": { ttlMs: 0, cacheScope: "private" } },
+  });
+  made.server.setRequestHandler("tools/list", () => ({
+    tools: toolsFor(caller.actor).map(({ listed }) => listed),
+  }));
+  made.server.setRequestHandler("tools/call", ({ params }) => {
+    const tool = findTool(caller.actor, params.name);
+    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
+    return callTool(deps, caller, tool, params.arguments);
+  });
+  return made;
+}

@@ -1,0 +1,137 @@
+import type { Tool as ProtocolTool } from "@modelcontextprotocol/server";
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import type { Context } from "../context.ts";
+import { type Actor, type Level, levelOf, may, type Permission } from "../core/access.ts";
+import { LIMITS } from "../core/limits.ts";
+import { oneOf, strict } from "../core/schema.ts";
+import { mayChange } from "../features/audit/telling.ts";
+import { outlined, said, trimmed, type WireSchema, wireSchema } from "./wire_schema.ts";
+
+/** Never told unless the details are asked for: a user sees one company, and an agent rarely asks when. */
+const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
+
+const FORMATS = ["concise", "detailed"] as const;
+const ResponseFormat = Type.Optional(said(oneOf(FORMATS), "concise unless told; detailed tells every field"));
+
+const RequestId = Type.Optional(
+  said(
+    Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "1 to 255 visible ASCII characters" }),
+    `Your own word for this request: sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
+  ),
+);
+
+/** How deep an answer's schema is told: `data`, and the fields of its records. */
+const OUTLINE_DEPTH = 2;
+
+/** A tool as it is written down. Its name and texts are read by models: they say when to use it, and what next. */
+interface ToolDefinition<I extends TProperties, O extends TSchema> {
+  name: string;
+  title: string;
+  description: string;
+  /** Who sees it: no tool is for both. */
+  level: Level;
+  /** What it is made of: an actor who may not do all of this does not see the tool. */
+  operations: readonly { readonly permission: Permission }[];
+  /** It takes something away, or does what can't be undone. */
+  is_destructive?: boolean;
+  /** Making something twice would hurt: the tool takes a `request_id`. */
+  takes_request_id?: boolean;
+  /** Present where records are large: the fields, at any depth, that the concise format leaves out. */
+  details?: readonly string[];
+  input: I;
+  /** `{data}`, as REST answers it. */
+  output: O;
+  run(ctx: Context, input: Static<TObject<I>>): Promise<Static<O>>;
+}
+
+/** A tool, ready to be listed and called. */
+export interface Tool {
+  name: string;
+  level: Level;
+  permissions: ReadonlySet<Permission>;
+  /** As tools/list tells it. */
+  listed: ListedTool;
+  input: TObject;
+  is_read_only: boolean;
+  /** Runs it with an input that fits. Errors: those of its operations. */
+  run(ctx: Context, input: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+type RootSchema = ProtocolTool["inputSchema"];
+
+export interface ListedTool {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: RootSchema;
+  outputSchema: RootSchema;
+  annotations: {
+    readOnlyHint: boolean;
+    destructiveHint: boolean;
+    idempotentHint: boolean;
+    openWorldHint: boolean;
+  };
+}
+
+/** Makes a tool from its definition: everything that is the same on each call is computed here, once. */
+export function tool<I extends TProperties, O extends TSchema>(definition: ToolDefinition<I, O>): Tool {
+  const {
+    name,
+    title,
+    description,
+    level,
+    details,
+    is_destructive = false,
+    takes_request_id = false,
+  } = definition;
+  const permissions = new Set(definition.operations.map(({ permission }) => permission));
+  const is_read_only = ![...permissions].some(mayChange);
+  const parameters: TProperties = {
+    ...definition.input,
+    ...(details ? { response_format: ResponseFormat } : {}),
+    ...(takes_request_id ? { request_id: RequestId } : {}),
+  };
+  const accepted = strict(parameters);
+  const whole = wireSchema(definition.output);
+  const left_out = new Set([...ALWAYS_DETAILS, ...(details ?? [])]);
+  return {
+    name,
+    level,
+    permissions,
+    input: accepted,
+    is_read_only,
+    listed: {
+      name,
+      title,
+      description,
+      inputSchema: rootOf(wireSchema(accepted)),
+      outputSchema: rootOf(outlined(whole, left_out, OUTLINE_DEPTH)),
+      annotations: {
+        readOnlyHint: is_read_only,
+        destructiveHint: is_destructive,
+        idempotentHint: is_read_only,
+        openWorldHint: false,
+      },
+    },
+    async run(ctx, input) {
+      const { response_format = "concise", ...given } = input;
+      delete given.request_id;
+      // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const answer = await definition.run(ctx, given as Static<TObject<I>>);
+      const told = details && response_format === "concise" ? trimmed(whole, answer, left_out) : answer;
+      if (typeof told !== "object" || told === null) throw new Error(`${name} answers no object`);
+      return { ...told };
+    },
+  };
+}
+
+/** A schema as plain data: without the schema library's symbols. */
+function rootOf(schema: WireSchema): RootSchema {
+  return JSON.parse(JSON.stringify({ ...schema, type: "object" }));
+}
+
+/** Whether an actor sees a tool: one of its level, all of which it may do. */
+export function sees(actor: Actor, { level, permissions }: Tool): boolean {
+  return levelOf(actor) === level && [...permissions].every((permission) => may(actor, permission));
+}

@@ -1,0 +1,120 @@
+import { Type } from "@sinclair/typebox";
+import { call } from "../../core/operation.ts";
+import { PageMeta } from "../../core/schema.ts";
+import { createExportLink } from "../../features/usage/export_links.ts";
+import {
+  ExportLink,
+  ExportUsage,
+  type FoundUsage,
+  ListMetadataKeys,
+  MetadataKeys,
+  SearchUsage,
+  UsageAggregation,
+  UsageEvent,
+} from "../../features/usage/model.ts";
+import { listMetadataKeys, searchUsage } from "../../features/usage/service.ts";
+import { nullable } from "../../core/schema.ts";
+import { data, dataOf } from "../../http/answers.ts";
+import { tool } from "../tool.ts";
+import { said } from "../wire_schema.ts";
+import type { Context } from "../../context.ts";
+
+const given = SearchUsage.properties;
+
+/** Which events: the same on search and export. */
+export const eventFilter = {
+  relative: said(given.relative, "A window up to now, or a calendar month in the company's zone"),
+  start_time: said(given.start_time, "From this Unix time in milliseconds on; without relative"),
+  end_time: said(given.end_time, "Up to, without, this Unix time in milliseconds; without relative"),
+  subscription_ids: said(given.subscription_ids, "Only these subscriptions"),
+  external_subscription_ids: said(given.external_subscription_ids, "Only these, by your own system's ids"),
+  product_ids: said(given.product_ids, "Only subscriptions to these products"),
+  metadata: said(given.metadata, 'Only events with this metadata, such as {"region": "eu"}'),
+  metadata_search: said(given.metadata_search, "Only events with this text in their metadata"),
+  min_usage: said(given.min_usage, "Only events of at least this usage"),
+  max_usage: said(given.max_usage, "Only events of at most this usage"),
+};
+
+export const clientFilter = { client_ids: said(given.client_ids, "Only subscriptions of these clients") };
+
+/** The same in fewer words than a schema of every alternative; its description tells them. */
+const GROUP_BY = {
+  anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 2, maxItems: 2 }],
+};
+
+export const searchInput = {
+  ...eventFilter,
+  aggregate: said(given.aggregate, "Sums in place of events"),
+  group_by: {
+    ...said(given.group_by, "What the sums are by; left out, one row for all"),
+    "x-schema": GROUP_BY,
+  },
+  sort_by: said(given.sort_by, "timestamp unless told; of sums, by total unless told"),
+  sort_order: said(given.sort_order, "desc unless told"),
+  limit: said(given.limit, "Events on a page, 50 unless told; not for sums"),
+  cursor: said(given.cursor, "Only for events"),
+};
+
+/** Events or sums, told apart by what they have; the answer of a sum has no meta. */
+export const UsageAnswer = Type.Object({
+  data: Type.Array(Type.Union([UsageEvent, UsageAggregation])),
+  meta: Type.Optional(Type.Object({ ...PageMeta.properties, next_cursor: nullable(Type.String()) })),
+});
+
+const SEARCH =
+  "For questions such as how much by model this month set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
+
+export function searchOf(ctx: Context, input: SearchUsage): Promise<FoundUsage> {
+  return call(ctx, searchUsage, input);
+}
+
+const findUsage = tool({
+  name: "billing_search_usage",
+  title: "Search and sum usage",
+  description: `Searches the company's usage events, or sums them by subscription, client, product, time or a metadata key. ${SEARCH} billing_list_usage_metadata_keys tells which keys there are.`,
+  level: "company",
+  operations: [searchUsage],
+  details: ["min_usage", "max_usage"],
+  input: { ...searchInput, ...clientFilter },
+  output: UsageAnswer,
+  run: searchOf,
+});
+
+export const keysInput = {
+  relative: said(ListMetadataKeys.properties.relative, "Which window of time"),
+  external_subscription_id: said(
+    ListMetadataKeys.properties.external_subscription_id,
+    "Only this subscription, by your own system's id",
+  ),
+};
+
+const findKeys = tool({
+  name: "billing_list_usage_metadata_keys",
+  title: "List metadata keys of usage",
+  description:
+    "Lists the metadata keys of recent usage events with their most frequent values. Use it before filtering by metadata or grouping by metadata:<key> in billing_search_usage.",
+  level: "company",
+  operations: [listMetadataKeys],
+  input: keysInput,
+  output: MetadataKeys,
+  run: (ctx, input) => call(ctx, listMetadataKeys, input),
+});
+
+export const exportInput = {
+  format: said(ExportUsage.properties.format, "The file's format"),
+  ...eventFilter,
+};
+
+const makeLink = tool({
+  name: "billing_export_usage",
+  title: "Link to a usage export",
+  description:
+    "Makes a link to a file of all usage events that a search finds, for the person to open; it works for 15 minutes and needs no sign-in, so give it to nobody else. Use it when a person wants the raw data, in place of reading page after page.",
+  level: "company",
+  operations: [createExportLink],
+  input: { ...exportInput, ...clientFilter },
+  output: dataOf(ExportLink),
+  run: (ctx, input) => data(call(ctx, createExportLink, input)),
+});
+
+export const usageTools = [findUsage, findKeys, makeLink];

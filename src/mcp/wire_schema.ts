@@ -1,0 +1,125 @@
+import type { TSchema } from "@sinclair/typebox";
+
+/** A JSON Schema as clients see it: plain data. */
+export interface WireSchema {
+  type?: string | string[] | undefined;
+  description?: string | undefined;
+  properties?: Record<string, WireSchema> | undefined;
+  required?: string[] | undefined;
+  items?: WireSchema | undefined;
+  anyOf?: WireSchema[] | undefined;
+  enum?: unknown[] | undefined;
+  additionalProperties?: boolean | WireSchema | undefined;
+  [keyword: string]: unknown;
+}
+
+/** Formats that JSON Schema knows; others are the house's own, and their description says what they mean. */
+const FORMATS = new Set(["date-time", "uuid", "email", "uri"]);
+
+/** What says nothing to a client, or says again what stands beside it. */
+const LEFT_OUT = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
+
+/** Says what a parameter is for, beside what its schema says of its form. */
+export function said<T extends TSchema>(schema: T, text: string): T {
+  return { ...schema, "x-says": text };
+}
+
+/**
+ * A schema of the house as JSON Schema in few words: alternatives of words become `enum`, "or null" becomes a
+ * list of types, and what only bounds a safe integer goes.
+ */
+export function wireSchema(schema: WireSchema): WireSchema {
+  const { "x-says": says, "x-schema": shown, ...given } = schema;
+  const own: WireSchema = isRecord(shown) ? shownAs(given, shown) : given;
+  const wire = simplified(own);
+  const description = [says, wire.description].filter((text) => typeof text === "string").join(": ");
+  return description === "" ? wire : { ...wire, description };
+}
+
+/** What the documentation shows in place of a schema, with the schema's own description. */
+function shownAs(given: WireSchema, shown: Record<string, unknown>): WireSchema {
+  const { description } = given;
+  return { ...(description === undefined ? {} : { description }), ...shown };
+}
+
+function simplified(schema: WireSchema): WireSchema {
+  const wire: WireSchema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (LEFT_OUT.has(keyword) || value === undefined) continue;
+    if (keyword === "format" && !(typeof value === "string" && FORMATS.has(value))) continue;
+    if (keyword === "maximum" && value === Number.MAX_SAFE_INTEGER) continue;
+    if (keyword === "minimum" && value === Number.MIN_SAFE_INTEGER) continue;
+    wire[keyword] = value;
+  }
+  if (schema.properties) wire.properties = mapValues(schema.properties, wireSchema);
+  if (schema.items) wire.items = wireSchema(schema.items);
+  if (isRecord(schema.additionalProperties))
+    wire.additionalProperties = wireSchema(schema.additionalProperties);
+  if (!schema.anyOf) return wire;
+  delete wire.anyOf;
+  return united(wire, schema.anyOf.map(wireSchema));
+}
+
+/** One schema for alternatives, where they are words, or a type and null. */
+function united(wire: WireSchema, variants: WireSchema[]): WireSchema {
+  if (variants.every(({ const: word }) => typeof word === "string"))
+    return { ...wire, type: "string", enum: variants.map(({ const: word }) => word) };
+  const [only, ...others] = variants.filter(({ type }) => type !== "null");
+  if (only && others.length === 0 && typeof only.type === "string") {
+    const words = only.enum ? { enum: [...only.enum, null] } : {};
+    return { ...only, ...words, ...wire, type: [only.type, "null"] };
+  }
+  return { ...wire, anyOf: variants };
+}
+
+/**
+ * The outline of an answer's schema: types and words down to `depth` objects, without the fields of these names.
+ * It holds for the whole answer too, since no object in it is closed. Models read answers, and pay for schemas.
+ */
+export function outlined(schema: WireSchema, names: ReadonlySet<string>, depth: number): WireSchema {
+  const { type, enum: words, const: word, properties, required, items, anyOf } = schema;
+  const outline: WireSchema = {
+    ...(type === undefined ? {} : { type }),
+    ...(words === undefined ? {} : { enum: words }),
+    ...(word === undefined ? {} : { const: word }),
+  };
+  if (items) outline.items = outlined(items, names, depth);
+  if (anyOf) outline.anyOf = anyOf.map((variant) => outlined(variant, names, depth));
+  if (!properties || depth === 0) return outline;
+  const kept = Object.entries(properties).filter(([name]) => !names.has(name));
+  outline.properties = Object.fromEntries(
+    kept.map(([name, field]) => [name, outlined(field, names, depth - 1)]),
+  );
+  outline.required = (required ?? []).filter((name) => !names.has(name));
+  return outline;
+}
+
+/**
+ * A value without the fields of these names, wherever its schema declares them: what a user calls the same in
+ * metadata, in a payload or in a form stays.
+ */
+export function trimmed(schema: WireSchema, value: unknown, names: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items ? value.map((item) => trimmed(items, item, names)) : value;
+  }
+  if (schema.anyOf) {
+    return schema.anyOf.reduce((left: unknown, variant) => trimmed(variant, left, names), value);
+  }
+  const { properties } = schema;
+  if (!isRecord(value) || !properties) return value;
+  const kept = Object.entries(value).flatMap(([name, member]) => {
+    const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (field === undefined) return [[name, member]];
+    return names.has(name) ? [] : [[name, trimmed(field, member, names)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function mapValues<A, B>(record: Record<string, A>, map: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,367 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type House, type Json, startHouse, TestClock } from "../harness.ts";
+import { type Agent, agentFor } from "./agents.ts";
+import { addUser, fillCompany, NOW, type World } from "./world.ts";
+
+// What tools answer and refuse, beside what REST answers and refuses.
+
+const clock = new TestClock(NOW);
+let house: House;
+let world: World;
+let agent: Agent;
+let mine: Agent;
+
+beforeAll(async () => {
+  // Outside of production a webhook may go to this machine.
+  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
+  world = await fillCompany(house, clock);
+  agent = await agentFor(house, house.admin_email);
+  mine = await agentFor(house, (await addUser(house.api, "client", world.client)).email);
+  // From here on every answer is checked against what its tool says.
+  await Promise.all([agent.list(), mine.list()]);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([agent.close(), mine.close()]);
+  await house.stop();
+});
+
+describe("structuredContent is REST's data", () => {
+  const detailed = { response_format: "detailed" };
+  const cases: [string, () => object, () => string][] = [
+    ["billing_find_clients", () => detailed, () => "/clients?page=1"],
+    ["billing_find_products", () => ({ ...detailed, search: "tok" }), () => "/products?page=1&search=tok"],
+    ["billing_find_billing_models", () => detailed, () => "/billing-models?page=1"],
+    [
+      "billing_find_subscriptions",
+      () => ({ ...detailed, client_id: world.client }),
+      () => `/subscriptions?page=1&client_id=${world.client}`,
+    ],
+    [
+      "billing_get_credits",
+      () => ({ subscription_id: world.credit_subscription }),
+      () => `/subscriptions/${world.credit_subscription}/credits`,
+    ],
+    ["billing_find_records", () => ({ ...detailed, limit: 1 }), () => "/billing-records?limit=1"],
+    [
+      "billing_verify_record",
+      () => ({ record_id: world.record }),
+      () => `/billing-records/${world.record}/verify`,
+    ],
+    ["billing_find_runs", () => detailed, () => "/billing-runs"],
+  ];
+  test.each(cases)("%s", async (name, args, path) => {
+    const { body } = await house.api("GET", path());
+    const { text, structured } = await agent.call(name, args());
+    expect(structured).toEqual(body);
+    expect(JSON.parse(text)).toEqual(body);
+  });
+
+  test("one record by its id is a list of it, with what a detail has", async () => {
+    const { body } = await house.api("GET", `/billing-records/${world.record}`);
+    const { structured } = await agent.call("billing_find_records", { record_id: world.record, ...detailed });
+    expect(structured).toEqual({ data: [body.data] });
+  });
+
+  test("the concise format leaves out fields of records, never what users call the same", async () => {
+    const search = { relative: "this_month", limit: 1 };
+    const { structured } = await agent.call("billing_search_usage", search);
+    expect(structured.data[0].created_at).toBeUndefined();
+    expect(structured.data[0].metadata).toEqual({ model: "large", created_at: "mine" });
+    const whole = await agent.call("billing_search_usage", { ...search, ...detailed });
+    expect(whole.structured).toEqual((await house.api("POST", "/usage/search", search)).body);
+    expect(structured.meta).toEqual(whole.structured.meta);
+  });
+
+  test("a webhook's delivery, without its payload unless asked for", async () => {
+    const endpoint = { url: "http://localhost:1/hooks", event_types: ["*"] };
+    const { id } = (await house.api("POST", "/webhooks", endpoint)).body.data;
+    const delivery_id = (await house.api("POST", `/webhooks/${id}/test`, {})).body.data.id;
+    const concise = await agent.call("billing_find_webhook_deliveries", { endpoint_id: id });
+    expect(concise.structured.data[0]).toMatchObject({ id: delivery_id, event_type: "webhook.test" });
+    expect(concise.structured.data[0].payload).toBeUndefined();
+    const whole = await agent.call("billing_find_webhook_deliveries", { delivery_id, ...detailed });
+    expect(whole.structured.data[0].payload.type).toBe("webhook.test");
+  });
+
+  test("an overview tells what five questions on REST tell", async () => {
+    const { subscription_id, data } = await overview(world.credit_subscription);
+    const rest = async (path: string) =>
+      (await house.api("GET", `/subscriptions/${subscription_id}${path}`)).body.data;
+    expect(data.subscription).toEqual(await rest(""));
+    expect(data.running_charges).toEqual(await rest("/preview"));
+    expect(data.credits).toEqual(await rest("/credits"));
+    expect(data.scheduled_changes).toEqual([]);
+    expect(data.latest_records).toHaveLength(1);
+    expect((await overview(world.subscription)).data.credits).toBeNull();
+  });
+
+  async function overview(subscription_id: number): Promise<Json> {
+    const { structured } = await agent.call("billing_get_subscription_overview", {
+      subscription_id,
+      ...detailed,
+    });
+    return { subscription_id, data: structured.data };
+  }
+});
+
+describe("refusals teach", () => {
+  const cases: [string, string, () => object, string[]][] = [
+    [
+      "an unknown id names the tool that finds ids",
+      "billing_get_credits",
+      () => ({ subscription_id: 999_999 }),
+      ["Subscription 999999 not found", "billing_find_subscriptions finds a valid subscription_id."],
+    ],
+    [
+      "an unknown id of a body, too",
+      "billing_change_plan",
+      () => ({
+        subscription_id: world.subscription,
+        kind: "change",
+        new_billing_model_id: 999_999,
+        effective_at: NOW,
+      }),
+      [
+        "new_billing_model_id names no active",
+        "billing_find_billing_models finds a valid new_billing_model_id.",
+      ],
+    ],
+    [
+      "a word that is not allowed is answered with those that are",
+      "billing_cancel_subscription",
+      () => ({ subscription_id: world.subscription, at: "tomorrow" }),
+      ["at must be one of now, period_end"],
+    ],
+    [
+      "an unknown parameter is answered with those that are known",
+      "billing_verify_record",
+      () => ({ id: 1 }),
+      ["record_id is required", "id is not a known field; known are record_id"],
+    ],
+    [
+      "what a kind of change needs",
+      "billing_change_plan",
+      () => ({ subscription_id: world.subscription, kind: "change", new_billing_model_id: world.dearer }),
+      ["effective_at is required for kind change"],
+    ],
+    [
+      "a subscription without credits",
+      "billing_get_credits",
+      () => ({ subscription_id: world.subscription }),
+      ["its billing model is not credit-based"],
+    ],
+    [
+      "a client that is still served",
+      "billing_delete",
+      () => ({ kind: "client", id: world.client }),
+      ["it has 2 active subscriptions"],
+    ],
+    [
+      "a plan with fewer credits",
+      "billing_change_plan",
+      () => ({
+        subscription_id: world.credit_subscription,
+        kind: "upgrade",
+        new_billing_model_id: world.credits,
+      }),
+      ["new_billing_model_id"],
+    ],
+  ];
+  test.each(cases)("%s", async (_, name, args, parts) => {
+    const { is_error, text, structured } = await agent.call(name, args());
+    expect([is_error, structured]).toEqual([true, undefined]);
+    for (const part of parts) expect(text).toContain(part);
+  });
+
+  test.each(["constructor", "toString"])("a parameter called %s is as unknown as any", async (field) => {
+    const args = Object.fromEntries([[field, 1]]);
+    const { is_error, text } = await agent.call("billing_find_runs", args);
+    expect([is_error, text]).toEqual([
+      true,
+      expect.stringMatching(/is not a known field; known are run_id[^\n]*$/),
+    ]);
+  });
+
+  test("a form's problems are all named, and a client user is told of its own tools", async () => {
+    const config = { title: "", fields: [{ name: "a", label: "A", type: "colour" }] };
+    const checked = await mine.call("forms_validate_my_form", { config });
+    expect(checked.structured.valid).toBe(false);
+    const saved = await mine.call("forms_save_my_form", { name: "Form", config });
+    expect(saved.is_error).toBe(true);
+    for (const problem of checked.structured.errors) expect(saved.text).toContain(problem.split(" ")[0]);
+    const { text } = await mine.call("billing_get_my_credits", { subscription_id: 999_999 });
+    expect(text).toContain("billing_find_my_subscriptions finds a valid subscription_id.");
+  });
+
+  test("an answer too long for a model is refused with what makes it shorter", async () => {
+    const timestamp = Date.UTC(2026, 2, 5);
+    const events = Array.from({ length: 1_000 }, (_, i) => ({
+      external_subscription_id: "acme-tokens",
+      timestamp: timestamp + i,
+      usage: 0,
+      metadata: { request: `${i}`.padStart(40, "0") },
+    }));
+    expect((await house.api("POST", "/usage/events", events)).status).toBe(201);
+    const { is_error, text } = await agent.call("billing_search_usage", {
+      aggregate: true,
+      group_by: "metadata:request",
+    });
+    expect([is_error, text]).toEqual([
+      true,
+      expect.stringMatching(/would have \d+ characters.*coarser groups/),
+    ]);
+  });
+
+  test("what breaks inside tells nothing of itself but the request's id", async () => {
+    const { usage } = house.deps;
+    const search = usage.search.bind(usage);
+    usage.search = () => Promise.reject(new Error("secret path"));
+    try {
+      const { is_error, text } = await agent.call("billing_search_usage", {});
+      expect([is_error, text]).toEqual([
+        true,
+        expect.stringMatching(/^Internal error: .*id is [0-9a-f-]{36}$/),
+      ]);
+    } finally {
+      usage.search = search;
+    }
+  });
+});
+
+describe("writes", () => {
+  test("a request_id that comes again does nothing twice, whatever the order of its parameters", async () => {
+    const request_id = "made-once";
+    const first = await agent.call("billing_save_client", { name: "Once", request_id });
+    const again = await agent.call("billing_save_client", { request_id, name: "Once" });
+    expect(again).toEqual(first);
+    const { body } = await house.api("GET", "/clients?search=Once");
+    expect(body.data).toHaveLength(1);
+    const other = await agent.call("billing_save_client", { name: "Twice", request_id });
+    expect([other.is_error, other.text]).toEqual([
+      true,
+      expect.stringContaining("The request_id was used with another request"),
+    ]);
+  });
+
+  test("of eight at once with one request_id one is carried out", async () => {
+    const asked = { name: "At once", request_id: "at-once" };
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => agent.call("billing_save_product", asked)),
+    );
+    const ids = new Set(
+      answers.filter(({ is_error }) => !is_error).map(({ structured }) => structured.data.id),
+    );
+    expect(ids.size).toBe(1);
+    for (const { is_error, text } of answers) if (is_error) expect(text).toContain("under way: try again");
+    expect((await house.api("GET", "/products?search=At once")).body.data).toHaveLength(1);
+  });
+
+  test("a refused request gives its request_id up", async () => {
+    const request_id = "second try";
+    const refused = await agent.call("billing_save_client", {
+      name: "x",
+      client_id: 999_999,
+      request_id: "try-2",
+    });
+    expect(refused.is_error).toBe(true);
+    const bad = await agent.call("billing_save_client", { name: "x", request_id });
+    expect(bad.text).toContain("request_id must be 1 to 255 visible ASCII characters");
+    const made = await agent.call("billing_save_client", { name: "Second try", request_id: "try-2" });
+    expect(made.is_error).toBe(false);
+  });
+
+  test("what an agent changes is in the audit log, with its door and its authorization", async () => {
+    const { structured } = await agent.call("billing_save_product", { name: "Audited" });
+    const { body } = await house.api("GET", "/audit-log?origin=mcp&operation=create_product");
+    expect(body.data[0]).toMatchObject({
+      origin: "mcp",
+      operation: "create_product",
+      target: { type: "product", id: structured.data.id },
+      actor: { kind: "user", email: house.admin_email, authorization_id: expect.any(Number) },
+      address: "127.0.0.1",
+    });
+  });
+
+  test("records are made, changed and deleted as on REST", async () => {
+    const model = await agent.call("billing_save_billing_model", {
+      name: "Tiers",
+      description: "",
+      billing_type_id: 3,
+      price: "0",
+      currency: "USD",
+      usage_tiers: [{ up_to: null, unit_price: "0.1" }],
+    });
+    const billing_model_id = model.structured.data.id;
+    const renamed = await agent.call("billing_save_billing_model", {
+      billing_model_id,
+      name: "Tiers, renamed",
+      description: "x",
+    });
+    expect(renamed.structured.data).toEqual(
+      (await house.api("GET", `/billing-models/${billing_model_id}`)).body.data,
+    );
+    const deleted = await agent.call("billing_delete", { kind: "billing_model", id: billing_model_id });
+    expect(deleted.structured).toEqual({ data: {} });
+    expect((await house.api("GET", `/billing-models/${billing_model_id}`)).status).toBe(404);
+
+    const added = await agent.call("billing_create_subscription", {
+      name: "By an agent",
+      external_subscription_id: "by-agent",
+      client_id: world.client,
+      product_id: world.product,
+      billing_model_id: world.metered,
+    });
+    const subscription_id = added.structured.data.id;
+    const ended = await agent.call("billing_cancel_subscription", { subscription_id, at: "now" });
+    expect(ended.structured.data.status).toBe("cancelled");
+  });
+
+  test("plans move up, down and at a time, and a change that waits can be cancelled", async () => {
+    const { credit_subscription: subscription_id, credits, more_credits } = world;
+    const up = await agent.call("billing_change_plan", {
+      subscription_id,
+      kind: "upgrade",
+      new_billing_model_id: more_credits,
+    });
+    expect(up.structured.data).toMatchObject({ kind: "upgrade", status: "applied" });
+    const down = await agent.call("billing_change_plan", {
+      subscription_id,
+      kind: "downgrade",
+      new_billing_model_id: credits,
+    });
+    expect(down.structured.data).toMatchObject({
+      status: "scheduled",
+      effective_at: "2026-04-01T00:00:00.000Z",
+    });
+    const change_id = down.structured.data.id;
+    const cancelled = await agent.call("billing_cancel_plan_change", { subscription_id, change_id });
+    expect(cancelled.structured.data.status).toBe("cancelled");
+    const { structured } = await agent.call("billing_list_plan_changes", { subscription_id });
+    expect(structured.data.map(({ status }: Json) => status)).toEqual(["applied", "cancelled"]);
+  });
+
+  test("a client makes, replaces and deletes its own form", async () => {
+    const config = { title: "Loan", fields: [{ name: "amount", label: "Amount", type: "number" }] };
+    const made = await mine.call("forms_save_my_form", { name: "Loan", config, request_id: "form-1" });
+    const form_id = made.structured.data.id;
+    const replaced = await mine.call("forms_save_my_form", {
+      form_id,
+      name: "Loan 2",
+      config,
+      is_active: false,
+    });
+    expect(replaced.structured.data).toMatchObject({ id: form_id, name: "Loan 2", is_active: false, config });
+    const concise = await mine.call("forms_find_my_forms", {});
+    expect(concise.structured.data).toEqual([
+      { id: form_id, name: "Loan 2", description: null, client_id: world.client, is_active: false },
+    ]);
+    expect((await agent.call("forms_find_forms", { form_id })).structured.data[0].name).toBe("Loan 2");
+    expect((await mine.call("forms_delete_my_form", { form_id })).structured).toEqual({ data: {} });
+    expect((await mine.call("forms_find_my_forms", { form_id })).is_error).toBe(true);
+  });
+
+  test("a billing run can be tried, and answers like REST", async () => {
+    const { structured } = await agent.call("billing_run", { period: "2026-02", dry_run: true });
+    expect(structured.data).toMatchObject({ status: "finished", dry_run: true, counts: { unchanged: 2 } });
+  });
+});

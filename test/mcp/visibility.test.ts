@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { FINDERS } from "../../src/mcp/params.ts";
+import { type House, type Json, startHouse, type Tenant, TestClock } from "../harness.ts";
+import { type Agent, agentFor, CLIENTS, tokensOf } from "./agents.ts";
+import { addUser, fillCompany, NOW, readArguments, type World } from "./world.ts";
+
+// Acceptance 6 of the MCP design: who sees which tools, and that tools show no more than REST.
+
+/** What a model pays for the list before it has done anything. */
+const LIST_TOKENS = 12_000;
+const TOOLS_VISIBLE = 25;
+
+const clock = new TestClock(NOW);
+let house: House;
+let world: World;
+let other: Tenant;
+let other_world: World;
+const agents: Record<string, Agent> = {};
+const names: Record<string, string[]> = {};
+
+beforeAll(async () => {
+  house = await startHouse({ clock });
+  world = await fillCompany(house, clock);
+  other = await house.addTenant();
+  other_world = await fillCompany(house, clock, other);
+  const emails = {
+    admin: house.admin_email,
+    manager: (await addUser(house.api, "manager")).email,
+    analyst: (await addUser(house.api, "analyst")).email,
+    client: (await addUser(house.api, "client", world.client)).email,
+    stranger: other.admin_email,
+  };
+  for (const [who, email] of Object.entries(emails)) {
+    agents[who] = await agentFor(house, email);
+    names[who] = (await agents[who].list()).map(({ name }: Json) => name);
+  }
+}, 60_000);
+afterAll(async () => {
+  for (const agent of Object.values(agents)) await agent.close();
+  await house.stop();
+});
+
+const agent = (who: string): Agent => agents[who] as Agent;
+
+describe("the list", () => {
+  test("company and client users get disjoint lists, neither empty", () => {
+    expect(names.client?.length).toBeGreaterThan(5);
+    expect(names.admin?.length).toBeGreaterThan(15);
+    expect(names.client?.filter((name) => names.admin?.includes(name))).toEqual([]);
+  });
+
+  test("a manager sees all but webhooks, an analyst only what reads", async () => {
+    expect(names.admin?.filter((name) => !names.manager?.includes(name))).toEqual([
+      "billing_find_webhook_deliveries",
+    ]);
+    const tools = await agent("analyst").list();
+    expect(tools.map(({ annotations }) => annotations.readOnlyHint)).not.toContain(false);
+    expect(names.analyst).toContain("billing_search_usage");
+    expect(names.analyst).not.toContain("billing_change_plan");
+  });
+
+  test.each(["admin", "client"])("the list of %s is short, and under its budget of tokens", async (who) => {
+    const tools = await agent(who).list();
+    expect(tools.length).toBeLessThanOrEqual(TOOLS_VISIBLE);
+    expect(tokensOf({ tools })).toBeLessThan(LIST_TOKENS);
+  });
+
+  test("two lists are byte-identical, and the same in every client", async () => {
+    const listed = await agent("admin").list();
+    for (const kind of CLIENTS) {
+      const another = await agentFor(house, house.admin_email, kind);
+      const [first, second] = [await another.list(), await another.list()];
+      expect(JSON.stringify(first) === JSON.stringify(second), kind).toBe(true);
+      // Each client writes the fields that it knows in an order of its own.
+      expect(Bun.deepEquals(first, listed, true), kind).toBe(true);
+      await another.close();
+    }
+  });
+
+  test("every tool has a name, a title, a description, hints, and both schemas", async () => {
+    for (const who of ["admin", "client"]) {
+      for (const { name, title, description, annotations, inputSchema, outputSchema } of await agent(
+        who,
+      ).list()) {
+        expect(name).toMatch(/^(billing|forms)_[a-z0-9_]{0,57}$/);
+        expect(title, name).toBeString();
+        expect(description.length, name).toBeGreaterThan(40);
+        expect(Object.keys(annotations).toSorted(), name).toEqual([
+          "destructiveHint",
+          "idempotentHint",
+          "openWorldHint",
+          "readOnlyHint",
+        ]);
+        expect(inputSchema, name).toMatchObject({ type: "object", additionalProperties: false });
+        expect(outputSchema.type, name).toBe("object");
+        expect(annotations.readOnlyHint && annotations.destructiveHint, name).toBe(false);
+      }
+    }
+  });
+
+  test("every parameter is described", async () => {
+    for (const who of ["admin", "client"]) {
+      for (const { name, inputSchema } of await agent(who).list()) {
+        for (const [field, schema] of Object.entries<Json>(inputSchema.properties))
+          expect(schema.description, `${name}.${field}`).toBeString();
+      }
+    }
+  });
+
+  test.each(["admin", "manager", "analyst", "client"])(
+    "what %s reads names only tools that it sees",
+    async (who) => {
+      const tools = await agent(who).list();
+      const fields = new Set(tools.flatMap(({ inputSchema }) => Object.keys(inputSchema.properties)));
+      for (const { name, description } of tools) {
+        const named: string[] = description.match(/\b(billing|forms)_[a-z_]+/g) ?? [];
+        const unknown = named.filter((word) => !names[who]?.includes(word) && !fields.has(word));
+        expect([name, unknown]).toEqual([name, []]);
+      }
+    },
+  );
+
+  test("a refusal names a tool that is there", () => {
+    expect(Object.values(FINDERS.company).filter((name) => !names.admin?.includes(name))).toEqual([]);
+    expect(Object.values(FINDERS.client).filter((name) => !names.client?.includes(name))).toEqual([]);
+  });
+});
+
+describe("calls", () => {
+  test("a hidden tool can't be told from one that does not exist", async () => {
+    const refusal = (who: string, name: string) =>
+      agent(who)
+        .call(name, { nonsense: true })
+        .then(
+          () => "answered",
+          (error) => [error.code, error.message.replace(name, "NAME")],
+        );
+    const unknown = await refusal("analyst", "no_such_tool");
+    expect(unknown).toEqual([-32_602, "Unknown tool: NAME"]);
+    expect(await refusal("analyst", "billing_change_plan")).toEqual(unknown);
+    expect(await refusal("client", "billing_find_clients")).toEqual(unknown);
+    expect(await refusal("admin", "forms_delete_my_form")).toEqual(unknown);
+  });
+
+  test("each tool that reads answers what its schema says, in both formats, and within its bound", async () => {
+    const asked = readArguments(world);
+    for (const who of ["admin", "client"]) {
+      for (const { name, annotations, inputSchema } of await agent(who).list()) {
+        if (!annotations.readOnlyHint) continue;
+        const formats = inputSchema.properties.response_format ? ["concise", "detailed"] : [undefined];
+        for (const response_format of formats) {
+          // The agent has listed the tools, and throws when an answer does not fit its schema.
+          const args = { ...asked[name], ...(response_format ? { response_format } : {}) };
+          const { is_error, text, structured } = await agent(who).call(name, args);
+          expect([name, is_error, is_error && text]).toEqual([name, false, false]);
+          expect(JSON.parse(text), name).toEqual(structured);
+        }
+      }
+    }
+  });
+
+  test("removing a permission takes effect on the next call with the same token", async () => {
+    const { id, email } = await addUser(house.api, "manager");
+    const own = await agentFor(house, email);
+    expect((await own.call("billing_save_product", { name: "Made by a manager" })).is_error).toBe(false);
+    const before = (await own.list()).length;
+    expect((await house.api("PUT", `/users/${id}`, { email, role: "analyst" })).status).toBe(200);
+    const refused = await own.call("billing_save_product", { name: "Made by an analyst" }).catch((e) => e);
+    expect([refused.code, refused.message]).toEqual([-32_602, "Unknown tool: billing_save_product"]);
+    expect((await own.list()).length).toBeLessThan(before);
+    const { body } = await house.api("GET", "/products?search=Made by an analyst");
+    expect(body.data).toEqual([]);
+    await own.close();
+  });
+
+  test("a deleted user's agent is refused", async () => {
+    const { id, email } = await addUser(house.api, "analyst");
+    const own = await agentFor(house, email);
+    expect((await house.api("DELETE", `/users/${id}`)).status).toBe(200);
+    expect(await own.list().catch((error) => error)).toBeInstanceOf(Error);
+  });
+
+  test("two companies never see each other's ids, nor two clients of one", async () => {
+    const foreign = readArguments(other_world);
+    for (const [name, args] of Object.entries(foreign)) {
+      if (!names.admin?.includes(name) || Object.values(args).every((value) => typeof value !== "number"))
+        continue;
+      const { is_error, text } = await agent("admin").call(name, args);
+      expect([name, is_error]).toEqual([name, true]);
+      expect(text).toContain("not found");
+    }
+    const searched = await agent("admin").call("billing_search_usage", { client_ids: [other_world.client] });
+    expect([searched.is_error, searched.text]).toEqual([
+      true,
+      expect.stringContaining("none of your company's"),
+    ]);
+
+    const rival = (await house.api("POST", "/clients", { name: "Rival" })).body.data.id;
+    const { email } = await addUser(house.api, "client", rival);
+    const own = await agentFor(house, email);
+    expect((await own.call("billing_find_my_subscriptions")).structured.data).toEqual([]);
+    const { subscription: subscription_id } = world;
+    for (const name of ["billing_find_my_subscriptions", "billing_get_my_subscription_overview"]) {
+      const { is_error, text } = await own.call(name, { subscription_id });
+      expect([is_error, text]).toEqual([
+        true,
+        expect.stringContaining(`Subscription ${subscription_id} not found`),
+      ]);
+    }
+    expect((await own.call("billing_search_my_usage")).structured.data).toEqual([]);
+    await own.close();
+  });
+});
