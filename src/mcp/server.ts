@@ -26,8 +26,8 @@ export function serverFor(deps: Deps, caller: AgentCall): McpServer {
   made.server.setRequestHandler("tools/call", ({ params }) => {
     const tool = findTool(caller.actor, params.name);
     if (!tool) {
-      const name = params.name.slice(0, LIMITS.name_length);
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
+      const asked = params.name.slice(0, LIMITS.name_length);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${asked}`);
     }
     return callTool(deps, caller, tool, params.arguments);
   });
