@@ -180,6 +180,8 @@ export const LIMITS = {
   webhook_log_days: 30,
   /** The longest answer of a tool that reads: about 16,000 tokens of a model's memory. */
   mcp_answer_characters: 64_000,
+  /** The longest refusal of a tool. */
+  mcp_refusal_characters: 16_000,
   /** What an agent may register. */
   agent_redirect_uris: 10,
   agent_redirect_uri_length: 2_000,

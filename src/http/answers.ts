@@ -13,12 +13,13 @@ export function dataOf<T extends TSchema>(schema: T) {
   return Type.Object({ data: schema });
 }
 
-/** The answer that sends a file. */
+/** The answer that sends a file; nobody on the way keeps it, also where its address is all that it takes. */
 export async function attachment(file: Promise<Download>): Promise<Response> {
   const { media_type, filename, body } = await file;
   const headers = {
     "content-type": media_type,
     "content-disposition": `attachment; filename="${filename}"`,
+    "cache-control": "private, no-store",
   };
   return new Response(body, { headers });
 }

@@ -8,6 +8,7 @@ import type { Claim } from "../features/idempotency/claims.ts";
 import { outage } from "../store/constraints.ts";
 import { FINDERS } from "./params.ts";
 import type { Tool } from "./tool.ts";
+import { findTool } from "./tools.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -125,7 +126,8 @@ function explain(error: AppError, given: unknown, actor: Actor): string {
   const finders = FINDERS[levelOf(actor)];
   for (const field of new Set([...named, ...asked])) {
     const finder = Object.hasOwn(finders, field) ? finders[field] : undefined;
-    if (finder !== undefined) lines.push(`${finder} finds a valid ${field}.`);
+    if (finder !== undefined && findTool(actor, finder)) lines.push(`${finder} finds a valid ${field}.`);
   }
-  return lines.join("\n");
+  // Names that the caller made up stand in it, as long as they came.
+  return lines.join("\n").slice(0, LIMITS.mcp_refusal_characters);
 }

@@ -1,4 +1,5 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { LIMITS } from "../core/limits.ts";
 import type { Deps } from "../deps.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";
 import { findTool, toolsFor } from "./tools.ts";
@@ -24,7 +25,10 @@ export function serverFor(deps: Deps, caller: AgentCall): McpServer {
   }));
   made.server.setRequestHandler("tools/call", ({ params }) => {
     const tool = findTool(caller.actor, params.name);
-    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
+    if (!tool) {
+      const asked = params.name.slice(0, LIMITS.name_length);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${asked}`);
+    }
     return callTool(deps, caller, tool, params.arguments);
   });
   return made;

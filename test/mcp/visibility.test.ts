@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { LIMITS } from "../../src/core/limits.ts";
 import { FINDERS } from "../../src/mcp/params.ts";
 import { type House, type Json, startHouse, type Tenant, TestClock } from "../harness.ts";
 import { type Agent, agentFor, CLIENTS, tokensOf } from "./agents.ts";
@@ -140,6 +141,24 @@ describe("calls", () => {
     expect(await refusal("analyst", "billing_change_plan")).toEqual(unknown);
     expect(await refusal("client", "billing_find_clients")).toEqual(unknown);
     expect(await refusal("admin", "forms_delete_my_form")).toEqual(unknown);
+  });
+
+  test("a refusal names no tool that is hidden, whatever field it is about", async () => {
+    const textFor = async (who: string) =>
+      (await agent(who).call("billing_find_clients", { delivery_id: 1 })).text;
+    expect(await textFor("manager")).not.toContain("billing_find_webhook_deliveries");
+    expect(await textFor("admin")).toContain("billing_find_webhook_deliveries finds a valid delivery_id.");
+  });
+
+  test("a refusal is short, however long the name of a tool or a parameter is", async () => {
+    const long = "x".repeat(100_000);
+    // Clients repeat the tool's name in a header, which has a bound of its own.
+    const unknown = await agent("admin")
+      .call(long.slice(0, 5_000))
+      .catch((error) => error);
+    expect([unknown.code, unknown.message.length < 1_000]).toEqual([-32_602, true]);
+    const { is_error, text } = await agent("admin").call("billing_find_clients", { [long]: 1 });
+    expect([is_error, text.length]).toEqual([true, LIMITS.mcp_refusal_characters]);
   });
 
   test("each tool that reads answers what its schema says, in both formats, and within its bound", async () => {

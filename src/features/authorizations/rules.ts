@@ -87,22 +87,24 @@ export function checkResource(origin: string, resource: string | undefined): voi
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
-/** Schemes that a browser or the system gives a meaning of its own. */
+/** Schemes that a browser or the system gives a meaning of its own: scripts, files, other protocols, tools of the system. */
 const REFUSED_SCHEMES =
-  /^(javascript|vbscript|data|file|blob|about|filesystem|view-source|chrome|ftp|wss?|mailto|tel|sms|intent|jar|urn|cid|mid):$/;
+  /^(javascript|livescript|mocha|vbscript|data|file|blob|about|filesystem|view-source|chrome|resource|res|mhtml|jar|feed|ftp|sftp|ssh|telnet|smb|ldaps?|wss?|mailto|tel|sms|sip|facetime|intent|itms-services|shell|search|search-ms|ms-.+|urn|cid|mid):$/;
 
 /**
  * Whether an agent may be sent codes there: https anywhere, http on the same machine, or a scheme that an
- * installed program has made its own (RFC 8252). It must stand as it will be sent to: absolute, ASCII, without
- * fragment or user.
+ * installed program has made its own (RFC 8252). It must stand as it will be sent to: absolute, ASCII, its host
+ * as parsers read it, without fragment or user.
  */
 export function isRedirectUri(text: string): boolean {
   const url = /^[\x21-\x7e]+$/.test(text) && !/[\\#*<>"]/.test(text) ? URL.parse(text) : null;
   if (!url || url.username !== "" || url.password !== "" || REFUSED_SCHEMES.test(url.protocol)) return false;
-  if (url.protocol === "https:") return /^https:\/\/[^/]/i.test(text);
-  if (url.protocol === "http:") return /^http:\/\/[^/]/i.test(text) && LOOPBACK.has(url.hostname);
+  // What a user is shown is the parsed host. An empty user ("https://@host") is dropped by parsers, and seen here.
+  const is_plain = text.toLowerCase().startsWith(`${url.protocol}//${url.hostname.toLowerCase()}`);
+  if (url.protocol === "https:") return is_plain;
+  if (url.protocol === "http:") return is_plain && LOOPBACK.has(url.hostname);
   // A path or a host after the scheme: `cursor://…`, `com.example.app:/…`.
-  return /^[a-z][a-z0-9+.-]*:\/./i.test(text);
+  return (url.hostname === "" || is_plain) && /^[a-z][a-z0-9+.-]*:\/./i.test(text);
 }
 
 /**

@@ -131,6 +131,8 @@ describe("registration", () => {
     "http://[::1]:8080/",
     "cursor://anysphere.cursor-mcp/oauth/callback",
     "com.example.app:/oauth",
+    "HTTPS://Example.com:8443/callback",
+    "https://[2001:db8::1]/callback",
   ])("takes %s", async (uri) => {
     expect((await register(house, { redirect_uris: [uri] })).status).toBe(201);
   });
@@ -156,6 +158,15 @@ describe("registration", () => {
     "https://example.com/a b",
     "https://example.com\\@evil.example",
     "https://exämple.com/",
+    "https://@example.com/",
+    "https://:@example.com/",
+    "https://example%2ecom/",
+    "cursor://@anysphere.cursor-mcp/oauth",
+    "http://127.1/callback",
+    "http://0x7f000001/callback",
+    "ms-msdt:/id",
+    "search-ms:/query=x",
+    "smb://evil.example/x",
     `https://example.com/${"a".repeat(2_000)}`,
   ])("refuses %s", async (uri) => {
     const { status, body } = await register(house, { redirect_uris: [REDIRECT, uri] });

@@ -29,6 +29,8 @@ test("a link gives the same file as the export, without a token", async () => {
     200,
     "text/csv; charset=utf-8; header=present",
   ]);
+  // A proxy that kept the file would give it out after the link's end.
+  expect(file.headers.get("cache-control")).toBe("private, no-store");
   expect(file.body).toBe((await house.api("POST", "/usage/export", search)).body);
   expect(file.body.trim().split("\n")).toHaveLength(3);
 });
