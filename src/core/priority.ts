@@ -16,20 +16,19 @@ const POOL_THREAD = /^Bun Pool/;
  * by thread; elsewhere it does nothing.
  */
 export function preferRequests(): void {
-  const lowered = new Set<string>();
-  const lowerNew = (): void => {
-    for (const thread of threadsOfPool()) {
-      if (lowered.has(thread)) continue;
-      lowered.add(thread);
-      try {
-        setPriority(Number(thread), BACKGROUND_NICENESS);
-      } catch {
-        // It has ended, or the machine does not allow it: then all go on as equals.
-      }
+  lowerPool();
+  // Again for all: it is cheap, and a new thread may have the number of one that ended.
+  setInterval(lowerPool, LOOK_AGAIN_MS).unref();
+}
+
+function lowerPool(): void {
+  for (const thread of threadsOfPool()) {
+    try {
+      setPriority(Number(thread), BACKGROUND_NICENESS);
+    } catch {
+      // It has ended, or the machine does not allow it: then all go on as equals.
     }
-  };
-  lowerNew();
-  setInterval(lowerNew, LOOK_AGAIN_MS).unref();
+  }
 }
 
 function threadsOfPool(): string[] {

@@ -3,6 +3,7 @@ import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
+import { prune } from "../../core/prune.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { AuditEntry, ListAuditEntries } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -47,9 +48,9 @@ export const pruneAuditLog = operation({
   output: Nothing,
   async run({ store, actor, now, config, background }) {
     const before = now.subtract({ hours: 24 * config.audit_log_days });
-    const prune = () =>
-      store.tx((q) => queries.deleteEntriesBefore(q, scopeOf(actor), before, LIMITS.prune_rows));
-    while (!background.is_stopping && (await prune()) === LIMITS.prune_rows) await Bun.sleep(0);
+    await prune(background, (limit) =>
+      store.tx((q) => queries.deleteEntriesBefore(q, scopeOf(actor), before, limit)),
+    );
     return {};
   },
 });

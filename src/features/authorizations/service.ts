@@ -2,6 +2,7 @@ import { operation } from "../../context.ts";
 import { type Actor, scopeOf } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { prune } from "../../core/prune.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
@@ -84,16 +85,13 @@ export const pruneAuthorizations = operation({
   async run({ store, actor, now, background }) {
     const scope = scopeOf(actor);
     const ago = (hours: number) => iso(now.subtract({ hours }));
-    const rows = LIMITS.prune_rows;
-    const works: ((q: Queries) => Promise<number>)[] = [
-      (q) => queries.deleteRequestsBefore(q, iso(now), rows),
-      (q) => queries.deleteTokensBefore(q, ago(LIMITS.oauth_token_kept_hours), rows),
-      (q) => queries.deleteAuthorizationsBefore(q, scope, ago(LIMITS.agent_ended_days * 24), rows),
-      (q) => queries.deleteAgentsBefore(q, ago(LIMITS.agent_unused_hours), rows),
+    const works: ((q: Queries, limit: number) => Promise<number>)[] = [
+      (q, limit) => queries.deleteRequestsBefore(q, iso(now), limit),
+      (q, limit) => queries.deleteTokensBefore(q, ago(LIMITS.oauth_token_kept_hours), limit),
+      (q, limit) => queries.deleteAuthorizationsBefore(q, scope, ago(LIMITS.agent_ended_days * 24), limit),
+      (q, limit) => queries.deleteAgentsBefore(q, ago(LIMITS.agent_unused_hours), limit),
     ];
-    for (const work of works) {
-      while (!background.is_stopping && (await store.tx(work)) === rows) await Bun.sleep(0);
-    }
+    for (const work of works) await prune(background, (limit) => store.tx((q) => work(q, limit)));
     return {};
   },
 });

@@ -2,6 +2,7 @@ import { operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/page.ts";
+import { prune } from "../../core/prune.ts";
 import { Nothing, paged } from "../../core/schema.ts";
 import { Event, ListEvents } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -27,9 +28,9 @@ export const pruneEvents = operation({
   output: Nothing,
   async run({ store, actor, now, background }) {
     const until = now.subtract({ hours: 24 * LIMITS.event_days });
-    for (let rows: number = LIMITS.prune_rows; rows === LIMITS.prune_rows && !background.is_stopping; ) {
-      rows = await store.tx((q) => queries.deleteOldEvents(q, scopeOf(actor), until, LIMITS.prune_rows));
-    }
+    await prune(background, (limit) =>
+      store.tx((q) => queries.deleteOldEvents(q, scopeOf(actor), until, limit)),
+    );
     return {};
   },
 });

@@ -1,6 +1,6 @@
 import { operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { prune } from "../../core/prune.ts";
 import { Nothing } from "../../core/schema.ts";
 import * as queries from "./queries.ts";
 
@@ -12,8 +12,7 @@ export const pruneIdempotencyKeys = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now, background }) {
-    const prune = () => store.tx((q) => queries.deleteExpired(q, scopeOf(actor), now, LIMITS.prune_rows));
-    while (!background.is_stopping && (await prune()) === LIMITS.prune_rows) await Bun.sleep(0);
+    await prune(background, (limit) => store.tx((q) => queries.deleteExpired(q, scopeOf(actor), now, limit)));
     return {};
   },
 });

@@ -3,6 +3,7 @@ import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
+import { prune } from "../../core/prune.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { findWebhook } from "../webhooks/queries.ts";
 import { ListWebhookLogs, WebhookLog } from "./model.ts";
@@ -67,9 +68,9 @@ export const pruneWebhookLogs = operation({
   output: Nothing,
   async run({ store, actor, now, background }) {
     const until = now.subtract({ hours: 24 * LIMITS.webhook_log_days });
-    for (let rows: number = LIMITS.prune_rows; rows === LIMITS.prune_rows && !background.is_stopping; ) {
-      rows = await store.tx((q) => queries.deleteOldLogs(q, scopeOf(actor), until, LIMITS.prune_rows));
-    }
+    await prune(background, (limit) =>
+      store.tx((q) => queries.deleteOldLogs(q, scopeOf(actor), until, limit)),
+    );
     return {};
   },
 });

@@ -1,0 +1,14 @@
+import type { Background } from "./background.ts";
+import { LIMITS } from "./limits.ts";
+
+/**
+ * Forgets rows some at a time, so that nothing waits long for one transaction: `deleteSome` deletes at most
+ * `limit` and tells how many. It goes on until there are fewer, or the process is about to end.
+ */
+export async function prune(
+  background: Background,
+  deleteSome: (limit: number) => Promise<number>,
+): Promise<void> {
+  const limit = LIMITS.prune_rows;
+  while (!background.is_stopping && (await deleteSome(limit)) === limit) await Bun.sleep(0);
+}
