@@ -1,5 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
+import { chunked } from "../../core/chunked.ts";
 import { instant } from "../../core/time.ts";
 import { modelFacts } from "../billing_models/facts.ts";
 import type { WindowTotal } from "../usage/store/usage_store.ts";
@@ -76,9 +77,4 @@ export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
     started_at: instant(started_at),
     ends_at: ends_at === null ? null : instant(ends_at),
   });
-}
-
-/** Cuts a list into parts of at most `size`. */
-export function* chunked<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }

@@ -1,5 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
+import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
@@ -7,7 +8,7 @@ import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { deleteEntriesOf } from "../audit/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
-import { chunked, type Counted, countUsage } from "./counting.ts";
+import { type Counted, countUsage } from "./counting.ts";
 import {
   closedPeriods,
   type DuePeriods,

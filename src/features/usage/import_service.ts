@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Context, operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
+import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./import_file.ts";
@@ -58,8 +59,8 @@ export const importUsage = operation({
     const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
     const total = { ...loaded, rejected: new Array<RejectedRow>() };
     const alone = [...left, ...block.rowsThat(ROW.left_out)].toSorted((a, b) => a - b);
-    for (let start = 0; start < alone.length; start += LIMITS.usage_import_slice) {
-      const rows = alone.slice(start, start + LIMITS.usage_import_slice).map((row) => fileRow(input, row));
+    for (const some of chunked(alone, LIMITS.usage_import_slice)) {
+      const rows = some.map((row) => fileRow(input, row));
       const { accepted, duplicates, rejected } = await storeAlone(ctx, input.subscription_field, rows);
       total.accepted += accepted;
       total.duplicates += duplicates;

@@ -1,5 +1,6 @@
 import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
+import { chunked } from "../../core/chunked.ts";
 import { instant } from "../../core/time.ts";
 import { isOneOf } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
@@ -141,7 +142,7 @@ export async function findSubscriptionNames(
 ): Promise<Map<number, SubscriptionNames>> {
   const { subscriptions: s, clients, products } = q.tables;
   const names = new Map<number, SubscriptionNames>();
-  for (let start = 0; start < ids.length; start += NAMES_AT_ONCE) {
+  for (const some of chunked(ids, NAMES_AT_ONCE)) {
     const rows = await q
       .select({
         id: s.id,
@@ -155,7 +156,7 @@ export async function findSubscriptionNames(
       .from(s)
       .innerJoin(clients, eq(clients.id, s.client_id))
       .innerJoin(products, eq(products.id, s.product_id))
-      .where(and(inScope(q, scope), inArray(s.id, ids.slice(start, start + NAMES_AT_ONCE))));
+      .where(and(inScope(q, scope), inArray(s.id, [...some])));
     for (const row of rows) names.set(row.id, row);
   }
   return names;

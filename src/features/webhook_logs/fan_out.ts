@@ -1,3 +1,4 @@
+import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Event } from "../events/model.ts";
@@ -21,7 +22,7 @@ export async function fanOut(store: Store, now: Temporal.Instant): Promise<numbe
     const company_ids = [...new Set(events.map(({ company_id }) => company_id))];
     const endpoints = await listCallable(q, { company_ids });
     const logs = events.flatMap((event) => deliveriesOf(event, endpoints));
-    for (let i = 0; i < logs.length; i += ROWS) await insertLogs(q, now, logs.slice(i, i + ROWS));
+    for (const some of chunked(logs, ROWS)) await insertLogs(q, now, some);
   });
   return ids.length;
 }

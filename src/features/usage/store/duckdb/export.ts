@@ -1,5 +1,6 @@
 import { open, rm } from "node:fs/promises";
 import type { DuckDBConnection } from "@duckdb/node-api";
+import { chunked } from "../../../../core/chunked.ts";
 import type { Write } from "../../../../core/download.ts";
 import type { ExportQuery } from "../usage_store.ts";
 import { whereSql } from "./filters.ts";
@@ -119,9 +120,7 @@ async function enterKeys(
   keyText: (key: string) => string,
 ): Promise<void> {
   await connection.run("CREATE TEMP TABLE export_keys (subscription_id INTEGER, key VARCHAR)");
-  const all = [...keys];
-  for (let start = 0; start < all.length; start += KEYS_AT_ONCE) {
-    const some = all.slice(start, start + KEYS_AT_ONCE);
+  for (const some of chunked([...keys], KEYS_AT_ONCE)) {
     const parameters = new Parameters();
     const ids = parameters.integers(some.map(([id]) => id));
     const texts = parameters.texts(some.map(([, key]) => keyText(key)));

@@ -1,6 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { TotalsOptions, UsageWindow, WindowTotal } from "../usage_store.ts";
+import { whereSql } from "./filters.ts";
 import { asBigInt, asDecimal, asNumber, Parameters, query } from "./sql.ts";
+import { spanOf, windowsSql } from "./windows.ts";
 
 /** By when an event must have been stored to count. */
 type StoredBy = Omit<TotalsOptions, "timeout_ms">;
@@ -48,29 +50,17 @@ function totalsSql(
   { created_until_ms, last_seq }: StoredBy,
   parameters: Parameters,
 ): string {
-  const subscription_ids = windows.map((window) => window.subscription_id);
-  const positions = windows.map((_, i) => i);
-  const min_start_ms = windows.reduce(
-    (min, { start_ms }) => Math.min(min, start_ms),
-    Number.MAX_SAFE_INTEGER,
-  );
-  const max_end_ms = windows.reduce((max, { end_ms }) => Math.max(max, end_ms), 0);
   const created =
     created_until_ms === undefined ? "" : `AND created_at < ${parameters.integer(created_until_ms)}`;
   const numbered = last_seq === undefined ? "" : `AND seq <= ${parameters.integer(last_seq)}`;
   // md5_number reads all sixteen bytes as little-endian: its low half is the first eight of them. The two functions
   // that give one half each would compute the sum twice, which is most of the work.
-  return `WITH windows AS (
-      SELECT unnest(${parameters.integers(positions)}) AS position,
-        unnest(${parameters.integers(subscription_ids)})::INTEGER AS subscription_id,
-        unnest(${parameters.integers(windows.map((window) => window.start_ms))}) AS start_ms,
-        unnest(${parameters.integers(windows.map((window) => window.end_ms))}) AS end_ms),
+  return `WITH windows AS (${windowsSql(windows, parameters)}),
     matched AS (
       SELECT position, usage,
         md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || usage::VARCHAR) AS md5
       FROM usage_events JOIN windows USING (subscription_id)
-      WHERE company_id = ${parameters.integer(company_id)}
-        AND timestamp >= ${parameters.integer(min_start_ms)} AND timestamp < ${parameters.integer(max_end_ms)}
+      WHERE ${whereSql({ company_id, ...spanOf(windows) }, parameters)}
         AND timestamp >= start_ms AND timestamp < end_ms ${created} ${numbered})
     SELECT position, sum(usage)::VARCHAR, count(*),
       sum((md5 & ${LOW_HALF}::UHUGEINT)::UBIGINT), sum((md5 >> 64)::UBIGINT)

@@ -3,6 +3,7 @@ import { sum } from "../../../../core/money.ts";
 import type { UsageWindow, WindowSum } from "../usage_store.ts";
 import { whereSql } from "./filters.ts";
 import { asDecimal, asNumber, Parameters, query } from "./sql.ts";
+import { least, spanOf, windowsSql } from "./windows.ts";
 
 /** Windows that are remembered: those asked for last. */
 const KNOWN_WINDOWS = 20_000;
@@ -62,10 +63,6 @@ export class WindowSums {
   }
 }
 
-function least(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER);
-}
-
 /** The events of the windows that are not in what is known of them; of several windows by one join. */
 function sumsSql(
   company_id: number,
@@ -74,24 +71,17 @@ function sumsSql(
   parameters: Parameters,
 ): string {
   const subscription_ids = [...new Set(windows.map(({ subscription_id }) => subscription_id))];
-  const start_ms = least(windows.map((window) => window.start_ms));
-  const end_ms = windows.reduce((latest, window) => Math.max(latest, window.end_ms), 0);
-  const after_seq = least(known.map(({ seq }) => seq));
+  const after_seq = known.map(({ seq }) => seq);
   // What bounds all windows stands as plain conditions, by which the engine skips blocks.
-  const where = `${whereSql({ company_id, subscription_ids, start_ms, end_ms }, parameters)}
-    AND seq > ${parameters.integer(after_seq)}`;
+  const where = `${whereSql({ company_id, subscription_ids, ...spanOf(windows) }, parameters)}
+    AND seq > ${parameters.integer(least(after_seq))}`;
   if (windows.length === 1) {
     return `SELECT 0, sum(usage)::VARCHAR, count(*) AS events, max(seq) FROM usage_events WHERE ${where}
       HAVING events > 0`;
   }
-  const rows = windows.map((window, position) =>
-    [position, window.subscription_id, window.start_ms, window.end_ms, known[position]?.seq ?? 0]
-      .map((value) => parameters.integer(value))
-      .join(", "),
-  );
   return `SELECT position, sum(usage)::VARCHAR, count(*), max(seq)
     FROM (SELECT subscription_id, timestamp, usage, seq FROM usage_events WHERE ${where}) AS event
-    JOIN (VALUES (${rows.join("), (")})) AS windows(position, subscription_id, start_ms, end_ms, after_seq)
+    JOIN (${windowsSql(windows, parameters, { after_seq })}) AS windows
       ON event.subscription_id = windows.subscription_id
         AND timestamp >= windows.start_ms AND timestamp < windows.end_ms AND seq > windows.after_seq
     GROUP BY position`;
