@@ -26,6 +26,14 @@ export const PERMISSIONS = [
   "events:read",
   "webhooks:read",
   "webhooks:write",
+  "emandate:read",
+  "emandate:write",
+  "api_keys:read",
+  "api_keys:write",
+  "lending:read",
+  "lending:write",
+  "borrowing:read",
+  "borrowing:write",
   "profile:read",
   "profile:write",
   "session:open",
@@ -36,8 +44,19 @@ export const COMPANY_ROLES = ["admin", "manager", "analyst"] as const;
 export const ROLES = [...COMPANY_ROLES, "client"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Company users work under the top-level paths, client users under `/my/`. */
-export type Level = "company" | "client";
+/** What a machine's API key is for. */
+export const KEY_ROLES = ["lender", "agent", "ingest"] as const;
+export type KeyRole = (typeof KEY_ROLES)[number];
+
+/** Loans are tried out in one world and made in the other; neither sees the other's rows. */
+export const ENVIRONMENTS = ["staging", "production"] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+/**
+ * Company users work under the top-level paths, client users under `/my/`, machines under the paths that their
+ * key's role names.
+ */
+export type Level = "company" | "client" | KeyRole;
 
 /** For whoever runs the deployment, at its command line: no user of a company holds them. */
 const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
@@ -52,6 +71,8 @@ const ADMIN_ONLY: readonly Permission[] = [
   "webhooks:read",
   "webhooks:write",
   "audit:read",
+  "api_keys:read",
+  "api_keys:write",
 ];
 const manager = admin.filter((permission) => !ADMIN_ONLY.includes(permission));
 const analyst = manager.filter(
@@ -77,14 +98,21 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   ]),
 };
 
+/** What a machine may do with a key of each role. Source: loans.md, Keys and environments. */
+const KEY_PERMISSIONS: Record<KeyRole, ReadonlySet<Permission>> = {
+  lender: new Set<Permission>(["lending:read", "lending:write"]),
+  agent: new Set<Permission>(["borrowing:read", "borrowing:write"]),
+  ingest: new Set<Permission>(["usage:write"]),
+};
+
 /** What a role may do, in the order of PERMISSIONS. */
 export function permissionsOf(role: Role): Permission[] {
   return PERMISSIONS.filter((permission) => ROLE_PERMISSIONS[role].has(permission));
 }
 
 /**
- * Who calls: nobody yet (sign-in), a signed-in user, the house itself for one company (jobs, command line),
- * or whoever runs the deployment (command line).
+ * Who calls: nobody yet (sign-in), a signed-in user, a machine by its API key, the house itself for one company
+ * (jobs, command line), or whoever runs the deployment (command line).
  */
 export type Actor =
   | { kind: "anonymous" }
@@ -98,7 +126,10 @@ export type Actor =
       role: Role;
       /** What lets an agent act for the user; absent where the user acts. */
       authorization_id?: number;
+      /** In which world a user acts on loans; absent elsewhere. */
+      environment?: Environment;
     }
+  | { kind: "key"; key_id: number; company_id: number; role: KeyRole; environment: Environment }
   | { kind: "system"; company_id: number };
 
 /** Whose rows a query may see. Every query takes one, so another company's row is simply not there. */
@@ -112,6 +143,7 @@ export interface Scope {
 export function may(actor: Actor, permission: Permission): boolean {
   if (actor.kind === "anonymous") return permission === "session:open";
   if (actor.kind === "operator") return OPERATOR.includes(permission);
+  if (actor.kind === "key") return KEY_PERMISSIONS[actor.role].has(permission);
   // The house may do whatever a company's admin may.
   return ROLE_PERMISSIONS[actor.kind === "system" ? "admin" : actor.role].has(permission);
 }
@@ -126,7 +158,29 @@ export function scopeOf(actor: Actor): Scope {
   return { company_id: actor.company_id };
 }
 
+/** Whose loan rows a query may see: those of one company in one world, and, for agents, only their own. */
+export interface LoanScope {
+  company_id: number;
+  environment: Environment;
+  /** Present for agents: only what this key made. */
+  agent_key_id?: number;
+}
+
+/** The loan rows the actor may see. Errors: forbidden for an actor that works in neither world. */
+export function loanScopeOf(actor: Actor): LoanScope {
+  const { company_id } = scopeOf(actor);
+  if (actor.kind === "key") {
+    const { environment, role, key_id } = actor;
+    return { company_id, environment, ...(role === "agent" ? { agent_key_id: key_id } : {}) };
+  }
+  if (actor.kind === "user" && actor.environment !== undefined) {
+    return { company_id, environment: actor.environment };
+  }
+  throw new AppError("forbidden", "Loans are worked on in an environment: staging or production");
+}
+
 /** The level whose paths the actor may use. */
 export function levelOf(actor: Actor): Level {
+  if (actor.kind === "key") return actor.role;
   return actor.kind === "user" && actor.role === "client" ? "client" : "company";
 }

@@ -123,7 +123,7 @@ function explain(error: AppError, given: unknown, actor: Actor): string {
   if (kind === "conflict") lines.push("Read the record again before you try another way.");
   const named = details.map(({ path }) => path.split("/")[1] ?? "");
   const asked = kind === "not_found" || kind === "forbidden" ? Object.keys(Object(given)) : [];
-  const finders = FINDERS[levelOf(actor)];
+  const finders = FINDERS[levelOf(actor)] ?? {};
   for (const field of new Set([...named, ...asked])) {
     const finder = Object.hasOwn(finders, field) ? finders[field] : undefined;
     if (finder !== undefined && findTool(actor, finder)) lines.push(`${finder} finds a valid ${field}.`);

@@ -18,7 +18,7 @@ export const billing_model_id = said(Id, "The billing model's id");
 export const subscription_id = said(Id, "The subscription's id");
 
 /** The tool that finds what an id means, for whoever named one that nobody has. */
-export const FINDERS: Record<Level, Readonly<Record<string, string>>> = {
+export const FINDERS: Partial<Record<Level, Readonly<Record<string, string>>>> = {
   company: {
     client_id: "billing_find_clients",
     client_ids: "billing_find_clients",

@@ -4,7 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 
 export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;
-export const ACTOR_KINDS = ["anonymous", "operator", "user", "system"] as const;
+export const ACTOR_KINDS = ["anonymous", "operator", "user", "key", "system"] as const;
 export const OUTCOMES = ["ok", "refused"] as const;
 
 /** What an entry keeps of an input: JSON. */
@@ -43,7 +43,7 @@ export const AuditEntry = Type.Object(
     actor: Type.Object({
       kind: oneOf(
         ACTOR_KINDS,
-        "user, system (jobs and the command line) or, for a refused sign-in, anonymous",
+        "user, key (a machine), system (jobs and the command line) or, for a refused sign-in, anonymous",
       ),
       user_id: nullable(Id),
       email: nullable(Type.String()),
@@ -51,6 +51,7 @@ export const AuditEntry = Type.Object(
       authorization_id: Type.Union([Id, Type.Null()], {
         description: "What let an agent act for the user; null where the user acted",
       }),
+      key_id: Type.Union([Id, Type.Null()], { description: "A machine's API key" }),
     }),
     origin: oneOf(ORIGINS),
     address: nullable(Type.String()),

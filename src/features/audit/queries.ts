@@ -14,6 +14,7 @@ export interface NewEntry extends Omit<AuditEntry, "id" | "at" | "actor" | "targ
     email?: string;
     role?: Role;
     authorization_id?: number;
+    key_id?: number;
   };
   target: Target;
 }
@@ -30,6 +31,7 @@ function entryColumns({ tables: { audit_log: t } }: Reads) {
       email: t.email,
       role: t.role,
       authorization_id: t.authorization_id,
+      key_id: t.key_id,
     },
     origin: t.origin,
     address: t.address,
@@ -48,8 +50,9 @@ export async function insertEntry(
   q: Queries,
   { at, actor, target: { type: target_type, id: target_id }, ...entry }: NewEntry,
 ): Promise<void> {
-  const { kind: actor_kind, user_id = null, email = null, role = null, authorization_id = null } = actor;
-  const who = { actor_kind, user_id, email, role, authorization_id };
+  const { kind: actor_kind, user_id = null, email = null, role = null } = actor;
+  const { authorization_id = null, key_id = null } = actor;
+  const who = { actor_kind, user_id, email, role, authorization_id, key_id };
   await q.insert(q.tables.audit_log).values({ ...entry, ...who, target_type, target_id, at: iso(at) });
 }
 

@@ -21,6 +21,8 @@ export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
       role: k.enumeration("role", ROLES),
       /** What let an agent act for the user. */
       authorization_id: k.integer("authorization_id"),
+      /** The API key of a machine. */
+      key_id: k.integer("key_id"),
       origin: k.enumeration("origin", ORIGINS).notNull(),
       address: k.text("address"),
       request_id: k.text("request_id").notNull(),

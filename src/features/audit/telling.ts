@@ -100,7 +100,7 @@ function entryOf(told: Told, operation: string, input: unknown, { before, after 
   const { kept, withheld } = redact(input);
   return {
     at,
-    actor: actor.kind === "user" ? actor : { kind: actor.kind },
+    actor: actorOf(actor),
     origin,
     address,
     request_id,
@@ -110,6 +110,11 @@ function entryOf(told: Told, operation: string, input: unknown, { before, after 
     withheld,
     changes: before && after ? changesBetween(before, after) : null,
   };
+}
+
+function actorOf(actor: Actor) {
+  if (actor.kind === "key") return { kind: actor.kind, key_id: actor.key_id };
+  return actor.kind === "user" ? actor : { kind: actor.kind };
 }
 
 function companyOf(actor: Actor): number | undefined {
