@@ -122,8 +122,8 @@ describe("the list", () => {
   );
 
   test("a refusal names a tool that is there", () => {
-    expect(Object.values(FINDERS.company).filter((name) => !names.admin?.includes(name))).toEqual([]);
-    expect(Object.values(FINDERS.client).filter((name) => !names.client?.includes(name))).toEqual([]);
+    expect(Object.values(FINDERS.company ?? {}).filter((name) => !names.admin?.includes(name))).toEqual([]);
+    expect(Object.values(FINDERS.client ?? {}).filter((name) => !names.client?.includes(name))).toEqual([]);
   });
 });
 
