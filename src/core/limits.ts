@@ -182,6 +182,19 @@ export const LIMITS = {
   mcp_answer_characters: 64_000,
   /** The longest refusal of a tool. */
   mcp_refusal_characters: 16_000,
+  /** Loans: months over which one is paid back, and texts that come with an application. */
+  loan_tenor_months: 600,
+  loan_code_length: 50,
+  loan_purpose_length: 200,
+  loan_reference_length: 64,
+  /** Consents that a program may ask for, and things that a lender may ask for at once. */
+  loan_required_consents: 20,
+  loan_action_items: 50,
+  /** How long an offer stands where it says nothing else, and how long an unsent application is kept waiting. */
+  loan_offer_days: 30,
+  loan_idle_days: 90,
+  /** Applications that are ended in one transaction. */
+  loan_expiry_batch: 50,
   /** What an agent may register. */
   agent_redirect_uris: 10,
   agent_redirect_uri_length: 2_000,

@@ -25,4 +25,6 @@ export const {
   idempotency_keys,
   webhooks,
   webhook_logs,
+  loan_programs,
+  loan_applications,
 } = defineTables(postgresColumns);

@@ -13,6 +13,8 @@ import { creditTables } from "../features/credits/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
+import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
+import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTables } from "../features/loan_programs/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
@@ -37,6 +39,7 @@ export function defineTables(k: ColumnKit) {
   const webhooks = webhookTables(k, companies);
   const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
   const agents = agentTables(k);
+  const loan_programs = loanProgramTables(k, { ...companies, ...forms });
   return {
     ...leaseTables(k),
     ...companies,
@@ -56,6 +59,8 @@ export function defineTables(k: ColumnKit) {
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
+    ...loan_programs,
+    ...loanApplicationTables(k, { ...companies, ...loan_programs }),
   };
 }
 
@@ -66,4 +71,6 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
+  ...LOAN_PROGRAM_CONSTRAINTS,
+  ...LOAN_APPLICATION_CONSTRAINTS,
 };
