@@ -231,7 +231,6 @@ export const LIMITS = {
   document_idle_ms: 60_000,
   /** A reason or a note about a document, a consent or a decision. */
   loan_note_length: 500,
-  consent_code_length: 64,
   locale_length: 35,
   consent_text_length: 10_000,
   consent_audience_length: 100,

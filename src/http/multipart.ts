@@ -90,11 +90,7 @@ class Parts<T> {
   #file: Promise<T> | undefined;
   #stream: BusboyFileStream | undefined;
 
-  constructor(
-    parser: BusboyInstance,
-    limits: MultipartLimits,
-    take: (file: IncomingFile) => Promise<T>,
-  ) {
+  constructor(parser: BusboyInstance, limits: MultipartLimits, take: (file: IncomingFile) => Promise<T>) {
     this.#limits = limits;
     this.#take = take;
     // Whoever waits for it learns of it; without anyone it must not count as unhandled.

@@ -27,4 +27,7 @@ export const {
   webhook_logs,
   loan_programs,
   loan_applications,
+  loan_documents,
+  consent_definitions,
+  consents,
 } = defineTables(postgresColumns);

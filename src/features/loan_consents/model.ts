@@ -1,7 +1,9 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import ipaddr from "ipaddr.js";
+import { ENVIRONMENTS } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict, trimmed } from "../../core/schema.ts";
+import { Code } from "../loan_programs/model.ts";
 
 export const DEFINITION_STATUSES = ["draft", "published", "retired"] as const;
 export type DefinitionStatus = (typeof DEFINITION_STATUSES)[number];
@@ -24,13 +26,6 @@ FormatRegistry.Set(
   (text) => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text),
 );
 
-/** By which programs and consents name what is consented to. */
-export const ConsentCode = Type.String({
-  pattern: "^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$",
-  maxLength: LIMITS.consent_code_length,
-  description: `1 to ${LIMITS.consent_code_length} letters, digits, dots, dashes and underscores, as in credit_bureau_check`,
-});
-
 const Locale = Type.Transform(
   Type.String({
     format: "language tag",
@@ -48,7 +43,7 @@ const Days = Type.Integer({ minimum: 1, maximum: LIMITS.consent_days });
 export const ConsentDefinition = Type.Object(
   {
     id: Id,
-    environment: Type.String(),
+    environment: oneOf(ENVIRONMENTS),
     code: Type.String(),
     version: Type.Integer({ minimum: 1 }),
     locale: Type.String(),
@@ -57,8 +52,12 @@ export const ConsentDefinition = Type.Object(
     data_text: Type.String(),
     data_categories: Type.Array(Type.String()),
     audience: Type.String(),
-    data_life_days: nullable(Type.Integer({ description: "how long the data is kept; null: as long as needed" })),
-    validity_days: nullable(Type.Integer({ description: "how long a consent holds; null: until it is revoked" })),
+    data_life_days: nullable(
+      Type.Integer({ description: "how long the data is kept; null: as long as needed" }),
+    ),
+    validity_days: nullable(
+      Type.Integer({ description: "how long a consent holds; null: until it is revoked" }),
+    ),
     text_sha256: Type.String({ description: "of what the borrower is shown, in hex" }),
     status: oneOf(DEFINITION_STATUSES),
     published_at: nullable(At),
@@ -98,26 +97,26 @@ const textFields = {
 };
 
 export const ListDefinitions = strict({
-  code: Type.Optional(ConsentCode),
+  code: Type.Optional(Code),
   locale: Type.Optional(Locale),
   status: Type.Optional(oneOf(DEFINITION_STATUSES)),
   ...pageFields,
 });
 
 export const ListPublishedDefinitions = strict({
-  code: Type.Optional(ConsentCode),
+  code: Type.Optional(Code),
   locale: Type.Optional(Locale),
   ...pageFields,
 });
 
 export const CreateDefinition = strict(
-  { code: ConsentCode, locale: Type.Optional(Locale), ...textFields },
+  { code: Code, locale: Type.Optional(Locale), ...textFields },
   { title: "CreateConsentDefinition" },
 );
 
 /** A full replacement of a draft's text; its code and locale stay what they are. */
 export const DefinitionChange = strict(
-  { code: Type.Optional(ConsentCode), locale: Type.Optional(Locale), ...textFields },
+  { code: Type.Optional(Code), locale: Type.Optional(Locale), ...textFields },
   { title: "ConsentDefinitionChange" },
 );
 export const UpdateDefinition = strict({ id: Id, ...DefinitionChange.properties });
@@ -144,7 +143,7 @@ export type Evidence = Static<typeof Evidence>;
 export const Consent = Type.Object(
   {
     id: Id,
-    environment: Type.String(),
+    environment: oneOf(ENVIRONMENTS),
     application_id: Id,
     definition_id: Id,
     code: Type.String(),

@@ -78,10 +78,7 @@ export function loanConsentTables(
       ...stamps(k),
     },
     (t) => [
-      k
-        .uniqueIndex("consents_granted")
-        .on(t.application_id, t.definition_id)
-        .where(sql`status = 'granted'`),
+      k.uniqueIndex("consents_granted").on(t.application_id, t.definition_id).where(sql`status = 'granted'`),
       k.index("consents_application").on(t.application_id, t.id),
       k.index("consents_expiring").on(t.company_id, t.expires_at).where(sql`status = 'granted'`),
     ],

@@ -1,25 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
+import { ENVIRONMENTS } from "../../core/access.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { DOCUMENT_TYPES } from "../loan_programs/model.ts";
 
-export const DOCUMENT_TYPES = [
-  "ic_front",
-  "ic_back",
-  "passport",
-  "payslip",
-  "bank_statement",
-  "epf_statement",
-  "ea_form",
-  "tax_return",
-  "employment_letter",
-  "ssm_registration",
-  "financial_statement",
-  "utility_bill",
-  "other",
-] as const;
-export type DocumentType = (typeof DOCUMENT_TYPES)[number];
-
-/** What a document's bytes may be, and how files of the kind are named. */
+/** What a document's bytes may be. */
 export const CONTENT_TYPES = ["application/pdf", "image/jpeg", "image/png"] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number];
 
@@ -36,13 +21,15 @@ export const DOCUMENT_REASONS = [
 ] as const;
 
 /** A file that a borrower's agent handed in with an application. Source: loans.md, Records. */
-export const Document = Type.Object(
+export const LoanDocument = Type.Object(
   {
     id: Id,
-    environment: Type.String(),
+    environment: oneOf(ENVIRONMENTS),
     application_id: Id,
     type: oneOf(DOCUMENT_TYPES),
-    file_name: Type.String({ description: "as it was sent, without folders and characters that can't be seen" }),
+    file_name: Type.String({
+      description: "as it was sent, without folders and characters that can't be seen",
+    }),
     content_type: oneOf(CONTENT_TYPES, "what its first bytes say"),
     size: Type.Integer({ description: "in bytes" }),
     sha256: Type.String({ description: "of its bytes, in hex" }),
@@ -56,7 +43,7 @@ export const Document = Type.Object(
   },
   { title: "LoanDocument" },
 );
-export type Document = Static<typeof Document>;
+export type LoanDocument = Static<typeof LoanDocument>;
 
 export const ListDocuments = strict({ id: Id, ...pageFields });
 export const ListDocumentsQuery = strict(pageFields);

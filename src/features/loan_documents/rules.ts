@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { ContentType, Document, DocumentStatus } from "./model.ts";
+import type { ContentType, DocumentStatus, LoanDocument } from "./model.ts";
 import type { NewEvent } from "../events/model.ts";
 
 // What becomes of a document.
@@ -17,7 +17,7 @@ export const DOCUMENT_STEPS: Record<DocumentStatus, Partial<Record<DocumentTrigg
 };
 
 /** Errors: conflict, when the trigger leads nowhere from the document's status. */
-export function nextStatus({ id, status }: Pick<Document, "id" | "status">, trigger: DocumentTrigger) {
+export function nextStatus({ id, status }: Pick<LoanDocument, "id" | "status">, trigger: DocumentTrigger) {
   const next = DOCUMENT_STEPS[status][trigger];
   if (next === undefined) throw new AppError("conflict", `Cannot ${trigger} document ${id}: it is ${status}`);
   return next;
@@ -66,7 +66,7 @@ export function cleanFileName(sent: string): string {
 /** What is told of a document. */
 export function documentEvent(
   happened: "uploaded" | "verified" | "rejected",
-  { id, application_id, type, status, reason_code, environment }: Document,
+  { id, application_id, type, status, reason_code, environment }: LoanDocument,
 ): NewEvent {
   return {
     type: `document.${happened}`,

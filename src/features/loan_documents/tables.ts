@@ -4,7 +4,8 @@ import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import type { LoanApplicationTables } from "../loan_applications/tables.ts";
-import { CONTENT_TYPES, DOCUMENT_REASONS, DOCUMENT_STATUSES, DOCUMENT_TYPES } from "./model.ts";
+import { DOCUMENT_TYPES } from "../loan_programs/model.ts";
+import { CONTENT_TYPES, DOCUMENT_REASONS, DOCUMENT_STATUSES } from "./model.ts";
 
 export function loanDocumentTables(
   k: ColumnKit,
@@ -38,10 +39,7 @@ export function loanDocumentTables(
     },
     (t) => [
       // Of many uploads at once one is the type's current document.
-      k
-        .uniqueIndex("loan_documents_current")
-        .on(t.application_id, t.type)
-        .where(sql`status <> 'superseded'`),
+      k.uniqueIndex("loan_documents_current").on(t.application_id, t.type).where(sql`status <> 'superseded'`),
       k.index("loan_documents_application").on(t.application_id, t.id),
       k.index("loan_documents_file").on(t.company_id, t.sha256),
     ],
