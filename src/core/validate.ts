@@ -57,6 +57,8 @@ function messageOf({ type, schema, message }: ValueError): string {
     case ValueErrorType.ArrayMinItems:
     case ValueErrorType.ArrayMaxItems:
       return `must have ${schema.minItems ?? 0} to ${schema.maxItems ?? "any number of"} entries`;
+    case ValueErrorType.ArrayUniqueItems:
+      return "must not hold an entry twice";
     case ValueErrorType.Integer:
       return `must be a whole number`;
     case ValueErrorType.Union:

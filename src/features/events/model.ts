@@ -23,6 +23,17 @@ export const EVENT_TYPES = [
   "credits.threshold_reached",
   "credits.upgraded",
   "credits.downgrade_scheduled",
+  "application.created",
+  "application.submitted",
+  "application.under_review",
+  "application.action_required",
+  "application.approved",
+  "application.rejected",
+  "application.accepted",
+  "application.declined",
+  "application.withdrawn",
+  "application.expired",
+  "application.disbursed",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
