@@ -35,5 +35,3 @@ export function apiKeyTables(k: ColumnKit, { companies }: CompanyTables) {
   );
   return { api_keys };
 }
-
-export type ApiKeyTables = ReturnType<typeof apiKeyTables>;

@@ -129,7 +129,7 @@ describe("the door of each role, whatever is behind it", () => {
 describe("usage", () => {
   test("is sent by company users and by keys for ingest; a client user is told where its paths are", async () => {
     const { status, body } = await client_user("POST", "/usage/events", {});
-    expect([status, (body as Json).error]).toEqual([
+    expect([status, body.error]).toEqual([
       403,
       "This path is for company users and API keys for ingest; yours are under /my",
     ]);
