@@ -25,7 +25,7 @@ import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
 import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
-import { webhookLogRoutes } from "./features/webhook_logs/routes.ts";
+import { lenderWebhookLogRoutes, webhookLogRoutes } from "./features/webhook_logs/routes.ts";
 import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
@@ -78,6 +78,7 @@ export function buildApp(deps: Deps) {
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
+        .use(lenderWebhookLogRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

@@ -30,6 +30,8 @@ export interface Config {
   usage_memory_limit: string;
   /** Believe X-Forwarded-For: only behind a proxy that sets it. */
   trust_proxy: boolean;
+  /** Lets agents of users work on loans by tools; null: nobody sees such tools. */
+  loan_service_key: string | null;
   /** Outside of production webhooks may go to this machine. */
   is_production: boolean;
 }
@@ -119,6 +121,11 @@ function size(value: string): string {
   throw new BadSetting("must be a size such as 512MB or 4GB");
 }
 
+function secretText(value: string): string {
+  if (/^[\x21-\x7e]+$/.test(value)) return value;
+  throw new BadSetting("must be visible ASCII characters without spaces");
+}
+
 const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
 
 /** Every setting, in the order of the README's table. */
@@ -202,6 +209,12 @@ export const SETTINGS = {
     size,
   ),
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
+  loan_service_key: defineSetting(
+    "LOAN_SERVICE_KEY",
+    null,
+    "Any secret text: gives agents the tools for loans; unset: there are none",
+    secretText,
+  ),
   is_production: defineSetting(
     "NODE_ENV",
     "production",

@@ -26,6 +26,7 @@ const TAGS: Record<string, string> = {
   "Self-service": "What client users see of their own, under /my.",
   Agents: "Programs that act for users: OAuth 2.1 for the MCP endpoint.",
   "Audit log": "Who did what, when and from where.",
+  Lending: "For lenders, by API key: programs, applications, documents and consents of one environment.",
   Operations: "For whoever runs the service.",
 };
 

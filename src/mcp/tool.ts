@@ -2,6 +2,7 @@ import type { Tool as ProtocolTool } from "@modelcontextprotocol/server";
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { Context } from "../context.ts";
 import { type Actor, type Level, levelOf, may, type Permission } from "../core/access.ts";
+import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
 import { mayChange } from "../features/audit/telling.ts";
@@ -34,6 +35,8 @@ interface ToolDefinition<I extends TProperties, O extends TSchema> {
   operations: readonly { readonly permission: Permission }[];
   /** It takes something away, or does what can't be undone. */
   is_destructive?: boolean;
+  /** It works on loans, in the environment that it is told: there only where the deployment has a service key. */
+  is_for_loans?: boolean;
   /** Making something twice would hurt: the tool takes a `request_id`. */
   takes_request_id?: boolean;
   /** Present where records are large: the fields, at any depth, that the concise format leaves out. */
@@ -49,12 +52,19 @@ export interface Tool {
   name: string;
   level: Level;
   permissions: ReadonlySet<Permission>;
+  is_for_loans: boolean;
   /** As tools/list tells it. */
   listed: ListedTool;
   input: TObject;
   is_read_only: boolean;
   /** Runs it with an input that fits. Errors: those of its operations. */
   run(ctx: Context, input: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+/** Who looks for tools, and in which deployment. */
+export interface Viewer {
+  actor: Actor;
+  config: Pick<Config, "loan_service_key">;
 }
 
 type RootSchema = ProtocolTool["inputSchema"];
@@ -82,6 +92,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     level,
     details,
     is_destructive = false,
+    is_for_loans = false,
     takes_request_id = false,
   } = definition;
   const permissions = new Set(definition.operations.map(({ permission }) => permission));
@@ -98,6 +109,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     name,
     level,
     permissions,
+    is_for_loans,
     input: accepted,
     is_read_only,
     listed: {
@@ -131,7 +143,8 @@ function rootOf(schema: WireSchema): RootSchema {
   return JSON.parse(JSON.stringify({ ...schema, type: "object" }));
 }
 
-/** Whether an actor sees a tool: one of its level, all of which it may do. */
-export function sees(actor: Actor, { level, permissions }: Tool): boolean {
+/** Whether an actor sees a tool: one of its level, all of which it may do, in a deployment that has it. */
+export function sees({ actor, config }: Viewer, { level, permissions, is_for_loans }: Tool): boolean {
+  if (is_for_loans && config.loan_service_key === null) return false;
   return levelOf(actor) === level && [...permissions].every((permission) => may(actor, permission));
 }

@@ -1,5 +1,4 @@
-import type { Actor } from "../core/access.ts";
-import { sees, type Tool } from "./tool.ts";
+import { sees, type Tool, type Viewer } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
 import { catalogTools } from "./tools/catalog.ts";
 import { myTools } from "./tools/mine.ts";
@@ -19,13 +18,13 @@ export const TOOLS: readonly Tool[] = [
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));
 
-/** The tools that an actor sees. */
-export function toolsFor(actor: Actor): Tool[] {
-  return TOOLS.filter((tool) => sees(actor, tool));
+/** The tools that are to be seen. */
+export function toolsFor(viewer: Viewer): Tool[] {
+  return TOOLS.filter((tool) => sees(viewer, tool));
 }
 
-/** The tool of this name, if the actor sees it: one that is hidden is as good as none. */
-export function findTool(actor: Actor, name: string): Tool | undefined {
+/** The tool of this name, if it is to be seen: one that is hidden is as good as none. */
+export function findTool(viewer: Viewer, name: string): Tool | undefined {
   const found = byName.get(name);
-  return found && sees(actor, found) ? found : undefined;
+  return found && sees(viewer, found) ? found : undefined;
 }

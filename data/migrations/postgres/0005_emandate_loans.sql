@@ -250,6 +250,7 @@ CREATE TABLE "scheme_callbacks" (
 	"reason" text
 );
 --> statement-breakpoint
+ALTER TABLE "webhook_logs" ADD COLUMN "environment" text;--> statement-breakpoint
 ALTER TABLE "collection_runs" ADD CONSTRAINT "collection_runs_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "consent_definitions" ADD CONSTRAINT "consent_definitions_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "consents" ADD CONSTRAINT "consents_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -311,4 +312,5 @@ CREATE INDEX "mandates_customer" ON "mandates" USING btree ("customer_id");--> s
 CREATE INDEX "mandates_product" ON "mandates" USING btree ("emandate_product_id");--> statement-breakpoint
 CREATE INDEX "mandates_due" ON "mandates" USING btree ("company_id","status","next_collection_at");--> statement-breakpoint
 CREATE INDEX "scheme_callbacks_order" ON "scheme_callbacks" USING btree ("order_no");--> statement-breakpoint
-CREATE INDEX "scheme_callbacks_time" ON "scheme_callbacks" USING btree ("received_at");
+CREATE INDEX "scheme_callbacks_time" ON "scheme_callbacks" USING btree ("received_at");--> statement-breakpoint
+CREATE INDEX "webhook_logs_environment" ON "webhook_logs" USING btree ("company_id","environment","id") WHERE environment IS NOT NULL;

@@ -311,4 +311,6 @@ CREATE TABLE `scheme_callbacks` (
 );
 --> statement-breakpoint
 CREATE INDEX `scheme_callbacks_order` ON `scheme_callbacks` (`order_no`);--> statement-breakpoint
-CREATE INDEX `scheme_callbacks_time` ON `scheme_callbacks` (`received_at`);
+CREATE INDEX `scheme_callbacks_time` ON `scheme_callbacks` (`received_at`);--> statement-breakpoint
+ALTER TABLE `webhook_logs` ADD `environment` text;--> statement-breakpoint
+CREATE INDEX `webhook_logs_environment` ON `webhook_logs` (`company_id`,`environment`,`id`) WHERE environment IS NOT NULL;

@@ -1,4 +1,5 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS, type Environment } from "../../core/access.ts";
 import { At, Id, InstantText, pageFields, strict } from "../../core/schema.ts";
 
 /** Everything that a user may want to be told of; docs/webhooks.md lists them. */
@@ -82,6 +83,11 @@ export const Event = Type.Object(
   { title: "Event" },
 );
 export type Event = Static<typeof Event>;
+
+/** In which world of loans an event happened; null for all that has but one. */
+export function environmentOf({ data }: Pick<Event, "data">): Environment | null {
+  return ENVIRONMENTS.find((environment) => environment === data.environment) ?? null;
+}
 
 /** From `from`, up to but without `to`. */
 export const ListEvents = strict({
