@@ -76,6 +76,19 @@ export function invalid(path: string, message: string): AppError {
   return new AppError("invalid", `${placeOf(path)} ${message}`, { details: [{ path, message }] });
 }
 
+/** The 422 of several broken rules at once; all of them are in the details, the first ones in the words. */
+export function invalidAll(details: ErrorDetail[]): AppError {
+  return new AppError("invalid", wordsOf(details), { details });
+}
+
+/** Broken rules in words: the first three, and how many more there are. */
+export function wordsOf(details: readonly ErrorDetail[], is_cut = false): string {
+  const words = details.slice(0, 3).map(({ path, message }) => `${placeOf(path)} ${message}`);
+  const others = details.length - words.length;
+  if (others > 0) words.push(`and ${is_cut ? "at least " : ""}${others} more`);
+  return words.join("; ");
+}
+
 /** The 404 of a record that is not there, or not this company's: the two are never told apart. */
 export function notFound(what: string, id: number | string): AppError {
   return new AppError("not_found", `${what} ${id} not found`);

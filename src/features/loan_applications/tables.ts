@@ -3,11 +3,11 @@ import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
+import type { Answers } from "../forms/model.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import type { LoanProgramTables } from "../loan_programs/tables.ts";
 import {
   type ActionItem,
-  type Answers,
   APPLICATION_STATUSES,
   type Borrower,
   type Decision,
