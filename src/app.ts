@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
+import { apiKeyRoutes, exchangeRoutes } from "./features/api_keys/routes.ts";
 import { auditRoutes } from "./features/audit/routes.ts";
 import { authorizationRoutes, metadataRoutes, oauthRoutes } from "./features/authorizations/routes.ts";
 import {
@@ -19,6 +20,8 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
+import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -46,10 +49,12 @@ export function buildApp(deps: Deps) {
     .group("/api/v1", (api) =>
       api
         .use(loginRoutes(deps))
+        .use(exchangeRoutes(deps))
         .use(profileRoutes(deps))
         .use(authorizationRoutes(deps))
         .use(companyRoutes(deps))
         .use(userRoutes(deps))
+        .use(apiKeyRoutes(deps))
         .use(auditRoutes(deps))
         .use(clientRoutes(deps))
         .use(productRoutes(deps))
@@ -75,6 +80,10 @@ export function buildApp(deps: Deps) {
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
+        .use(lenderProgramRoutes(deps))
+        .use(agentProgramRoutes(deps))
+        .use(lenderApplicationRoutes(deps))
+        .use(agentApplicationRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

@@ -29,6 +29,12 @@ export interface StreamProgress {
   duplicates: number;
 }
 
+/** Something that a record lacks before it can go on: a document's type, a consent's code, or a field's name. */
+export interface MissingThing {
+  kind: "document" | "consent" | "field";
+  code: string;
+}
+
 /**
  * An error that the caller is told of, word for word. State the action, then the state that forbids it:
  * "Cannot delete client 7: it has 2 active subscriptions". Anything else thrown is answered as
@@ -41,6 +47,8 @@ export class AppError extends Error {
   readonly retry_after_s: number | undefined;
   /** Present when the call was a stream of which a part may be stored. */
   readonly progress: StreamProgress | undefined;
+  /** Present when the record can't go on because something is not there yet. */
+  readonly missing: MissingThing[] | undefined;
 
   constructor(
     kind: ErrorKind,
@@ -49,6 +57,7 @@ export class AppError extends Error {
       details?: ErrorDetail[] | undefined;
       retry_after_s?: number | undefined;
       progress?: StreamProgress;
+      missing?: MissingThing[] | undefined;
       cause?: unknown;
     } = {},
   ) {
@@ -58,6 +67,7 @@ export class AppError extends Error {
     this.details = more.details;
     this.retry_after_s = more.retry_after_s;
     this.progress = more.progress;
+    this.missing = more.missing;
   }
 }
 

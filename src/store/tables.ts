@@ -1,4 +1,5 @@
 import type { AppError } from "../core/errors.ts";
+import { apiKeyTables } from "../features/api_keys/tables.ts";
 import { auditTables } from "../features/audit/tables.ts";
 import { agentTables, authorizationTables } from "../features/authorizations/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
@@ -39,6 +40,7 @@ export function defineTables(k: ColumnKit) {
   const webhooks = webhookTables(k, companies);
   const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
   const agents = agentTables(k);
+  const api_keys = apiKeyTables(k, companies);
   const loan_programs = loanProgramTables(k, { ...companies, ...forms });
   return {
     ...leaseTables(k),
@@ -56,11 +58,12 @@ export function defineTables(k: ColumnKit) {
     ...auditTables(k, companies),
     ...agents,
     ...authorizationTables(k, { ...companies, ...agents }),
+    ...api_keys,
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
     ...loan_programs,
-    ...loanApplicationTables(k, { ...companies, ...loan_programs }),
+    ...loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs }),
   };
 }
 

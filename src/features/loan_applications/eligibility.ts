@@ -1,12 +1,14 @@
-import type { ErrorDetail } from "../../core/errors.ts";
+import { type ErrorDetail, invalidAll } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { ageOn } from "../../core/malaysia.ts";
-import { compare, multiply } from "../../core/money.ts";
+import { compare, multiply, roundMoney } from "../../core/money.ts";
+import { instant, iso } from "../../core/time.ts";
 import type { FormStructure } from "../forms/model.ts";
 import { unanswered } from "../forms/rules.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import { amountProblems } from "../loan_programs/rules.ts";
 import { type Loan, monthlyInstalment } from "./instalments.ts";
-import type { Approval, Borrower, LoanApplication, Missing } from "./model.ts";
+import type { Approval, Borrower, LoanApplication, Missing, Offer } from "./model.ts";
 
 /** What an application is held against when it is submitted. */
 export interface Submission {
@@ -73,8 +75,40 @@ export function brokenRules({ application, program, day }: Submission): ErrorDet
   ];
 }
 
-/** What in an offer goes beyond its program, or beyond what the borrower can pay by the program's rules. */
-export function brokenOffer(offer: Approval, borrower: Borrower, program: LoanProgram): ErrorDetail[] {
+/**
+ * Reads an offer that is made at `now`, and works out its instalment. Errors: invalid, naming what goes beyond the
+ * program or beyond what the borrower can pay by the program's rules, and an end that is not ahead. Decision 0104.
+ */
+export function readOffer(
+  { amount, tenor_months, annual_rate, expires_at }: Approval,
+  borrower: Borrower,
+  program: LoanProgram,
+  now: Temporal.Instant,
+): Offer {
+  const { currency, rate_type } = program;
+  const ends_at =
+    expires_at === undefined ? now.add({ hours: 24 * LIMITS.loan_offer_days }) : instant(expires_at);
+  const loan = { amount, tenor_months, annual_rate };
+  const problems = [
+    ...offerProblems(loan, borrower, program),
+    ...(Temporal.Instant.compare(ends_at, now) > 0
+      ? []
+      : [{ path: "/expires_at", message: "must be in the future" }]),
+  ];
+  if (problems.length > 0) throw invalidAll(problems);
+  return {
+    ...loan,
+    amount: roundMoney(amount, currency),
+    monthly_instalment: monthlyInstalment({ ...loan, currency, rate_type }),
+    expires_at: iso(ends_at),
+  };
+}
+
+function offerProblems(
+  offer: Pick<Loan, "amount" | "tenor_months" | "annual_rate">,
+  borrower: Borrower,
+  program: LoanProgram,
+): ErrorDetail[] {
   const { annual_rate_min, annual_rate_max } = program;
   const is_rate =
     compare(offer.annual_rate, annual_rate_min) >= 0 && compare(offer.annual_rate, annual_rate_max) <= 0;

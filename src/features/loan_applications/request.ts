@@ -1,11 +1,12 @@
+import type { Static } from "@sinclair/typebox";
 import { type ErrorDetail, invalidAll } from "../../core/errors.ts";
 import { readIcNumber, readPhone } from "../../core/malaysia.ts";
 import { compare, roundMoney } from "../../core/money.ts";
 import type { Answers, FormStructure } from "../forms/model.ts";
 import { areAnswers, checkAnswers } from "../forms/rules.ts";
-import type { LoanProgram } from "../loan_programs/model.ts";
 import { amountProblems } from "../loan_programs/rules.ts";
-import type { Borrower, BorrowerInput, LoanApplication } from "./model.ts";
+import { DOCUMENT_TYPES, type LoanProgram } from "../loan_programs/model.ts";
+import type { ActionItem, Borrower, BorrowerInput, LoanApplication, RequestAction } from "./model.ts";
 
 /** What an agent says of a loan that somebody wishes for, as it came. */
 export interface RequestInput {
@@ -83,4 +84,17 @@ function readAnswers(answers: unknown, form: FormStructure): Answers {
   if (areAnswers(form, answers)) return answers;
   const problems = checkAnswers(form, answers);
   throw invalidAll(problems.map(({ path, message }) => ({ path: `/answers${path}`, message })));
+}
+
+const isDocumentType = (code: string) => DOCUMENT_TYPES.some((type) => type === code);
+
+/** Reads what a lender asks for. Errors: invalid for documents that have no such type. */
+export function readItems(items: Static<typeof RequestAction>["items"]): ActionItem[] {
+  const problems = items.flatMap(({ kind, code }, index) =>
+    kind === "document" && !isDocumentType(code)
+      ? [{ path: `/items/${index}/code`, message: `must be one of ${DOCUMENT_TYPES.join(", ")}` }]
+      : [],
+  );
+  if (problems.length > 0) throw invalidAll(problems);
+  return items.map(({ note = null, ...item }) => ({ ...item, note }));
 }

@@ -34,6 +34,7 @@ CREATE TABLE `loan_applications` (
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
 	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`agent_key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`program_id`) REFERENCES `loan_programs`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
@@ -73,5 +74,4 @@ CREATE TABLE `loan_programs` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `loan_programs_code` ON `loan_programs` (`company_id`,`environment`,`code`);--> statement-breakpoint
 CREATE INDEX `loan_programs_scope` ON `loan_programs` (`company_id`,`environment`,`id`);--> statement-breakpoint
-CREATE INDEX `loan_programs_form` ON `loan_programs` (`form_config_id`);--> statement-breakpoint
-ALTER TABLE `audit_log` ADD `key_id` integer;
+CREATE INDEX `loan_programs_form` ON `loan_programs` (`form_config_id`);
