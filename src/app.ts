@@ -20,6 +20,8 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
+import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -79,6 +81,10 @@ export function buildApp(deps: Deps) {
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
         .use(lenderWebhookLogRoutes(deps))
+        .use(lenderProgramRoutes(deps))
+        .use(agentProgramRoutes(deps))
+        .use(lenderApplicationRoutes(deps))
+        .use(agentApplicationRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

@@ -22,11 +22,12 @@ const TAGS: Record<string, string> = {
   Usage: "Usage events: recording them, searching them.",
   Billing: "Billing runs and billing records.",
   Forms: "What clients ask their own customers for.",
+  Lending: "Loan programs, and the applications that came in: for lenders' machines.",
+  Borrowing: "Loan applications, from the draft to the offer: for agents' machines.",
   Webhooks: "Events, and who is told of them.",
   "Self-service": "What client users see of their own, under /my.",
   Agents: "Programs that act for users: OAuth 2.1 for the MCP endpoint.",
   "Audit log": "Who did what, when and from where.",
-  Lending: "For lenders, by API key: programs, applications, documents and consents of one environment.",
   Operations: "For whoever runs the service.",
 };
 

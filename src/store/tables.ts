@@ -53,8 +53,9 @@ export function defineTables(k: ColumnKit) {
   const mandates = mandateTables(k, { ...companies, ...emandate_customers, ...emandate_products });
   const mandate_payments = mandatePaymentTables(k, { ...companies, ...mandates });
   const collections = collectionTables(k, companies);
+  const api_keys = apiKeyTables(k, companies);
   const loan_programs = loanProgramTables(k, { ...companies, ...forms });
-  const loan_applications = loanApplicationTables(k, { ...companies, ...loan_programs });
+  const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
   return {
     ...leaseTables(k),
     ...companies,
@@ -71,7 +72,7 @@ export function defineTables(k: ColumnKit) {
     ...auditTables(k, companies),
     ...agents,
     ...authorizationTables(k, { ...companies, ...agents }),
-    ...apiKeyTables(k, companies),
+    ...api_keys,
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,

@@ -132,6 +132,7 @@ CREATE TABLE `loan_applications` (
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
 	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`agent_key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`program_id`) REFERENCES `loan_programs`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
