@@ -19,6 +19,12 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { agentConsentRoutes, lenderConsentRoutes } from "./features/loan_consents/routes.ts";
+import {
+  agentDocumentRoutes,
+  agentUploadRoutes,
+  lenderDocumentRoutes,
+} from "./features/loan_documents/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -75,6 +81,11 @@ export function buildApp(deps: Deps) {
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
+        .use(lenderDocumentRoutes(deps))
+        .use(agentDocumentRoutes(deps))
+        .use(agentUploadRoutes(deps))
+        .use(lenderConsentRoutes(deps))
+        .use(agentConsentRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;
