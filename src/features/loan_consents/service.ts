@@ -8,9 +8,9 @@ import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
-import { moveApplication } from "../loan_applications/moving.ts";
+import { loseConsent } from "../loan_applications/lost_consent.ts";
 import { findApplication } from "../loan_applications/queries.ts";
-import { isFinal, nextStatus } from "../loan_applications/rules.ts";
+import { isFinal } from "../loan_applications/rules.ts";
 import {
   Consent,
   ConsentDefinition,
@@ -269,25 +269,11 @@ export const revokeConsent = operation({
       const consent = await queries.revokeConsent(q, scope, now, id, reason);
       if (!consent) throw justChanged("revoke consent", id);
       await recordEvents(q, scope, now, [consentEvent("revoked", consent)]);
-      await askAgain(q, scope, now, consent);
+      // What another consent of the code still covers is not lost.
+      if (!(await queries.hasConsentOf(q, scope, now, consent))) await loseConsent(q, scope, now, consent);
       return consent;
     }),
 });
-
-/** Sends an application that is with the lender, and now lacks a consent that it needs, back to its agent. */
-async function askAgain(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
-  { application_id, code }: Consent,
-): Promise<void> {
-  const application = await findApplication(q, scope, application_id);
-  if (!application?.program_snapshot.required_consents.includes(code)) return;
-  if (nextStatus(application.status, "lose_consent") === undefined) return;
-  if (await queries.hasConsentOf(q, scope, now, { application_id, code })) return;
-  const missing = [...application.missing, { kind: "consent" as const, code, note: null }];
-  await moveApplication(q, scope, now, application, "lose_consent", { missing });
-}
 
 /** Ends the consents whose time has run out. May run twice at once: each is ended once. Source: loans.md, States. */
 export const expireConsents = operation({

@@ -51,14 +51,18 @@ export function openPasswords(): Passwords {
 
 /** A password for a first sign-in: 24 letters and digits, 139 bits. */
 export function makePassword(): string {
+  return makeLetters(24);
+}
+
+/** Random letters and digits, without those that look alike; 5.8 bits each. */
+export function makeLetters(count: number): string {
   const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-  let password = "";
-  while (password.length < 24) {
+  let made = "";
+  while (made.length < count) {
     for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
       // Only whole rounds of the alphabet, so that no letter is likelier than another.
-      if (byte < 256 - (256 % letters.length) && password.length < 24)
-        password += letters[byte % letters.length];
+      if (byte < 256 - (256 % letters.length) && made.length < count) made += letters[byte % letters.length];
     }
   }
-  return password;
+  return made;
 }
