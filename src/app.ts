@@ -20,6 +20,8 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
+import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import { agentConsentRoutes, lenderConsentRoutes } from "./features/loan_consents/routes.ts";
 import {
   agentDocumentRoutes,
@@ -84,6 +86,10 @@ export function buildApp(deps: Deps) {
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
+        .use(lenderProgramRoutes(deps))
+        .use(agentProgramRoutes(deps))
+        .use(lenderApplicationRoutes(deps))
+        .use(agentApplicationRoutes(deps))
         .use(lenderDocumentRoutes(deps))
         .use(agentDocumentRoutes(deps))
         .use(agentUploadRoutes(deps))

@@ -8,6 +8,7 @@ import { EVENT_JOBS } from "./features/events/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
 import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs.ts";
 import { CREDIT_JOBS } from "./features/credits/jobs.ts";
+import { LOAN_APPLICATION_JOBS } from "./features/loan_applications/jobs.ts";
 import { LOAN_CONSENT_JOBS } from "./features/loan_consents/jobs.ts";
 import { LOAN_DOCUMENT_JOBS } from "./features/loan_documents/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
@@ -25,6 +26,7 @@ export const JOBS: readonly Job[] = [
   ...AUTHORIZATION_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
+  ...LOAN_APPLICATION_JOBS,
   ...LOAN_DOCUMENT_JOBS,
   ...LOAN_CONSENT_JOBS,
 ];

@@ -54,6 +54,9 @@ export const LIMITS = {
   form_name_length: 100,
   /** A label, placeholder, option or title. */
   form_text_length: 200,
+  /** An answer to a field, and one to a textarea. */
+  form_answer_length: 1_000,
+  form_long_answer_length: 10_000,
   /** Broken rules of a form that are named in one answer. */
   form_problems: 100,
   usage_batch: 1_000,

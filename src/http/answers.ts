@@ -32,7 +32,10 @@ export async function attachment(file: Promise<Download>): Promise<Response> {
 
 /** Names a file for every receiver, whatever letters it is written in (RFC 6266). */
 function disposition(filename: string): string {
-  const plain = filename.normalize("NFKD").replaceAll(/\p{M}/gu, "").replaceAll(/[^ -~]|["\\%]/gu, "_");
+  const plain = filename
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .replaceAll(/[^ -~]|["\\%]/gu, "_");
   const told = `attachment; filename="${plain}"`;
   if (plain === filename) return told;
   const encoded = encodeURIComponent(filename).replaceAll(

@@ -42,8 +42,9 @@ export function defineTables(k: ColumnKit) {
   const webhooks = webhookTables(k, companies);
   const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
   const agents = agentTables(k);
+  const api_keys = apiKeyTables(k, companies);
   const loan_programs = loanProgramTables(k, { ...companies, ...forms });
-  const loan_applications = loanApplicationTables(k, { ...companies, ...loan_programs });
+  const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
   return {
     ...leaseTables(k),
     ...companies,
@@ -60,7 +61,7 @@ export function defineTables(k: ColumnKit) {
     ...auditTables(k, companies),
     ...agents,
     ...authorizationTables(k, { ...companies, ...agents }),
-    ...apiKeyTables(k, companies),
+    ...api_keys,
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,

@@ -60,12 +60,7 @@ test.each([
     "invalid",
     "file must be a file with a name",
   ],
-  [
-    "a file for a field",
-    part('name="type"; filename="a"', "x") + END,
-    "invalid",
-    "type must not be a file",
-  ],
+  ["a file for a field", part('name="type"; filename="a"', "x") + END, "invalid", "type must not be a file"],
   ["a part without a name", part('x="y"', "x") + END, "invalid", "body must have parts with names only"],
   [
     "a long field",
@@ -90,7 +85,9 @@ test.each([
   ["multipart/mixed; boundary=B", "unsupported_media_type"],
   ["application/json", "unsupported_media_type"],
 ])("the type %s is refused", async (type, kind) => {
-  const error = await readMultipart(requestOf("", { type }), LIMITS, count).catch((thrown: unknown) => thrown);
+  const error = await readMultipart(requestOf("", { type }), LIMITS, count).catch(
+    (thrown: unknown) => thrown,
+  );
   expect(error).toMatchObject({ kind });
 });
 

@@ -1,6 +1,20 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../../core/access.ts";
-import { At, Id, nullable, oneOf } from "../../core/schema.ts";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  At,
+  Email,
+  Id,
+  InstantText,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  strict,
+  trimmed,
+} from "../../core/schema.ts";
+import type { Answers } from "../forms/model.ts";
 import { Amount, BORROWER_TYPES, LoanProgram, Percent, Tenor } from "../loan_programs/model.ts";
 
 export const APPLICATION_STATUSES = [
@@ -92,9 +106,6 @@ const Offer = Type.Object(
 );
 export type Offer = Static<typeof Offer>;
 
-/** What a form's fields were answered with, by their names. */
-export type Answers = Record<string, string | number | boolean>;
-
 /** A borrower's wish for a loan, and what became of it. Source: loans.md, Records. */
 export const LoanApplication = Type.Object(
   {
@@ -147,3 +158,106 @@ export const LoanApplication = Type.Object(
   { title: "LoanApplication" },
 );
 export type LoanApplication = Static<typeof LoanApplication>;
+
+const BorrowerInput = strict(
+  {
+    type: oneOf(BORROWER_TYPES),
+    name: Name,
+    ic_number: Type.Optional(
+      nullable(Type.String({ maxLength: 14, description: "an IC number such as 900131-14-5678" })),
+    ),
+    registration_number: Type.Optional(
+      nullable(
+        Type.String({
+          pattern: "^[A-Za-z0-9][A-Za-z0-9 ()./-]{0,29}$",
+          description: "a business registration number of at most 30 characters",
+        }),
+      ),
+    ),
+    email: Type.Optional(nullable(Email)),
+    phone: Type.Optional(nullable(Type.String({ maxLength: 30, description: "a phone number" }))),
+    monthly_income: Type.Optional(nullable(Amount)),
+    employment_type: Type.Optional(nullable(oneOf(EMPLOYMENT_TYPES))),
+  },
+  { title: "BorrowerInput" },
+);
+export type BorrowerInput = Static<typeof BorrowerInput>;
+
+export const CreateLoanApplication = strict(
+  {
+    program_id: Id,
+    external_reference: Type.Optional(nullable(trimmed(LIMITS.loan_reference_length))),
+    borrower: BorrowerInput,
+    amount: Amount,
+    tenor_months: Tenor,
+    purpose: Type.Optional(nullable(trimmed(LIMITS.loan_purpose_length))),
+    /** Taken as they come: `checkAnswers` knows what the form takes. */
+    answers: Type.Optional(Type.Unknown({ "x-schema": { type: "object", additionalProperties: true } })),
+  },
+  { title: "CreateLoanApplication" },
+);
+export type CreateLoanApplication = Static<typeof CreateLoanApplication>;
+
+/** What is left out stays as it is; a borrower is replaced as a whole. */
+export const LoanApplicationChange = Type.Partial(CreateLoanApplication, { title: "LoanApplicationChange" });
+export const UpdateLoanApplication = strict({ id: Id, ...LoanApplicationChange.properties });
+
+const Note = Type.Optional(
+  nullable(
+    Type.String({
+      maxLength: LIMITS.description_length,
+      description: `at most ${LIMITS.description_length} characters`,
+    }),
+  ),
+);
+
+export const RequestAction = strict(
+  {
+    items: Type.Array(
+      strict(
+        {
+          kind: oneOf(MISSING_KINDS),
+          code: Type.String({
+            minLength: 1,
+            maxLength: LIMITS.form_name_length,
+            description: "a document's type, a consent's code or a field's name",
+          }),
+          note: Note,
+        },
+        { title: "LoanActionRequest" },
+      ),
+      { minItems: 1, maxItems: LIMITS.loan_action_items },
+    ),
+  },
+  { title: "RequestLoanAction" },
+);
+export const RequestActionById = strict({ id: Id, ...RequestAction.properties });
+
+export const Approval = strict(
+  { amount: Amount, tenor_months: Tenor, annual_rate: Percent, expires_at: Type.Optional(InstantText) },
+  { title: "LoanApproval" },
+);
+export type Approval = Static<typeof Approval>;
+export const ApprovalById = strict({ id: Id, ...Approval.properties });
+
+export const Rejection = strict(
+  { reason_code: oneOf(REJECTION_REASONS), note: Note },
+  { title: "LoanRejection" },
+);
+export const RejectionById = strict({ id: Id, ...Rejection.properties });
+
+export const Disbursement = strict(
+  { reference: trimmed(LIMITS.loan_reference_length), disbursed_at: Type.Optional(InstantText) },
+  { title: "LoanDisbursement" },
+);
+export const DisbursementById = strict({ id: Id, ...Disbursement.properties });
+
+/** Of those created from `from`, up to but without `to`. */
+export const ListLoanApplications = strict({
+  status: Type.Optional(oneOf(APPLICATION_STATUSES)),
+  program_id: Type.Optional(Id),
+  search: Type.Optional(Search),
+  from: Type.Optional(InstantText),
+  to: Type.Optional(InstantText),
+  ...pageFields,
+});

@@ -1,15 +1,32 @@
-import type { LoanScope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { maskIcNumber } from "../../core/malaysia.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { EventType, NewEvent } from "../events/model.ts";
 import type { ApplicationStatus, LoanApplication } from "./model.ts";
+
+export const TRIGGERS = [
+  "edit",
+  "delete",
+  "submit",
+  "review",
+  "request_action",
+  "lose_consent",
+  "approve",
+  "reject",
+  "accept",
+  "decline",
+  "disburse",
+  "withdraw",
+  "expire",
+] as const;
+export type Trigger = (typeof TRIGGERS)[number];
 
 /**
  * What may happen to an application: from which states, and to which state it leads. An edit leaves the state as
  * it is; a lost consent is one that the program asks for and the borrower takes back. Source: loans.md, States.
  */
-const TRANSITIONS = {
+const TRANSITIONS: Readonly<Record<Trigger, Partial<Record<ApplicationStatus, ApplicationStatus>>>> = {
   edit: { draft: "draft", action_required: "action_required" },
   delete: { draft: "draft" },
   submit: { draft: "submitted", action_required: "under_review" },
@@ -29,8 +46,7 @@ const TRANSITIONS = {
     approved: "withdrawn",
   },
   expire: { draft: "expired", action_required: "expired", approved: "expired" },
-} as const satisfies Record<string, Partial<Record<ApplicationStatus, ApplicationStatus>>>;
-export type Trigger = keyof typeof TRANSITIONS;
+};
 
 /** States that nothing leads out of. */
 export const FINAL_STATUSES = ["disbursed", "rejected", "declined", "withdrawn", "expired"] as const;
@@ -41,8 +57,7 @@ export function isFinal(status: ApplicationStatus): boolean {
 
 /** The state that a trigger leads to; undefined where the state forbids it. */
 export function nextStatus(status: ApplicationStatus, trigger: Trigger): ApplicationStatus | undefined {
-  const leads: Partial<Record<ApplicationStatus, ApplicationStatus>> = TRANSITIONS[trigger];
-  return leads[status];
+  return TRANSITIONS[trigger][status];
 }
 
 /** As it is said in an error: "Cannot approve application 7: it is a draft". */
@@ -95,11 +110,25 @@ export function expiryOf(
   return is_idle ? iso(now.add({ hours: 24 * LIMITS.loan_idle_days })) : null;
 }
 
+/** What is written when an application comes into a state at `now`. */
+export function arrival(
+  status: ApplicationStatus,
+  now: Temporal.Instant,
+): Partial<Record<`${Exclude<ApplicationStatus, "draft">}_at`, IsoInstant>> {
+  return status === "draft" ? {} : { [`${status}_at`]: iso(now) };
+}
+
+/** An application for those who look at many: without the borrower's number. */
+export function masked(application: LoanApplication): LoanApplication {
+  const { borrower } = application;
+  if (borrower.ic_number === null) return application;
+  return { ...application, borrower: { ...borrower, ic_number: maskIcNumber(borrower.ic_number) } };
+}
+
 /** What is told of an application that was created or has come into a state. */
 export function applicationEvent(
   what: "created" | Exclude<ApplicationStatus, "draft">,
-  { id, reference, status, program_id }: LoanApplication,
-  { environment }: LoanScope,
+  { id, reference, status, program_id, environment }: LoanApplication,
 ): NewEvent {
   const type: EventType = `application.${what}`;
   return { type, data: { id, reference, status, program_id, environment } };

@@ -2,21 +2,16 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { ApiKeyTables } from "../api_keys/tables.ts";
 import type { CompanyTables } from "../companies/tables.ts";
+import type { Answers } from "../forms/model.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import type { LoanProgramTables } from "../loan_programs/tables.ts";
-import {
-  type ActionItem,
-  type Answers,
-  APPLICATION_STATUSES,
-  type Borrower,
-  type Decision,
-  type Offer,
-} from "./model.ts";
+import { type ActionItem, APPLICATION_STATUSES, type Borrower, type Decision, type Offer } from "./model.ts";
 
 export function loanApplicationTables(
   k: ColumnKit,
-  { companies, loan_programs }: CompanyTables & LoanProgramTables,
+  { companies, api_keys, loan_programs }: CompanyTables & ApiKeyTables & LoanProgramTables,
 ) {
   const loan_applications = k.table(
     "loan_applications",
@@ -29,7 +24,7 @@ export function loanApplicationTables(
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       reference: k.text("reference").notNull(),
       /** The key that made it; null where a user did. */
-      agent_key_id: k.integer("agent_key_id"),
+      agent_key_id: k.integer("agent_key_id").references(() => api_keys.id),
       /** What that key is known by, which outlives it. */
       agent_client_id: k.text("agent_client_id"),
       program_id: k

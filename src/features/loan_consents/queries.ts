@@ -133,9 +133,7 @@ export async function retirePublished(
   await q
     .update(t)
     .set({ status: "retired", retired_at: iso(now), updated_at: iso(now) })
-    .where(
-      and(definitionsIn(q, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")),
-    );
+    .where(and(definitionsIn(q, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")));
 }
 
 /** The company's, in one environment: agents are shown those that are published. */
@@ -236,12 +234,7 @@ export async function hasConsentOf(
   const { consents: t } = q.tables;
   const held = await q.$count(
     t,
-    and(
-      consentsIn(q, scope),
-      eq(t.application_id, application_id),
-      eq(t.code, code),
-      holdsAt(q, now),
-    ),
+    and(consentsIn(q, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
   );
   return Number(held) > 0;
 }

@@ -57,12 +57,7 @@ export const listPublishedConsentDefinitions = operation({
   output: listed(ConsentDefinition),
   run: ({ store, actor }, { page, limit, ...filter }) =>
     listPage({ page, limit }, (slice) =>
-      queries.listDefinitions(
-        store.read,
-        loanScopeOf(actor),
-        { ...filter, status: "published" },
-        slice,
-      ),
+      queries.listDefinitions(store.read, loanScopeOf(actor), { ...filter, status: "published" }, slice),
     ),
 });
 
@@ -315,7 +310,10 @@ async function makeRoom(
 ): Promise<void> {
   const granted = await queries.findGranted(q, scope, wanted);
   if (granted && holds(granted, now)) {
-    throw new AppError("conflict", `Cannot grant the consent: it is granted already, as consent ${granted.id}`);
+    throw new AppError(
+      "conflict",
+      `Cannot grant the consent: it is granted already, as consent ${granted.id}`,
+    );
   }
   // Its time has run out, and the job has not come to it.
   if (granted) await expireDue(q, scope, now, { id: granted.id });

@@ -5,13 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
-import {
-  CONTENT_TYPES,
-  DocumentRejection,
-  ListDocumentsQuery,
-  LoanDocument,
-  UploadBody,
-} from "./model.ts";
+import { CONTENT_TYPES, DocumentRejection, ListDocumentsQuery, LoanDocument, UploadBody } from "./model.ts";
 import {
   deleteLoanDocument,
   downloadLoanDocument,

@@ -11,13 +11,7 @@ import type { Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { findApplication } from "../loan_applications/queries.ts";
 import { isFinal } from "../loan_applications/rules.ts";
-import {
-  ListDocuments,
-  LoanDocument,
-  RejectDocument,
-  SweptDocuments,
-  UploadDocument,
-} from "./model.ts";
+import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
 import * as queries from "./queries.ts";
 import { documentEvent, downloadName, nextStatus, refuseRemoval } from "./rules.ts";
 import { receiveUpload } from "./upload.ts";
@@ -167,9 +161,7 @@ export const sweepLoanDocuments = operation({
     let forgotten = 0;
     let files = 0;
     await prune(background, async (limit) => {
-      const contents = await store.tx((q) =>
-        queries.deleteEndedDocuments(q, { company_id }, ended, limit),
-      );
+      const contents = await store.tx((q) => queries.deleteEndedDocuments(q, { company_id }, ended, limit));
       forgotten += contents.length;
       files += await removeFiles(ctx, company_id, contents);
       return contents.length;

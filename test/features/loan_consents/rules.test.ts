@@ -109,8 +109,7 @@ describe("consents", () => {
   ])("captured at %s, valid for %p days: %s", (captured_at, validity_days, expected) => {
     const read = () => readEvidence({ method: "otp", captured_at }, validity_days, NOW);
     if (expected.startsWith("must")) expect(read).toThrow(expected);
-    else
-      expect(read()).toEqual({ method: "otp", captured_at: expected, ip: null, user_agent: null });
+    else expect(read()).toEqual({ method: "otp", captured_at: expected, ip: null, user_agent: null });
   });
 
   test("what is granted holds up to its end, and not at it", () => {
