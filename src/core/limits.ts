@@ -240,6 +240,8 @@ export const LIMITS = {
   document_uploads_company: 16,
   /** A file that no document refers to, or that never became one, is removed when it is so old. */
   document_orphan_minutes: 60,
+  /** Broken files that `doctor` names. */
+  document_problems: 5,
   /** How long the receiver of a document may take nothing. */
   document_idle_ms: 60_000,
   /** A reason or a note about a document, a consent or a decision. */
@@ -254,8 +256,6 @@ export const LIMITS = {
   consents_application: 200,
   /** How far the clock that stamped a consent may be ahead of ours. */
   consent_ahead_ms: 5_000,
-  /** Consents that expire in one transaction. */
-  consents_batch: 200,
   ip_length: 45,
   user_agent_length: 500,
   /** Rows that are forgotten in one transaction. */

@@ -194,6 +194,8 @@ const GivenEvidence = strict(
   { title: "GivenConsentEvidence" },
 );
 
+export type GivenEvidence = Static<typeof GivenEvidence>;
+
 const grantFields = { definition_id: Id, evidence: GivenEvidence };
 export const ConsentGrant = strict(grantFields, { title: "GrantConsent" });
 export const GrantConsent = strict({ id: Id, ...grantFields });

@@ -51,6 +51,9 @@ export const ListDocumentsQuery = strict(pageFields);
 /** What is sent with an upload, beside the file. */
 export const UploadFields = strict({ type: oneOf(DOCUMENT_TYPES) });
 
+/** An upload: the request, whose body is not yet read. */
+export const UploadDocument = Type.Unsafe<{ id: number; request: Request }>(Type.Any());
+
 /** An upload as the documentation shows it: the parts of a multipart body. */
 export const UploadBody = strict(
   {

@@ -1,7 +1,9 @@
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { ContentType, DocumentStatus, LoanDocument } from "./model.ts";
 import type { NewEvent } from "../events/model.ts";
+import type { LoanApplication } from "../loan_applications/model.ts";
+import { nextStatus as nextApplicationStatus } from "../loan_applications/rules.ts";
+import type { ContentType, DocumentStatus, LoanDocument } from "./model.ts";
 
 // What becomes of a document.
 
@@ -50,17 +52,17 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
  * characters long, its ending kept. Empty when nothing remains.
  */
 export function cleanFileName(sent: string): string {
-  const last = sent.normalize("NFC").split(/[\\/]/).at(-1) ?? "";
-  const name = last
+  const name = (sent.split(/[\\/]/).at(-1) ?? "")
     .replaceAll(UNSEEN, "")
+    .normalize("NFC")
     .replaceAll(/[<>:"|?*]/g, "_")
     .replaceAll(/\s+/g, " ")
-    .replace(/^[. ]+/, "")
-    .replace(/[. ]+$/, "");
+    .replace(/^[. ]+/, "");
   const characters = Array.from(name);
-  if (characters.length <= LIMITS.document_name_length) return name;
-  const ending = Array.from(/\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? "");
-  return [...characters.slice(0, LIMITS.document_name_length - ending.length), ...ending].join("");
+  if (characters.length <= LIMITS.document_name_length) return name.replace(/[. ]+$/, "");
+  const ending = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? "";
+  const stem = characters.slice(0, LIMITS.document_name_length - ending.length).join("");
+  return `${stem.replace(/[. ]+$/, "")}${ending}`;
 }
 
 /** What is told of a document. */
@@ -72,4 +74,31 @@ export function documentEvent(
     type: `document.${happened}`,
     data: { id, application_id, type, status, reason_code, environment },
   };
+}
+
+const ENDINGS: Record<ContentType, readonly [string, ...string[]]> = {
+  "application/pdf": [".pdf"],
+  "image/jpeg": [".jpg", ".jpeg"],
+  "image/png": [".png"],
+};
+
+/** The name under which a file is sent out: with an ending that says what its bytes are. */
+export function downloadName(file_name: string, content_type: ContentType): string {
+  const endings = ENDINGS[content_type];
+  const fits = endings.some((ending) => file_name.toLowerCase().endsWith(ending));
+  return fits ? file_name : file_name + endings[0];
+}
+
+// When it may be taken back.
+
+/** Errors: conflict, unless the application may be edited and the document was not verified. */
+export function refuseRemoval(
+  { id, status }: Pick<LoanDocument, "id" | "status">,
+  application: Pick<LoanApplication, "status">,
+): void {
+  const why =
+    nextApplicationStatus(application.status, "edit") === undefined
+      ? `its application is ${application.status.replaceAll("_", " ")}`
+      : status === "verified" && "it is verified";
+  if (why) throw new AppError("conflict", `Cannot delete document ${id}: ${why}`);
 }
