@@ -1,7 +1,7 @@
 import type { Tool as ProtocolTool } from "@modelcontextprotocol/server";
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { Context } from "../context.ts";
-import { type Actor, type Level, levelOf, may, type Permission } from "../core/access.ts";
+import { type Actor, ENVIRONMENTS, type Level, levelOf, may, type Permission } from "../core/access.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
@@ -12,17 +12,21 @@ import { outlined, said, trimmed, type WireSchema, wireSchema } from "./wire_sch
 const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
 
 const FORMATS = ["concise", "detailed"] as const;
-const ResponseFormat = Type.Optional(said(oneOf(FORMATS), "concise unless told; detailed tells every field"));
+const ResponseFormat = Type.Optional(said(oneOf(FORMATS), "detailed: every field"));
 
 const RequestId = Type.Optional(
   said(
     Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "1 to 255 visible ASCII characters" }),
-    `Your own word for this request: sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
+    `Sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
   ),
 );
 
-/** How deep an answer's schema is told: `data`, and the fields of its records. */
+/** No default: what is tried out and what is done for real must not be confused by leaving a word out. */
+const InEnvironment = said(oneOf(ENVIRONMENTS), "never assumed");
+
+/** How deep an answer's schema is told: `data`, and the fields of its records; of loans the first alone. */
 const OUTLINE_DEPTH = 2;
+const LOAN_OUTLINE_DEPTH = 1;
 
 /** A tool as it is written down. Its name and texts are read by models: they say when to use it, and what next. */
 interface ToolDefinition<I extends TProperties, O extends TSchema> {
@@ -35,11 +39,14 @@ interface ToolDefinition<I extends TProperties, O extends TSchema> {
   operations: readonly { readonly permission: Permission }[];
   /** It takes something away, or does what can't be undone. */
   is_destructive?: boolean;
-  /** It works on loans, in the environment that it is told: there only where the deployment has a service key. */
+  /** It works on loans, in the `environment` that it asks for: there only where the deployment has a service key. */
   is_for_loans?: boolean;
   /** Making something twice would hurt: the tool takes a `request_id`. */
   takes_request_id?: boolean;
-  /** Present where records are large: the fields, at any depth, that the concise format leaves out. */
+  /**
+   * Present where records are large: the fields, at any depth, that the concise format leaves out. What changes a
+   * loan has no other format: the tool that reads it tells all.
+   */
   details?: readonly string[];
   input: I;
   /** `{data}`, as REST answers it. */
@@ -97,9 +104,11 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
   } = definition;
   const permissions = new Set(definition.operations.map(({ permission }) => permission));
   const is_read_only = ![...permissions].some(mayChange);
+  const has_formats = details !== undefined && (is_read_only || !is_for_loans);
   const parameters: TProperties = {
+    ...(is_for_loans ? { environment: InEnvironment } : {}),
     ...definition.input,
-    ...(details ? { response_format: ResponseFormat } : {}),
+    ...(has_formats ? { response_format: ResponseFormat } : {}),
     ...(takes_request_id ? { request_id: RequestId } : {}),
   };
   const accepted = strict(parameters);
@@ -117,7 +126,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       title,
       description,
       inputSchema: rootOf(wireSchema(accepted)),
-      outputSchema: rootOf(outlined(whole, left_out, OUTLINE_DEPTH)),
+      outputSchema: rootOf(outlined(whole, left_out, is_for_loans ? LOAN_OUTLINE_DEPTH : OUTLINE_DEPTH)),
       annotations: {
         readOnlyHint: is_read_only,
         destructiveHint: is_destructive,
@@ -128,6 +137,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     async run(ctx, input) {
       const { response_format = "concise", ...given } = input;
       delete given.request_id;
+      // Whose loans are seen follows from the actor, who was told it.
+      if (is_for_loans) delete given.environment;
       // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);

@@ -1,6 +1,10 @@
 import { sees, type Tool, type Viewer } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
 import { catalogTools } from "./tools/catalog.ts";
+import { loanApplicationTools } from "./tools/loan_applications.ts";
+import { loanEvidenceTools } from "./tools/loan_evidence.ts";
+import { loanProgramTools } from "./tools/loan_programs.ts";
+import { loanWebhookTools } from "./tools/loan_webhooks.ts";
 import { myTools } from "./tools/mine.ts";
 import { otherTools } from "./tools/others.ts";
 import { subscriptionTools } from "./tools/subscriptions.ts";
@@ -13,6 +17,10 @@ export const TOOLS: readonly Tool[] = [
   ...usageTools,
   ...billingTools,
   ...otherTools,
+  ...loanApplicationTools,
+  ...loanEvidenceTools,
+  ...loanProgramTools,
+  ...loanWebhookTools,
   ...myTools,
 ];
 

@@ -5,7 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
-import { ListWebhookLogs, WebhookLog } from "./model.ts";
+import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
 import {
   getLoanWebhookLog,
   getWebhookLog,
@@ -56,7 +56,7 @@ export const lenderWebhookLogRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/lender/webhook-logs", tags: ["Lending"] })
     .use(session(deps, "lender"))
     .get("", ({ ctx, query }) => call(ctx, listLoanWebhookLogs, query), {
-      query: fromText(ListWebhookLogs),
+      query: fromText(ListLoanWebhookLogs),
       response: LISTED,
       detail: {
         summary: "List deliveries of loan events",

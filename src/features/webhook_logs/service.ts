@@ -7,7 +7,7 @@ import { pagedList } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { findWebhook } from "../webhooks/queries.ts";
-import { ListWebhookLogs, WebhookLog } from "./model.ts";
+import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
 import * as queries from "./queries.ts";
 
 /** Lists deliveries with their attempts, newest first. Source: webhooks.md. */
@@ -45,7 +45,7 @@ export const redeliverWebhook = operation({
 export const listLoanWebhookLogs = operation({
   name: "list_loan_webhook_logs",
   permission: "lending:read",
-  input: ListWebhookLogs,
+  input: ListLoanWebhookLogs,
   output: paged(WebhookLog),
   run: (ctx, query) => listed(ctx, loanScopeOf(ctx.actor), query),
 });
