@@ -34,7 +34,7 @@ const MCP = "POST /mcp";
 
 /** Whether a refusal is the door's own: behind it there may be others. */
 function isOfDoor({ error }: Json): boolean {
-  return /^This path is for .*; yours are /.test(error);
+  return /^This path is for .*; yours (are|is) /.test(error);
 }
 
 /** The level whose door a path has. */
