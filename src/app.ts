@@ -22,6 +22,12 @@ import {
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
+import { agentConsentRoutes, lenderConsentRoutes } from "./features/loan_consents/routes.ts";
+import {
+  agentDocumentRoutes,
+  agentUploadRoutes,
+  lenderDocumentRoutes,
+} from "./features/loan_documents/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -84,6 +90,11 @@ export function buildApp(deps: Deps) {
         .use(agentProgramRoutes(deps))
         .use(lenderApplicationRoutes(deps))
         .use(agentApplicationRoutes(deps))
+        .use(lenderDocumentRoutes(deps))
+        .use(agentDocumentRoutes(deps))
+        .use(agentUploadRoutes(deps))
+        .use(lenderConsentRoutes(deps))
+        .use(agentConsentRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

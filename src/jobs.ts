@@ -9,6 +9,8 @@ import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
 import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs.ts";
 import { CREDIT_JOBS } from "./features/credits/jobs.ts";
 import { LOAN_APPLICATION_JOBS } from "./features/loan_applications/jobs.ts";
+import { LOAN_CONSENT_JOBS } from "./features/loan_consents/jobs.ts";
+import { LOAN_DOCUMENT_JOBS } from "./features/loan_documents/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
@@ -25,6 +27,8 @@ export const JOBS: readonly Job[] = [
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
   ...LOAN_APPLICATION_JOBS,
+  ...LOAN_DOCUMENT_JOBS,
+  ...LOAN_CONSENT_JOBS,
 ];
 
 /** Longer than any job should take: a holder that died gives its lease up after this. */

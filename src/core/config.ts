@@ -18,6 +18,8 @@ export interface Config {
   billing_grace: Temporal.Duration;
   /** Entries of the audit log are kept for so many days. */
   audit_log_days: number;
+  /** Documents of loan applications that came to nothing are kept for so many days. */
+  loan_document_days: number;
   log_level: LogLevel;
   rate_limit_enabled: boolean;
   /** Failed sign-ins a minute for one address and email; twenty times as many for the address alone. */
@@ -167,6 +169,12 @@ export const SETTINGS = {
     "AUDIT_LOG_DAYS",
     "365",
     "Days that the audit log keeps its entries",
+    integer(1, 36_500),
+  ),
+  loan_document_days: defineSetting(
+    "LOAN_DOCUMENT_DAYS",
+    "90",
+    "Days that documents are kept after their loan application came to nothing",
     integer(1, 36_500),
   ),
   log_level: defineSetting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),

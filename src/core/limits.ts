@@ -226,6 +226,38 @@ export const LIMITS = {
   /** Registrations, and all other calls of the authorization server, a minute for one address. */
   oauth_registrations_minute: 30,
   oauth_calls_minute: 600,
+  /** A document of a loan application; what its multipart body may be longer; what comes with the file. */
+  document_bytes: 10 * 1024 * 1024,
+  document_envelope_bytes: 64 * 1024,
+  document_field_bytes: 1_000,
+  document_name_length: 200,
+  /** Documents of an application, superseded ones too. */
+  documents_application: 50,
+  /** How long a document may take to come in. */
+  document_upload_ms: 120_000,
+  /** Documents that come in at once, in all and for one company. */
+  document_uploads: 64,
+  document_uploads_company: 16,
+  /** A file that no document refers to, or that never became one, is removed when it is so old. */
+  document_orphan_minutes: 60,
+  /** Broken files that `doctor` names. */
+  document_problems: 5,
+  /** How long the receiver of a document may take nothing. */
+  document_idle_ms: 60_000,
+  /** A reason or a note about a document, a consent or a decision. */
+  loan_note_length: 500,
+  locale_length: 35,
+  consent_text_length: 10_000,
+  consent_audience_length: 100,
+  consent_categories: 50,
+  /** How long a consent may hold, and its data be kept: a hundred years. */
+  consent_days: 36_525,
+  /** Consents of an application, whatever became of them. */
+  consents_application: 200,
+  /** How far the clock that stamped a consent may be ahead of ours. */
+  consent_ahead_ms: 5_000,
+  ip_length: 45,
+  user_agent_length: 500,
   /** Rows that are forgotten in one transaction. */
   prune_rows: 2_000,
   /** Buckets a rate limiter remembers. */

@@ -28,4 +28,7 @@ export const {
   webhook_logs,
   loan_programs,
   loan_applications,
+  loan_documents,
+  consent_definitions,
+  consents,
 } = defineTables(sqliteColumns);

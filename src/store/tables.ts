@@ -15,6 +15,8 @@ import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
+import { LOAN_CONSENT_CONSTRAINTS, loanConsentTables } from "../features/loan_consents/tables.ts";
+import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTables } from "../features/loan_documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTables } from "../features/loan_programs/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
@@ -42,6 +44,7 @@ export function defineTables(k: ColumnKit) {
   const agents = agentTables(k);
   const api_keys = apiKeyTables(k, companies);
   const loan_programs = loanProgramTables(k, { ...companies, ...forms });
+  const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
   return {
     ...leaseTables(k),
     ...companies,
@@ -63,7 +66,9 @@ export function defineTables(k: ColumnKit) {
     ...webhooks,
     ...webhook_logs,
     ...loan_programs,
-    ...loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs }),
+    ...loan_applications,
+    ...loanDocumentTables(k, { ...companies, ...loan_applications }),
+    ...loanConsentTables(k, { ...companies, ...loan_applications }),
   };
 }
 
@@ -76,4 +81,6 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
   ...LOAN_PROGRAM_CONSTRAINTS,
   ...LOAN_APPLICATION_CONSTRAINTS,
+  ...LOAN_DOCUMENT_CONSTRAINTS,
+  ...LOAN_CONSENT_CONSTRAINTS,
 };

@@ -34,6 +34,12 @@ export const EVENT_TYPES = [
   "application.withdrawn",
   "application.expired",
   "application.disbursed",
+  "document.uploaded",
+  "document.verified",
+  "document.rejected",
+  "consent.granted",
+  "consent.revoked",
+  "consent.expired",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -4,6 +4,8 @@ import type { Reads } from "../../store/store.ts";
 import { findCompany } from "../companies/queries.ts";
 import type { FormStructure } from "../forms/model.ts";
 import { findFormStructure } from "../forms/queries.ts";
+import { listCurrentCodes } from "../loan_consents/queries.ts";
+import { listPresentTypes } from "../loan_documents/queries.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import { findLoanProgram } from "../loan_programs/queries.ts";
 import { brokenRules, missingOf, type Submission } from "./eligibility.ts";
@@ -34,8 +36,8 @@ export async function checkSubmission(
     application,
     program,
     form: await formOf(q, scope, program),
-    documents: new Set(),
-    consents: new Set(),
+    documents: await listPresentTypes(q, scope, id),
+    consents: await listCurrentCodes(q, scope, now, id),
     day: now.toZonedDateTimeISO(company.timezone).toPlainDate(),
   };
   const missing = missingOf(submission);

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type AnyElysia, Elysia } from "elysia";
+import { Elysia } from "elysia";
 import { KEY_ROLES } from "../../../src/core/access.ts";
 import { buildApp } from "../../../src/app.ts";
-import { failures } from "../../../src/http/failures.ts";
 import { session } from "../../../src/http/session.ts";
 import { type Api, type House, type Json, startHouse } from "../../harness.ts";
-import { addMachine, withToken } from "./machine.ts";
+import { addMachine, serve, withToken } from "./machine.ts";
 
 // Which token opens which door, over every path that there is.
 
@@ -86,29 +85,26 @@ describe("a login token", () => {
 
 describe("the door of each role, whatever is behind it", () => {
   const roles = [...KEY_ROLES];
-  let url: string;
-  let server: { stop(): Promise<unknown> };
+  let served: ReturnType<typeof serve>;
   beforeAll(() => {
-    const app: AnyElysia = new Elysia().use(failures(house.deps.log, () => app.routes));
+    const doors = new Elysia();
     for (const role of roles) {
-      app.use(
-        new Elysia({ prefix: `/api/v1/${role}` })
+      doors.use(
+        new Elysia({ prefix: `/${role}` })
           .use(session(house.deps, role))
           .get("", ({ ctx }) => ({ actor: ctx.actor }))
           .post("", ({ body }) => ({ body })),
       );
     }
-    app.listen({ port: 0, hostname: "127.0.0.1" });
-    url = `http://127.0.0.1:${app.server?.port}`;
-    server = app;
+    served = serve(house, doors);
   });
-  afterAll(() => server.stop());
+  afterAll(() => served.stop());
 
   const cases = roles.flatMap((role) => roles.map((door) => [role, door] as const));
   test.each(cases)("a token of the role %s at the door of %s", async (role, door) => {
     const environment = role === "ingest" ? "production" : "staging";
     const { key, token } = await addMachine(house, house, role, environment);
-    const api = withToken({ ...house, url }, token);
+    const api = withToken(served, token);
     const { status, body } = await api("GET", `/${door}`);
     expect(status).toBe(role === door ? 200 : 403);
     const actor = { kind: "key", key_id: key.id, company_id: house.company_id, role, environment };
@@ -119,17 +115,17 @@ describe("the door of each role, whatever is behind it", () => {
   test.each(roles)("users and strangers at the door of %s", async (door) => {
     const login = { email: house.admin_email, password: "correct horse battery" };
     const { token } = (await house.anonymous("POST", "/login", login)).body;
-    const user = withToken({ ...house, url }, token);
+    const user = withToken(served, token);
     expect((await user("GET", `/${door}`)).status).toBe(403);
     expect((await user("POST", `/${door}`, "{not json")).status).toBe(403);
-    expect((await withToken({ ...house, url }, "abc")("GET", `/${door}`)).status).toBe(401);
+    expect((await withToken(served, "abc")("GET", `/${door}`)).status).toBe(401);
   });
 });
 
 describe("usage", () => {
   test("is sent by company users and by keys for ingest; a client user is told where its paths are", async () => {
     const { status, body } = await client_user("POST", "/usage/events", {});
-    expect([status, (body as Json).error]).toEqual([
+    expect([status, body.error]).toEqual([
       403,
       "This path is for company users and API keys for ingest; yours are under /my",
     ]);

@@ -1,3 +1,5 @@
+import { type AnyElysia, Elysia } from "elysia";
+import { failures } from "../../../src/http/failures.ts";
 import { type Api, apiOf, type House, type Json, type Tenant } from "../../harness.ts";
 
 /** A key as its company made it, with the machine that calls by it. */
@@ -13,11 +15,11 @@ export async function addKey({ api }: Tenant, role: string, environment = "produ
   return body.data;
 }
 
-export function exchange({ anonymous }: House, { clientId, clientSecret }: Json) {
+export function exchange({ anonymous }: Pick<House, "anonymous">, { clientId, clientSecret }: Json) {
   return anonymous("POST", "/auth/token", { clientId, clientSecret });
 }
 
-export function withToken({ url }: House, token: string): Api {
+export function withToken({ url }: Pick<House, "url">, token: string): Api {
   return apiOf(url, { authorization: `Bearer ${token}` });
 }
 
@@ -32,4 +34,13 @@ export async function addMachine(
   const { status, body } = await exchange(house, key);
   if (status !== 200) throw new Error(`Cannot exchange a key: ${status} ${JSON.stringify(body)}`);
   return { key, token: body.token, api: withToken(house, body.token) };
+}
+
+/** Routes of the tests' own, served over the house's stores: for doors that have nothing behind them yet. */
+export function serve(house: House, routes: AnyElysia): { url: string; stop(): Promise<unknown> } {
+  const app: AnyElysia = new Elysia({ normalize: false })
+    .use(failures(house.deps.log, () => app.routes))
+    .group("/api/v1", (api) => api.use(routes))
+    .listen({ port: 0, hostname: "127.0.0.1" });
+  return { url: `http://127.0.0.1:${app.server?.port}`, stop: () => app.stop() };
 }

@@ -3,13 +3,11 @@ import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import {
   addDraft,
   addProgram,
-  APPLICATION,
   done,
   lead,
   type Loans,
   OFFER,
   openLoans,
-  PROGRAM,
 } from "./world.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
