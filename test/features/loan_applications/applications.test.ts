@@ -1,14 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
-import {
-  addDraft,
-  addProgram,
-  done,
-  lead,
-  type Loans,
-  OFFER,
-  openLoans,
-} from "./world.ts";
+import { addDraft, addProgram, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
 let house: House;
@@ -31,7 +23,7 @@ describe("a loan", () => {
       reference: expect.stringMatching(/^LA-20261121-[0-9A-HJKMNP-TV-Z]{8}$/),
       environment: "production",
       company_id: house.company_id,
-      agent_client_id: loans.agent_client_id,
+      agent_client_id: loans.agent_key.clientId,
       program_id: program.id,
       program_snapshot: program,
       external_reference: "A-1",

@@ -5,8 +5,8 @@ import { addKey, exchange, withToken } from "../api_keys/machine.ts";
 export interface Loans {
   lender: Api;
   agent: Api;
-  /** clientId of the agent's key. */
-  agent_client_id: string;
+  /** The agent's key, as its company made it. */
+  agent_key: Json;
 }
 
 export async function openLoans(
@@ -19,7 +19,7 @@ export async function openLoans(
   return {
     lender: signedIn(house, lender),
     agent: signedIn(house, agent),
-    agent_client_id: agent.clientId,
+    agent_key: agent,
   };
 }
 
