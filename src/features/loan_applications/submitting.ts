@@ -55,14 +55,18 @@ export async function formOf(
   return form_config_id === null ? undefined : findFormStructure(q, { company_id }, form_config_id);
 }
 
+/** How many missing things the words of a refusal name; all of them are listed beside. */
+const NAMED = 5;
+
 function refused(id: number, details: ErrorDetail[], missing: Missing[]): AppError {
-  const lacks = missing.map(({ kind, code }) => `${kind} ${code}`).join(", ");
+  const named = missing.slice(0, NAMED).map(({ kind, code }) => `${kind} ${code}`);
+  if (missing.length > NAMED) named.push(`and ${missing.length - NAMED} more`);
   const reasons = [
-    ...(missing.length > 0 ? [`missing are ${lacks}`] : []),
+    ...(missing.length > 0 ? [`missing are ${named.join(", ")}`] : []),
     ...(details.length > 0 ? [wordsOf(details)] : []),
   ];
   return new AppError("invalid", `Cannot submit application ${id}: ${reasons.join("; ")}`, {
-    details,
+    ...(details.length > 0 ? { details } : {}),
     ...(missing.length > 0 ? { missing } : {}),
   });
 }
