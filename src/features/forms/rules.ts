@@ -133,45 +133,39 @@ export function unanswered({ fields }: FormStructure, answers: Answers): string[
     .map(({ name }) => name);
 }
 
-/** What is wrong with an answer, or null. An empty text is no answer, and so none that is wrong. */
-function brokenAnswer({ type, options = [] }: Field, answer: unknown): string | null {
-  switch (type) {
-    case "number":
-      return typeof answer === "number" && Number.isFinite(answer) ? null : "must be a number";
-    case "checkbox":
-      return typeof answer === "boolean" ? null : "must be true or false";
-    case "text":
-      return brokenText(answer, LIMITS.form_answer_length, () => true, "a text");
-    case "textarea":
-      return brokenText(answer, LIMITS.form_long_answer_length, () => true, "a text");
-    case "email":
-      return brokenText(answer, LIMITS.email_length, (text) => Value.Check(Email, text), "an email address");
-    case "tel":
-      return brokenText(answer, 30, (text) => TELEPHONE.test(text), "a telephone number");
-    case "date":
-      return brokenText(answer, 10, isDate, "a date such as 2026-01-31");
-    case "select":
-      return brokenText(
-        answer,
-        LIMITS.form_text_length,
-        (text) => options.includes(text),
-        "one of the options",
-      );
-  }
-}
-
 /** Digits, and what people part them by. */
 const TELEPHONE = /^\+?(?=(\D*\d){3})[\d ().-]+$/;
 
-function brokenText(
-  answer: unknown,
-  max: number,
-  fits: (text: string) => boolean,
-  what: string,
-): string | null {
+/** What a text must be, by the type of its field. */
+const TEXTS: Record<
+  Exclude<Field["type"], "number" | "checkbox">,
+  { what: string; max: number; fits: (text: string, field: Field) => boolean }
+> = {
+  text: { what: "a text", max: LIMITS.form_answer_length, fits: () => true },
+  textarea: { what: "a text", max: LIMITS.form_long_answer_length, fits: () => true },
+  email: {
+    what: "an email address",
+    max: LIMITS.email_length,
+    fits: (text) => Value.Check(Email, text),
+  },
+  tel: { what: "a telephone number", max: 30, fits: (text) => TELEPHONE.test(text) },
+  date: { what: "a date such as 2026-01-31", max: 10, fits: isDate },
+  select: {
+    what: "one of the options",
+    max: LIMITS.form_text_length,
+    fits: (text, { options }) => options?.includes(text) === true,
+  },
+};
+
+/** What is wrong with an answer, or null. An empty text is no answer, and so none that is wrong. */
+function brokenAnswer(field: Field, answer: unknown): string | null {
+  if (field.type === "number")
+    return typeof answer === "number" && Number.isFinite(answer) ? null : "must be a number";
+  if (field.type === "checkbox") return typeof answer === "boolean" ? null : "must be true or false";
   if (answer === "") return null;
-  const is_good = typeof answer === "string" && Array.from(answer).length <= max && fits(answer);
-  return is_good ? null : `must be ${what} of at most ${max} characters`;
+  const { what, max, fits } = TEXTS[field.type];
+  const is_good = typeof answer === "string" && Array.from(answer).length <= max && fits(answer, field);
+  return is_good ? null : `must be ${what}, of at most ${max} characters`;
 }
 
 function isDate(text: string): boolean {

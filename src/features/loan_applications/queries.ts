@@ -16,14 +16,12 @@ function applicationColumns({ tables: { loan_applications: t } }: Reads) {
   const { decision, offer, disbursement_reference, expires_at, created_at, updated_at } = t;
   const { submitted_at, under_review_at, action_required_at, approved_at, rejected_at } = t;
   const { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at } = t;
-  return {
-    ...{ id, reference, environment, company_id, agent_client_id, program_id, program_snapshot },
-    ...{ external_reference, status, borrower, amount, tenor_months, purpose, answers, missing },
-    ...{ decision, offer, disbursement_reference, expires_at },
-    ...{ submitted_at, under_review_at, action_required_at, approved_at, rejected_at },
-    ...{ accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at },
-    ...{ created_at, updated_at },
-  };
+  const whose = { id, reference, environment, company_id, agent_client_id, external_reference };
+  const asked = { program_id, program_snapshot, borrower, amount, tenor_months, purpose, answers };
+  const stands = { status, missing, decision, offer, disbursement_reference, expires_at };
+  const reviewed = { submitted_at, under_review_at, action_required_at, approved_at, rejected_at };
+  const ended = { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at };
+  return { ...whose, ...asked, ...stands, ...reviewed, ...ended, created_at, updated_at };
 }
 
 /** Which applications are meant; every field given narrows further. */

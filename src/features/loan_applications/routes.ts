@@ -40,6 +40,14 @@ import {
 const ONE = answers({ 200: dataOf(LoanApplication), 404: ErrorBody });
 const MOVED = answers({ 200: dataOf(LoanApplication), 404: ErrorBody, 409: ErrorBody });
 
+/** A path that moves an application on and takes no more than its id. */
+const moves = (detail: { summary: string; description: string }) => ({
+  params: IdPath,
+  body: Nothing,
+  response: MOVED,
+  detail,
+});
+
 /** The 422 of a submission: the rules that are broken, and everything that is missing. */
 const SubmissionRefused = Type.Object(
   { ...InvalidBody.properties, missing: Type.Optional(Type.Array(Missing)) },
@@ -62,12 +70,11 @@ export const lenderApplicationRoutes = (deps: Deps) =>
       response: ONE,
       detail: { summary: "Get a loan application", description: "Also one that is a draft." },
     })
-    .post("/:id/review", ({ ctx, params }) => data(call(ctx, reviewLoanApplication, params)), {
-      params: IdPath,
-      body: Nothing,
-      response: MOVED,
-      detail: { summary: "Begin to review a loan application", description: "From submitted." },
-    })
+    .post(
+      "/:id/review",
+      ({ ctx, params }) => data(call(ctx, reviewLoanApplication, params)),
+      moves({ summary: "Begin to review a loan application", description: "From submitted." }),
+    )
     .post(
       "/:id/request-action",
       ({ ctx, params, body }) => data(call(ctx, requestLoanAction, { ...params, ...body })),
@@ -164,33 +171,25 @@ export const agentApplicationRoutes = (deps: Deps) =>
     .post("/:id/submit", ({ ctx, params }) => data(call(ctx, submitLoanApplication, params)), {
       params: IdPath,
       body: Nothing,
-      response: answers({
-        200: dataOf(LoanApplication),
-        404: ErrorBody,
-        409: ErrorBody,
-        422: SubmissionRefused,
-      }),
+      response: { ...MOVED, 422: SubmissionRefused },
       detail: {
         summary: "Submit a loan application",
         description:
           "From draft, or from action_required back to the review. A 422 names the program's rules that it breaks in details, and every document, consent and field that is not there in missing.",
       },
     })
-    .post("/:id/withdraw", ({ ctx, params }) => data(call(ctx, withdrawLoanApplication, params)), {
-      params: IdPath,
-      body: Nothing,
-      response: MOVED,
-      detail: { summary: "Withdraw a loan application", description: "Until an offer was accepted." },
-    })
-    .post("/:id/accept", ({ ctx, params }) => data(call(ctx, acceptLoanOffer, params)), {
-      params: IdPath,
-      body: Nothing,
-      response: MOVED,
-      detail: { summary: "Accept an offer", description: "From approved, until the offer expires." },
-    })
-    .post("/:id/decline", ({ ctx, params }) => data(call(ctx, declineLoanOffer, params)), {
-      params: IdPath,
-      body: Nothing,
-      response: MOVED,
-      detail: { summary: "Decline an offer", description: "From approved, until the offer expires." },
-    });
+    .post(
+      "/:id/withdraw",
+      ({ ctx, params }) => data(call(ctx, withdrawLoanApplication, params)),
+      moves({ summary: "Withdraw a loan application", description: "Until an offer was accepted." }),
+    )
+    .post(
+      "/:id/accept",
+      ({ ctx, params }) => data(call(ctx, acceptLoanOffer, params)),
+      moves({ summary: "Accept an offer", description: "From approved, until the offer expires." }),
+    )
+    .post(
+      "/:id/decline",
+      ({ ctx, params }) => data(call(ctx, declineLoanOffer, params)),
+      moves({ summary: "Decline an offer", description: "From approved, until the offer expires." }),
+    );

@@ -4,6 +4,8 @@ import type { Reads } from "../../store/store.ts";
 import { findCompany } from "../companies/queries.ts";
 import type { FormStructure } from "../forms/model.ts";
 import { findFormStructure } from "../forms/queries.ts";
+import { listCurrentCodes } from "../loan_consents/queries.ts";
+import { listPresentTypes } from "../loan_documents/queries.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import { findLoanProgram } from "../loan_programs/queries.ts";
 import { brokenRules, missingOf, type Submission } from "./eligibility.ts";
@@ -34,8 +36,8 @@ export async function checkSubmission(
     application,
     program,
     form: await formOf(q, scope, program),
-    documents: new Set(),
-    consents: new Set(),
+    documents: await listPresentTypes(q, scope, id),
+    consents: await listCurrentCodes(q, scope, now, id),
     day: now.toZonedDateTimeISO(company.timezone).toPlainDate(),
   };
   const missing = missingOf(submission);
@@ -53,14 +55,18 @@ export async function formOf(
   return form_config_id === null ? undefined : findFormStructure(q, { company_id }, form_config_id);
 }
 
+/** How many missing things the words of a refusal name; all of them are listed beside. */
+const NAMED = 5;
+
 function refused(id: number, details: ErrorDetail[], missing: Missing[]): AppError {
-  const lacks = missing.map(({ kind, code }) => `${kind} ${code}`).join(", ");
+  const named = missing.slice(0, NAMED).map(({ kind, code }) => `${kind} ${code}`);
+  if (missing.length > NAMED) named.push(`and ${missing.length - NAMED} more`);
   const reasons = [
-    ...(missing.length > 0 ? [`missing are ${lacks}`] : []),
+    ...(missing.length > 0 ? [`missing are ${named.join(", ")}`] : []),
     ...(details.length > 0 ? [wordsOf(details)] : []),
   ];
   return new AppError("invalid", `Cannot submit application ${id}: ${reasons.join("; ")}`, {
-    details,
+    ...(details.length > 0 ? { details } : {}),
     ...(missing.length > 0 ? { missing } : {}),
   });
 }

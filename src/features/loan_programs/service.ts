@@ -96,9 +96,9 @@ export const updateLoanProgram = operation({
   output: LoanProgram,
   run: (ctx, { id, ...change }) =>
     changed(ctx, id, "edit", async (q, before, scope) => {
-      const terms = readTerms({ ...termsOf(before), ...change });
-      if (terms.form_config_id !== before.form_config_id) await checkForm(q, scope, terms.form_config_id);
-      return terms;
+      const { min_amount, max_amount, eligibility, form_config_id } = readTerms({ ...before, ...change });
+      if (form_config_id !== before.form_config_id) await checkForm(q, scope, form_config_id);
+      return { ...change, min_amount, max_amount, eligibility };
     }),
 });
 
@@ -162,10 +162,6 @@ function changed(
     note({ before, after });
     return after;
   });
-}
-
-function termsOf({ id, company_id, environment, status, created_at, updated_at, ...terms }: LoanProgram) {
-  return terms;
 }
 
 /** Errors: invalid for a form that the company does not have in use. */
