@@ -66,7 +66,8 @@ async function feed<T>(
   const give_up = performance.now() + limits.time_ms;
   let left = limits.file_bytes + limits.envelope_bytes;
   for (;;) {
-    const piece = await endedWithin(body.read(), Math.max(0, give_up - performance.now()));
+    const next = endedWithin(body.read(), Math.max(0, give_up - performance.now()));
+    const piece = await parts.unlessFailed(next);
     if (piece === null) {
       throw new AppError("timed_out", `The body took over ${limits.time_ms / 1_000} s to arrive`);
     }
@@ -75,7 +76,7 @@ async function feed<T>(
     if (left < 0) throw tooLarge("body", limits.file_bytes + limits.envelope_bytes);
     // Answers when what the file's reader holds back has room again.
     const taken = new Promise<void>((resolve) => parser.write(piece, () => resolve()));
-    await Promise.race([taken, parts.failed]);
+    await parts.unlessFailed(taken);
   }
   parser.end();
 }
@@ -85,33 +86,40 @@ class Parts<T> {
   readonly #limits: MultipartLimits;
   readonly #take: (file: IncomingFile) => Promise<T>;
   readonly #fields = new Map<string, string>();
-  readonly #failed = Promise.withResolvers<never>();
   readonly #parsed = Promise.withResolvers<void>();
+  /** What is wrong with what has come in, and who waits while that may still show. */
+  #problem: unknown;
+  #refuse: ((problem: unknown) => void) | undefined;
   #file: Promise<T> | undefined;
   #stream: BusboyFileStream | undefined;
 
   constructor(parser: BusboyInstance, limits: MultipartLimits, take: (file: IncomingFile) => Promise<T>) {
     this.#limits = limits;
     this.#take = take;
-    // Whoever waits for it learns of it; without anyone it must not count as unhandled.
-    this.#failed.promise.catch(() => undefined);
     parser.on("field", (name, value, _, is_cut) => this.#addField(name, value, is_cut));
     parser.on("file", (name, stream, filename) => this.#addFile(name, stream, filename));
-    parser.on("partsLimit", () => this.#failed.reject(invalid("", `must have at most ${PARTS} parts`)));
-    parser.on("error", () => this.#failed.reject(new AppError("malformed", "The body was cut off")));
+    parser.on("partsLimit", () => this.#fail(invalid("", `must have at most ${PARTS} parts`)));
+    parser.on("error", () => this.#fail(new AppError("malformed", "The body was cut off")));
     parser.on("finish", () => this.#parsed.resolve());
   }
 
-  /** Rejects when something is wrong with what has come in. */
-  get failed(): Promise<never> {
-    return this.#failed.promise;
+  /**
+   * What the work comes to, unless something is wrong with what has come in, or that shows meanwhile. (A race with
+   * a promise that outlives it would keep hold of every piece of the body.)
+   */
+  unlessFailed<W>(work: Promise<W>): Promise<W> {
+    const { promise, resolve, reject } = Promise.withResolvers<W>();
+    this.#refuse = reject;
+    if (this.#problem !== undefined) reject(this.#problem);
+    work.then(resolve, reject);
+    return promise;
   }
 
   /** What came in, once all of it has. */
   async end(): Promise<ReadMultipart<T>> {
-    await Promise.race([this.#parsed.promise, this.failed]);
+    await this.unlessFailed(this.#parsed.promise);
     if (this.#file === undefined) throw invalid(`/${this.#limits.file}`, "is required: a file with a name");
-    const file = await Promise.race([this.#file, this.failed]);
+    const file = await this.unlessFailed(this.#file);
     return { fields: Object.fromEntries(this.#fields), file };
   }
 
@@ -121,16 +129,21 @@ class Parts<T> {
     await this.#file?.catch(() => undefined);
   }
 
+  #fail(problem: unknown): void {
+    this.#problem ??= problem;
+    this.#refuse?.(problem);
+  }
+
   #addField(name: string | undefined, value: string, is_cut: boolean): void {
     const path = `/${pointerPart(name ?? "")}`;
     if (name === this.#limits.file) {
-      this.#failed.reject(invalid(path, "must be a file with a name"));
+      this.#fail(invalid(path, "must be a file with a name"));
     } else if (name === undefined) {
-      this.#failed.reject(invalid("", "must have parts with names only"));
+      this.#fail(invalid("", "must have parts with names only"));
     } else if (this.#fields.has(name)) {
-      this.#failed.reject(invalid(path, "must be given once"));
+      this.#fail(invalid(path, "must be given once"));
     } else if (is_cut) {
-      this.#failed.reject(invalid(path, `must be at most ${this.#limits.field_bytes} bytes long`));
+      this.#fail(invalid(path, `must be at most ${this.#limits.field_bytes} bytes long`));
     } else {
       this.#fields.set(name, value);
     }
@@ -140,14 +153,14 @@ class Parts<T> {
     const path = `/${pointerPart(name ?? "")}`;
     // What nobody reads would hold up the rest.
     stream.on("error", () => undefined);
-    if (name !== this.#limits.file) this.#failed.reject(invalid(path, "must not be a file"));
-    else if (this.#file !== undefined) this.#failed.reject(invalid(path, "must be given once"));
-    else if (!filename) this.#failed.reject(invalid(path, "must be a file with a name"));
+    if (name !== this.#limits.file) this.#fail(invalid(path, "must not be a file"));
+    else if (this.#file !== undefined) this.#fail(invalid(path, "must be given once"));
+    else if (!filename) this.#fail(invalid(path, "must be a file with a name"));
     else {
       this.#stream = stream;
-      stream.on("limit", () => this.#failed.reject(tooLarge(name, this.#limits.file_bytes)));
+      stream.on("limit", () => this.#fail(tooLarge(name, this.#limits.file_bytes)));
       this.#file = this.#take({ name: filename, bytes: stream });
-      this.#file.catch((error: unknown) => this.#failed.reject(error));
+      this.#file.catch((error: unknown) => this.#fail(error));
       return;
     }
     stream.resume();

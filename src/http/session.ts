@@ -149,18 +149,18 @@ const WHO: Record<Level, string> = {
   ingest: "API keys for ingest",
 };
 const WHERE: Record<Level, string> = {
-  company: "the others, but for /my, /lender and /agent",
-  client: "under /my",
-  lender: "under /lender",
-  agent: "under /agent",
-  ingest: "POST /usage/events",
+  company: "are all but those under /my, /lender and /agent",
+  client: "are under /my",
+  lender: "are under /lender",
+  agent: "are under /agent",
+  ingest: "is POST /usage/events",
 };
 
 function admit(actor: Actor, levels: readonly Level[]): void {
   const level = levelOf(actor);
   if (levels.includes(level)) return;
   const who = levels.map((admitted) => WHO[admitted]).join(" and ");
-  throw new AppError("forbidden", `This path is for ${who}; yours are ${WHERE[level]}`);
+  throw new AppError("forbidden", `This path is for ${who}; yours ${WHERE[level]}`);
 }
 
 /** The caller's network address, where there is one. */

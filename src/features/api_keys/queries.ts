@@ -77,7 +77,7 @@ export async function insertApiKey(
  * Gives a key that is not revoked another secret. The one until now is good until `old_until`, null for no longer;
  * the one before that ends. All of it is one statement: of many at once each finds what the one before left.
  */
-export async function rotateApiKey(
+export function rotateApiKey(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
@@ -86,33 +86,45 @@ export async function rotateApiKey(
 ): Promise<ApiKey | undefined> {
   const { api_keys: t } = q.tables;
   const { secret_hash, last4, old_until } = secret;
-  const [key] = await q
-    .update(t)
-    .set({
-      secret_hash,
-      last4,
-      secret_version: sql`${t.secret_version} + 1`,
-      old_secret_hash: old_until === null ? null : sql`${t.secret_hash}`,
-      old_secret_ends_at: old_until === null ? null : iso(old_until),
-      updated_at: iso(now),
-    })
-    .where(and(inScope(q, scope), eq(t.id, id), isNull(t.revoked_at)))
-    .returning(keyColumns(q));
-  return key;
+  return updateLive(q, scope, now, id, {
+    secret_hash,
+    last4,
+    secret_version: sql`${t.secret_version} + 1`,
+    old_secret_hash: old_until === null ? null : sql`${t.secret_hash}`,
+    old_secret_ends_at: old_until === null ? null : iso(old_until),
+  });
 }
 
 /** Revokes a key, once. */
-export async function revokeApiKey(
+export function revokeApiKey(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   id: number,
 ): Promise<ApiKey | undefined> {
-  const { api_keys: t } = q.tables;
   const end = { revoked_at: iso(now), old_secret_hash: null, old_secret_ends_at: null };
+  return updateLive(q, scope, now, id, end);
+}
+
+/** Changes a key that is not revoked. */
+async function updateLive(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: {
+    secret_hash?: string;
+    last4?: string;
+    secret_version?: SQL;
+    old_secret_hash: SQL | null;
+    old_secret_ends_at: string | null;
+    revoked_at?: string;
+  },
+): Promise<ApiKey | undefined> {
+  const { api_keys: t } = q.tables;
   const [key] = await q
     .update(t)
-    .set({ ...end, updated_at: iso(now) })
+    .set({ ...change, updated_at: iso(now) })
     .where(and(inScope(q, scope), eq(t.id, id), isNull(t.revoked_at)))
     .returning(keyColumns(q));
   return key;

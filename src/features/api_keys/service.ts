@@ -4,12 +4,11 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
+import { digestOf, isSame, makeLetters, makeSecret } from "../../core/secrets.ts";
 import { earlier, instant, iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import { noteRefusal } from "../audit/refusals.ts";
-import { digestOf, isSame, makeSecret } from "../authorizations/rules.ts";
 import { LoginResponse } from "../sessions/model.ts";
-import { makeLetters } from "../sessions/passwords.ts";
 import {
   ApiKey,
   ApiKeyWithSecret,
