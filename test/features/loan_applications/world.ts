@@ -9,8 +9,11 @@ export interface Loans {
   agent_key: Json;
 }
 
+/** A running service with its first company, in this process or in one of its own. */
+export type Service = Pick<House, "url" | "anonymous"> & Tenant;
+
 export async function openLoans(
-  house: House,
+  house: Service,
   tenant: Tenant = house,
   environment = "production",
 ): Promise<Loans> {
@@ -24,7 +27,7 @@ export async function openLoans(
 }
 
 /** A machine that gets itself a new token whenever the one it has is over. */
-export function signedIn(house: House, key: Json): Api {
+export function signedIn(house: Pick<House, "url" | "anonymous">, key: Json): Api {
   let api = house.anonymous;
   return async (...sent) => {
     const answer = await api(...sent);

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type Answer, type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { addMachine } from "../api_keys/machine.ts";
-import { idOf, type Loans, openLoans } from "../loan_documents/loans.ts";
+import { idOf, type Borrowing, openBorrowing } from "../loan_documents/loans.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 let house: House;
-let loans: Loans;
+let loans: Borrowing;
 
 beforeAll(async () => {
   house = await startHouse({ clock });
-  loans = await openLoans(house);
+  loans = await openBorrowing(house, house);
 });
 afterAll(() => house.stop());
 
@@ -28,22 +28,21 @@ let codes = 0;
 const newCode = () => `code_${++codes}`;
 
 const define = (change: object = {}, { lender } = loans): Promise<Answer> =>
-  lender.api("POST", "/lender/consent-definitions", { code: newCode(), locale: "en", ...TEXT, ...change });
+  lender("POST", "/lender/consent-definitions", { code: newCode(), locale: "en", ...TEXT, ...change });
 
 /** A definition that agents may ask for. */
-async function published(change: object = {}, to: Loans = loans): Promise<Json> {
+async function published(change: object = {}, to: Borrowing = loans): Promise<Json> {
   const id = await idOf(define(change, to));
-  return (await to.lender.api("POST", `/lender/consent-definitions/${id}/publish`)).body.data;
+  return (await to.lender("POST", `/lender/consent-definitions/${id}/publish`)).body.data;
 }
 
 const grant = (application_id: number, definition_id: number, evidence: object = EVIDENCE) =>
-  loans.agent.api("POST", `/agent/applications/${application_id}/consents`, { definition_id, evidence });
+  loans.agent("POST", `/agent/applications/${application_id}/consents`, { definition_id, evidence });
 
-const revoke = (id: number, body: object = {}) =>
-  loans.agent.api("POST", `/agent/consents/${id}/revoke`, body);
+const revoke = (id: number, body: object = {}) => loans.agent("POST", `/agent/consents/${id}/revoke`, body);
 
 async function consentsOf(id: number): Promise<Json[]> {
-  return (await loans.lender.api("GET", `/lender/applications/${id}/consents`)).body.data;
+  return (await loans.lender("GET", `/lender/applications/${id}/consents`)).body.data;
 }
 
 /** The events of a type, as [type, id, status]. */
@@ -53,14 +52,9 @@ async function told(type: string): Promise<[string, number, string][]> {
   return body.data.toReversed().map(({ type, data }: Json) => [type, data.id, data.status]);
 }
 
-async function moveTo(time: string): Promise<void> {
-  clock.set(time);
-  await loans.renew();
-}
-
 describe("definitions", () => {
   test("a draft is edited, published, retired by its next version, and never changed again", async () => {
-    const { api } = loans.lender;
+    const api = loans.lender;
     const code = newCode();
     const created = await define({ code, locale: "MS-my" });
     expect([created.status, created.body.data]).toEqual([
@@ -107,7 +101,7 @@ describe("definitions", () => {
       retired_at: "2026-03-10T12:00:00.000Z",
       text_sha256: one.text_sha256,
     });
-    const listed = (await loans.agent.api("GET", `/agent/consent-definitions?code=${code}`)).body.data;
+    const listed = (await loans.agent("GET", `/agent/consent-definitions?code=${code}`)).body.data;
     expect(listed.map(({ version }: Json) => version)).toEqual([2]);
     const all = (await api("GET", `/lender/consent-definitions?code=${code}`)).body.data;
     expect(all.map(({ version, status }: Json) => [version, status])).toEqual([
@@ -117,11 +111,11 @@ describe("definitions", () => {
     expect((await api("GET", `/lender/consent-definitions?code=${code}&status=draft`)).body.data).toEqual([]);
     expect((await api("POST", `${second}/retire`)).body.data.status).toBe("retired");
     expect((await api("POST", `${second}/retire`)).status).toBe(409);
-    expect((await loans.agent.api("GET", `/agent/consent-definitions?code=${code}`)).body.data).toEqual([]);
+    expect((await loans.agent("GET", `/agent/consent-definitions?code=${code}`)).body.data).toEqual([]);
   });
 
   test("of two versions published at once one is published in the end, in each language", async () => {
-    const { api } = loans.lender;
+    const api = loans.lender;
     const code = newCode();
     const malay = await published({ code, locale: "ms" });
     const { id } = await published({ code });
@@ -132,7 +126,7 @@ describe("definitions", () => {
     await Promise.all(
       drafts.map(({ body }) => api("POST", `/lender/consent-definitions/${body.data.id}/publish`)),
     );
-    const listed = (await loans.agent.api("GET", `/agent/consent-definitions?code=${code}`)).body.data;
+    const listed = (await loans.agent("GET", `/agent/consent-definitions?code=${code}`)).body.data;
     expect(listed.map(({ locale }: Json) => locale)).toEqual(["en", "ms"]);
     expect(listed[1].id).toBe(malay.id);
   });
@@ -170,7 +164,7 @@ describe("definitions", () => {
   });
 
   test("code and locale stay; what exists takes a new version", async () => {
-    const { api } = loans.lender;
+    const api = loans.lender;
     const { id, code } = (await define()).body.data;
     const put = (change: object) => api("PUT", `/lender/consent-definitions/${id}`, { ...TEXT, ...change });
     expect((await put({ code: "another" })).body.details).toEqual([
@@ -220,7 +214,7 @@ describe("consents", () => {
     };
     expect([status, body.data]).toEqual([201, consent]);
     expect(await consentsOf(id)).toEqual([consent]);
-    expect((await loans.agent.api("GET", `/agent/applications/${id}/consents`)).body.data).toEqual([consent]);
+    expect((await loans.agent("GET", `/agent/applications/${id}/consents`)).body.data).toEqual([consent]);
     expect((await told("consent.granted")).at(-1)).toEqual(["consent.granted", body.data.id, "granted"]);
     const again = await grant(id, definition.id);
     expect([again.status, again.body.error]).toEqual([
@@ -238,7 +232,7 @@ describe("consents", () => {
   });
 
   test("only what is published now can be consented to", async () => {
-    const { api } = loans.lender;
+    const api = loans.lender;
     const id = await loans.apply();
     const draft = (await define()).body.data;
     const old = await published();
@@ -246,7 +240,7 @@ describe("consents", () => {
     await api("POST", `/lender/consent-definitions/${next.id}/publish`);
     const retired = await published();
     await api("POST", `/lender/consent-definitions/${retired.id}/retire`);
-    const foreign = await published({}, await openLoans(house, await house.addTenant()));
+    const foreign = await published({}, await openBorrowing(house, await house.addTenant()));
     for (const definition_id of [draft.id, old.id, retired.id, foreign.id, 999_999]) {
       const { status, body } = await grant(id, definition_id);
       expect([status, body.details]).toEqual([
@@ -288,7 +282,7 @@ describe("consents", () => {
   ])("a grant with %j is refused", async (change, path) => {
     const body = { definition_id: (await published()).id, evidence: EVIDENCE, ...change };
     const id = await loans.apply();
-    const answer = await loans.agent.api("POST", `/agent/applications/${id}/consents`, body);
+    const answer = await loans.agent("POST", `/agent/applications/${id}/consents`, body);
     expect([answer.status, answer.body.details?.[0]?.path]).toEqual([422, path]);
   });
 
@@ -324,10 +318,10 @@ describe("consents", () => {
     const job = JOBS.find(({ name }) => name === "consent_expiry");
     if (!job) throw new Error("No such job");
     const mine = async () => (await told("consent.expired")).filter(([, consent]) => consent === ends);
-    await moveTo("2026-03-11T11:59:59.999Z");
+    clock.set("2026-03-11T11:59:59.999Z");
     await runJob(house.deps, job);
     expect(await mine()).toEqual([]);
-    await moveTo("2026-03-11T12:00:00Z");
+    clock.set("2026-03-11T12:00:00Z");
     const late = await revoke(ends);
     expect([late.status, late.body.error]).toEqual([409, `Cannot revoke consent ${ends}: it is expired`]);
     await Promise.all([runJob(house.deps, job), runJob(house.deps, job)]);
@@ -343,7 +337,7 @@ describe("consents", () => {
     const { id: definition_id } = await published({ validity_days: 1 });
     const id = await loans.apply();
     const first = await idOf(grant(id, definition_id, { ...EVIDENCE, captured_at: "2026-03-11T12:00:00Z" }));
-    await moveTo("2026-03-12T12:00:00Z");
+    clock.set("2026-03-12T12:00:00Z");
     const second = await idOf(grant(id, definition_id, { ...EVIDENCE, captured_at: "2026-03-12T12:00:00Z" }));
     expect((await consentsOf(id)).map(({ id, status }) => [id, status])).toEqual([
       [first, "expired"],
@@ -353,19 +347,19 @@ describe("consents", () => {
 });
 
 describe("a required consent that is taken back", () => {
-  let needy: Loans;
+  let needy: Borrowing;
   let needed: Json;
 
   beforeAll(async () => {
     const tenant = await house.addTenant();
-    const setup = await openLoans(house, tenant, { code: "setup" });
+    const setup = await openBorrowing(house, tenant, { code: "setup" });
     needed = await published({ code: "bureau" }, setup);
-    needy = await openLoans(house, tenant, { required_consents: ["bureau"] });
+    needy = await openBorrowing(house, tenant, { required_consents: ["bureau"] });
   });
 
   /** An application that was submitted with the consent, and the consent. */
   async function submitted(): Promise<{ id: number; consent: number }> {
-    const { api } = needy.agent;
+    const api = needy.agent;
     const id = await needy.apply();
     const evidence = { ...EVIDENCE, captured_at: "2026-03-12T12:00:00Z" };
     const given = { definition_id: needed.id, evidence };
@@ -375,11 +369,11 @@ describe("a required consent that is taken back", () => {
   }
 
   const statusOf = async (id: number) => {
-    const { status, missing } = (await needy.lender.api("GET", `/lender/applications/${id}`)).body.data;
+    const { status, missing } = (await needy.lender("GET", `/lender/applications/${id}`)).body.data;
     return { status, missing };
   };
-  const takeBack = (consent: number) => needy.agent.api("POST", `/agent/consents/${consent}/revoke`);
-  const review = (id: number) => idOf(needy.lender.api("POST", `/lender/applications/${id}/review`));
+  const takeBack = (consent: number) => needy.agent("POST", `/agent/consents/${consent}/revoke`);
+  const review = (id: number) => idOf(needy.lender("POST", `/lender/applications/${id}/review`));
   const LACKS = {
     status: "action_required",
     missing: [{ kind: "consent", code: "bureau", note: null }],
@@ -393,7 +387,7 @@ describe("a required consent that is taken back", () => {
     await review(read.id);
     expect((await takeBack(read.consent)).status).toBe(200);
     expect(await statusOf(read.id)).toEqual(LACKS);
-    const { api } = needy.agent;
+    const api = needy.agent;
     const refused = await api("POST", `/agent/applications/${read.id}/submit`);
     expect([refused.status, refused.body.missing]).toEqual([422, [{ kind: "consent", code: "bureau" }]]);
     const evidence = { ...EVIDENCE, captured_at: "2026-03-12T12:00:00Z" };
@@ -408,15 +402,15 @@ describe("a required consent that is taken back", () => {
     const { id, consent } = await submitted();
     await review(id);
     const offer = { amount: "10000", tenor_months: 12, annual_rate: "8" };
-    await idOf(needy.lender.api("POST", `/lender/applications/${id}/approve`, offer));
+    await idOf(needy.lender("POST", `/lender/applications/${id}/approve`, offer));
     expect((await takeBack(consent)).status).toBe(200);
     expect((await statusOf(id)).status).toBe("approved");
     const ended = await submitted();
-    await idOf(needy.agent.api("POST", `/agent/applications/${ended.id}/withdraw`));
+    await idOf(needy.agent("POST", `/agent/applications/${ended.id}/withdraw`));
     expect((await takeBack(ended.consent)).status).toBe(200);
     expect((await statusOf(ended.id)).status).toBe("withdrawn");
     const given = { definition_id: needed.id, evidence: EVIDENCE };
-    const late = await needy.agent.api("POST", `/agent/applications/${ended.id}/consents`, given);
+    const late = await needy.agent("POST", `/agent/applications/${ended.id}/consents`, given);
     expect([late.status, late.body.error]).toEqual([
       409,
       `Cannot grant the consent: application ${ended.id} is withdrawn`,
@@ -428,7 +422,7 @@ describe("a required consent that is taken back", () => {
     const { id, consent } = await submitted();
     const evidence = { ...EVIDENCE, captured_at: "2026-03-12T12:00:00Z" };
     const given = { definition_id: malay.id, evidence };
-    const other = await idOf(needy.agent.api("POST", `/agent/applications/${id}/consents`, given));
+    const other = await idOf(needy.agent("POST", `/agent/applications/${id}/consents`, given));
     expect((await takeBack(consent)).status).toBe(200);
     expect((await statusOf(id)).status).toBe("submitted");
     expect((await takeBack(other)).status).toBe(200);
@@ -442,10 +436,10 @@ test("another environment, company or agent finds nothing", async () => {
   const id = await loans.apply();
   const evidence = { ...EVIDENCE, captured_at: "2026-03-12T11:00:00Z" };
   const consent = await idOf(grant(id, definition.id, evidence));
-  const staging = await openLoans(house, company, { environment: "staging" });
-  const foreign = await openLoans(house, await house.addTenant());
+  const staging = await openBorrowing(house, company, { environment: "staging" });
+  const foreign = await openBorrowing(house, await house.addTenant());
   const rival = await addMachine(house, company, "agent");
-  for (const { lender, agent } of [staging, foreign, { lender: null, agent: rival }]) {
+  for (const { lender, agent } of [staging, foreign, { lender: null, agent: rival.api }]) {
     for (const [method, path, body] of [
       ["GET", `/lender/consent-definitions/${definition.id}`],
       ["PUT", `/lender/consent-definitions/${definition.id}`, TEXT],
@@ -454,16 +448,16 @@ test("another environment, company or agent finds nothing", async () => {
       ["POST", `/lender/consent-definitions/${definition.id}/versions`, {}],
       ["GET", `/lender/applications/${id}/consents`],
     ] as const) {
-      if (lender) expect([path, (await lender.api(method, path, body)).status]).toEqual([path, 404]);
+      if (lender) expect([path, (await lender(method, path, body)).status]).toEqual([path, 404]);
     }
     if (lender) {
-      expect((await agent.api("GET", "/agent/consent-definitions")).body.data).toEqual([]);
-      expect((await lender.api("GET", "/lender/consent-definitions")).body.data).toEqual([]);
+      expect((await agent("GET", "/agent/consent-definitions")).body.data).toEqual([]);
+      expect((await lender("GET", "/lender/consent-definitions")).body.data).toEqual([]);
     }
-    expect((await agent.api("GET", `/agent/applications/${id}/consents`)).status).toBe(404);
+    expect((await agent("GET", `/agent/applications/${id}/consents`)).status).toBe(404);
     const given = { definition_id: definition.id, evidence };
-    expect((await agent.api("POST", `/agent/applications/${id}/consents`, given)).status).toBe(404);
-    expect((await agent.api("POST", `/agent/consents/${consent}/revoke`)).status).toBe(404);
+    expect((await agent("POST", `/agent/applications/${id}/consents`, given)).status).toBe(404);
+    expect((await agent("POST", `/agent/consents/${consent}/revoke`)).status).toBe(404);
   }
   expect((await consentsOf(id)).map(({ status }) => status)).toEqual(["granted"]);
 });

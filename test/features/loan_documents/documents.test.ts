@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { addMachine } from "../api_keys/machine.ts";
-import { idOf, JPEG, type Loans, openLoans, PDF, PNG, upload } from "./loans.ts";
+import { idOf, JPEG, type Borrowing, openBorrowing, PDF, PNG, upload } from "./loans.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 let house: House;
-let loans: Loans;
+let loans: Borrowing;
 
 beforeAll(async () => {
   house = await startHouse({ clock });
-  loans = await openLoans(house);
+  loans = await openBorrowing(house, house);
 });
 afterAll(() => house.stop());
 
@@ -33,15 +33,13 @@ async function sweep(): Promise<void> {
   expect(await runJob(house.deps, job)).toBe(true);
 }
 
+/** The company with its admin signed in at the time of the clock. */
+const company = async () => ({ ...house, api: await house.signIn(house.admin_email) });
+
 /** What was told last of a type. */
 async function told(type: string): Promise<Json> {
-  const api = await house.signIn(house.admin_email);
+  const { api } = await company();
   return (await api("GET", `/events?type=${type}&limit=1`)).body.data[0]?.data;
-}
-
-async function moveTo(time: string): Promise<void> {
-  clock.set(time);
-  await loans.renew();
 }
 
 test("an upload is stored, told of, listed on both sides and sent back byte for byte", async () => {
@@ -62,7 +60,7 @@ test("an upload is stored, told of, listed on both sides and sent back byte for 
     reason_code: null,
     note: null,
     reviewed_at: null,
-    uploaded_by: agent.key.clientId,
+    uploaded_by: loans.agent_key.clientId,
     created_at: "2026-03-10T12:00:00.000Z",
     updated_at: "2026-03-10T12:00:00.000Z",
   };
@@ -77,8 +75,8 @@ test("an upload is stored, told of, listed on both sides and sent back byte for 
     environment: "production",
   });
   for (const [api, path] of [
-    [agent.api, `/agent/applications/${id}/documents`],
-    [lender.api, `/lender/applications/${id}/documents`],
+    [agent, `/agent/applications/${id}/documents`],
+    [lender, `/lender/applications/${id}/documents`],
   ] as const) {
     expect((await api("GET", path)).body).toEqual({ data: [document] });
     expect((await api("GET", `${path}?limit=1&page=2`)).body).toEqual({
@@ -86,8 +84,8 @@ test("an upload is stored, told of, listed on both sides and sent back byte for 
       meta: { page: 2, limit: 1, total: 1, total_pages: 1 },
     });
   }
-  expect((await lender.api("GET", `/lender/documents/${document_id}`)).body.data).toEqual(document);
-  const content = await lender.api("GET", `/lender/documents/${document_id}/content`);
+  expect((await lender("GET", `/lender/documents/${document_id}`)).body.data).toEqual(document);
+  const content = await lender("GET", `/lender/documents/${document_id}/content`);
   expect([content.status, content.body]).toEqual([200, PDF]);
   expect(Object.fromEntries(content.headers)).toMatchObject({
     "content-type": "application/pdf",
@@ -113,7 +111,7 @@ test.each([
   const id = await loans.apply();
   const { body } = await loans.upload(id, { name, bytes });
   expect(body.data.content_type).toBe(type);
-  const { token } = loans.lender;
+  const { token } = await addMachine(house, await company(), "lender");
   const response = await fetch(`${house.url}/api/v1/lender/documents/${body.data.id}/content`, {
     headers: { authorization: `Bearer ${token}` },
   });
@@ -129,8 +127,8 @@ describe("reviews", () => {
 
   test("verify and reject tell what was found, once", async () => {
     const first = await uploaded();
-    await moveTo("2026-03-11T12:00:00Z");
-    const { api } = loans.lender;
+    clock.set("2026-03-11T12:00:00Z");
+    const api = loans.lender;
     const verified = (await api("POST", `/lender/documents/${first}/verify`)).body.data;
     expect(verified).toMatchObject({
       status: "verified",
@@ -150,7 +148,7 @@ describe("reviews", () => {
   });
 
   test("of twenty at once one is taken", async () => {
-    const { api } = loans.lender;
+    const api = loans.lender;
     const id = await uploaded();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -170,7 +168,7 @@ describe("reviews", () => {
     [{ reason_code: "other", environment: "staging" }, "/environment", "is not a known field"],
   ])("%j is refused", async (body, path, message) => {
     const id = await uploaded();
-    const answer = await loans.lender.api("POST", `/lender/documents/${id}/reject`, body);
+    const answer = await loans.lender("POST", `/lender/documents/${id}/reject`, body);
     expect(answer.status).toBe(422);
     expect(answer.body.details).toEqual([{ path, message: expect.stringContaining(message) }]);
   });
@@ -181,16 +179,16 @@ describe("one document of a type is current", () => {
     const { lender } = loans;
     const id = await loans.apply();
     const first = (await loans.upload(id)).body.data.id;
-    await lender.api("POST", `/lender/documents/${first}/reject`, { reason_code: "expired" });
+    await lender("POST", `/lender/documents/${first}/reject`, { reason_code: "expired" });
     await loans.upload(id, { bytes: `${PDF}2` });
     await loans.upload(id, { type: "ic_front", bytes: PNG });
-    const { body } = await lender.api("GET", `/lender/applications/${id}/documents`);
+    const { body } = await lender("GET", `/lender/applications/${id}/documents`);
     expect(body.data.map(({ type, status, reason_code }: Json) => [type, status, reason_code])).toEqual([
       ["payslip", "superseded", "expired"],
       ["payslip", "pending_review", null],
       ["ic_front", "pending_review", null],
     ]);
-    expect((await lender.api("POST", `/lender/documents/${first}/verify`)).status).toBe(409);
+    expect((await lender("POST", `/lender/documents/${first}/verify`)).status).toBe(409);
   });
 
   test("of many at once too, and equal ones are one file", async () => {
@@ -198,7 +196,7 @@ describe("one document of a type is current", () => {
     const bytes = `${PDF} at once`;
     const answers = await Promise.all(Array.from({ length: 10 }, () => loans.upload(id, { bytes })));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
-    const { body } = await loans.agent.api("GET", `/agent/applications/${id}/documents`);
+    const { body } = await loans.agent("GET", `/agent/applications/${id}/documents`);
     const statuses = body.data.map(({ status }: Json) => status);
     expect(statuses).toEqual([...Array(9).fill("superseded"), "pending_review"]);
     expect(filesOf().filter((name) => name === sha256(bytes))).toHaveLength(1);
@@ -220,7 +218,7 @@ describe("one document of a type is current", () => {
 
 describe("deletion", () => {
   test("a file goes with the last document that has its content", async () => {
-    const { api } = loans.agent;
+    const api = loans.agent;
     const bytes = `${PDF} twice`;
     const [one, two] = [await loans.apply(), await loans.apply()];
     const first = (await loans.upload(one, { bytes })).body.data.id;
@@ -239,7 +237,7 @@ describe("deletion", () => {
       ids.map(async (id, i) => {
         for (let round = 0; round < 6; round++) {
           const document = (await loans.upload(id, { bytes })).body.data.id;
-          if (i < 7 || round < 5) await loans.agent.api("DELETE", `/agent/documents/${document}`);
+          if (i < 7 || round < 5) await loans.agent("DELETE", `/agent/documents/${document}`);
         }
         return id;
       }),
@@ -252,15 +250,15 @@ describe("deletion", () => {
     const { agent, lender } = loans;
     const id = await loans.apply();
     const verified = (await loans.upload(id)).body.data.id;
-    await lender.api("POST", `/lender/documents/${verified}/verify`);
-    const answer = await agent.api("DELETE", `/agent/documents/${verified}`);
+    await lender("POST", `/lender/documents/${verified}/verify`);
+    const answer = await agent("DELETE", `/agent/documents/${verified}`);
     expect([answer.status, answer.body.error]).toEqual([
       409,
       `Cannot delete document ${verified}: it is verified`,
     ]);
     const other = (await loans.upload(id, { type: "other" })).body.data.id;
-    await idOf(agent.api("POST", `/agent/applications/${id}/submit`));
-    const refused = await agent.api("DELETE", `/agent/documents/${other}`);
+    await idOf(agent("POST", `/agent/applications/${id}/submit`));
+    const refused = await agent("DELETE", `/agent/documents/${other}`);
     expect([refused.status, refused.body.error]).toEqual([
       409,
       `Cannot delete document ${other}: its application is submitted`,
@@ -272,42 +270,42 @@ test("an application that has come to its end takes neither documents nor review
   const { agent, lender } = loans;
   const id = await loans.apply();
   const document = (await loans.upload(id)).body.data.id;
-  await idOf(agent.api("POST", `/agent/applications/${id}/submit`));
+  await idOf(agent("POST", `/agent/applications/${id}/submit`));
   expect((await loans.upload(id, { type: "other" })).status).toBe(201);
-  await idOf(agent.api("POST", `/agent/applications/${id}/withdraw`));
+  await idOf(agent("POST", `/agent/applications/${id}/withdraw`));
   const refused = await loans.upload(id);
   expect([refused.status, refused.body.error]).toEqual([
     409,
     `Cannot add a document to application ${id}: it is withdrawn`,
   ]);
-  expect((await lender.api("POST", `/lender/documents/${document}/verify`)).status).toBe(409);
+  expect((await lender("POST", `/lender/documents/${document}/verify`)).status).toBe(409);
 });
 
 describe("retention", () => {
   test("documents go 90 days after their application came to nothing, others stay", async () => {
-    await moveTo("2026-04-01T00:00:00Z");
+    clock.set("2026-04-01T00:00:00Z");
     const [ended, open, deleted] = [await loans.apply(), await loans.apply(), await loans.apply()];
     const contents = ["ended", "open", "deleted"].map((word) => `${PDF} ${word} 2026`);
     for (const [i, id] of [ended, open, deleted].entries()) {
       expect((await loans.upload(id, { bytes: contents[i] ?? "" })).status).toBe(201);
     }
-    const { api } = loans.agent;
+    const api = loans.agent;
     await idOf(api("POST", `/agent/applications/${ended}/submit`));
     await idOf(api("POST", `/agent/applications/${ended}/withdraw`));
     expect((await api("DELETE", `/agent/applications/${deleted}`)).status).toBe(200);
     const count = async (id: number) =>
-      (await loans.lender.api("GET", `/lender/applications/${id}/documents?limit=1`)).body.meta?.total;
-    await moveTo("2026-06-29T23:59:59Z");
+      (await loans.lender("GET", `/lender/applications/${id}/documents?limit=1`)).body.meta?.total;
+    clock.set("2026-06-29T23:59:59Z");
     await sweep();
     expect([await count(ended), await count(open)]).toEqual([1, 1]);
-    await moveTo("2026-06-30T00:00:00Z");
+    clock.set("2026-06-30T00:00:00Z");
     await sweep();
     expect([await count(ended), await count(open)]).toEqual([0, 1]);
     expect(contents.map((bytes) => filesOf().includes(sha256(bytes)))).toEqual([false, true, false]);
   });
 
   test("lost files go when they are an hour old; what documents have stays", async () => {
-    await moveTo("2026-07-01T12:00:00Z");
+    clock.set("2026-07-01T12:00:00Z");
     const id = await loans.apply();
     const bytes = `${PDF} kept`;
     await loans.upload(id, { bytes });
@@ -339,12 +337,16 @@ describe("walls", () => {
   test("another environment, company or agent finds nothing", async () => {
     const id = await loans.apply();
     const document = (await loans.upload(id)).body.data.id;
-    const company = { ...house, api: await house.signIn(house.admin_email) };
-    const staging = await openLoans(house, company, { environment: "staging" });
+    const staging = await openBorrowing(house, await company(), { environment: "staging" });
     const tenant = await house.addTenant();
-    const foreign = await openLoans(house, tenant);
-    const rival = await addMachine(house, company, "agent");
-    for (const { lender, agent } of [staging, foreign, { lender: null, agent: rival }]) {
+    const foreign = await openBorrowing(house, tenant);
+    const rival = await addMachine(house, await company(), "agent");
+    const others = [
+      { lender: staging.lender, agent: staging.agent, token: await staging.token() },
+      { lender: foreign.lender, agent: foreign.agent, token: await foreign.token() },
+      { lender: null, agent: rival.api, token: rival.token },
+    ];
+    for (const { lender, agent, token } of others) {
       for (const [method, path, body] of [
         ["GET", `/lender/applications/${id}/documents`],
         ["GET", `/lender/documents/${document}`],
@@ -352,16 +354,16 @@ describe("walls", () => {
         ["POST", `/lender/documents/${document}/verify`],
         ["POST", `/lender/documents/${document}/reject`, { reason_code: "other" }],
       ] as const) {
-        if (lender) expect([path, (await lender.api(method, path, body)).status]).toEqual([path, 404]);
+        if (lender) expect([path, (await lender(method, path, body)).status]).toEqual([path, 404]);
       }
-      expect((await agent.api("GET", `/agent/applications/${id}/documents`)).status).toBe(404);
-      expect((await agent.api("DELETE", `/agent/documents/${document}`)).status).toBe(404);
-      expect((await upload(house, agent.token, id)).status).toBe(404);
+      expect((await agent("GET", `/agent/applications/${id}/documents`)).status).toBe(404);
+      expect((await agent("DELETE", `/agent/documents/${document}`)).status).toBe(404);
+      expect((await upload(house, token, id)).status).toBe(404);
     }
     const mine = await foreign.apply();
     expect((await foreign.upload(mine)).status).toBe(201);
     expect(filesOf(tenant.company_id)).toEqual([sha256(PDF)]);
-    const { body } = await loans.lender.api("GET", `/lender/applications/${id}/documents`);
+    const { body } = await loans.lender("GET", `/lender/applications/${id}/documents`);
     expect(body.data.map(({ id, status }: Json) => [id, status])).toEqual([[document, "pending_review"]]);
   });
 
@@ -370,9 +372,10 @@ describe("walls", () => {
     const { agent, lender } = loans;
     const id = await loans.apply();
     const document = (await loans.upload(id)).body.data.id;
-    expect((await agent.api("GET", `/lender/documents/${document}/content`)).status).toBe(403);
-    expect((await lender.api("DELETE", `/agent/documents/${document}`)).status).toBe(403);
-    expect((await upload(house, lender.token, id)).status).toBe(403);
+    expect((await agent("GET", `/lender/documents/${document}/content`)).status).toBe(403);
+    expect((await lender("DELETE", `/agent/documents/${document}`)).status).toBe(403);
+    const lending = await addMachine(house, await company(), "lender");
+    expect((await upload(house, lending.token, id)).status).toBe(403);
     expect((await user("GET", `/lender/documents/${document}`)).status).toBe(403);
     expect((await house.anonymous("GET", `/lender/documents/${document}`)).status).toBe(401);
     expect((await upload(house, "none", id)).status).toBe(401);

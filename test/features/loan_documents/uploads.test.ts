@@ -3,16 +3,18 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { type Answer, type House, startHouse } from "../../harness.ts";
-import { JPEG, type Loans, openLoans, PDF, PNG, send } from "./loans.ts";
+import { JPEG, type Borrowing, openBorrowing, PDF, PNG, send } from "./loans.ts";
 import { beginUpload, BOUNDARY, chunk, HEAD, TAIL } from "./raw_upload.ts";
 
 let house: House;
-let loans: Loans;
+let loans: Borrowing;
+let token: string;
 let id: number;
 
 beforeAll(async () => {
   house = await startHouse();
-  loans = await openLoans(house);
+  loans = await openBorrowing(house, house);
+  token = await loans.token();
   id = await loans.apply();
 });
 afterAll(() => house.stop());
@@ -45,7 +47,7 @@ async function settled(): Promise<string[]> {
 }
 
 const post = (body: FormData | string, headers: Record<string, string> = {}) =>
-  send(house.url, loans.agent.token, id, { body, headers });
+  send(house.url, token, id, { body, headers });
 
 function formOf(parts: [string, string | Blob, string?][]): FormData {
   const form = new FormData();
@@ -155,17 +157,14 @@ describe("what is refused leaves nothing", () => {
     ["half a header", () => post(HEAD.slice(0, -20), multipart), 400, "The body was cut off"],
     ["nothing", () => post("", multipart), 400, "The body was cut off"],
   ])("%s", async (_, sent, status, message) => {
-    const before = (await loans.agent.api("GET", `/agent/applications/${id}/documents?limit=1`)).body;
+    const before = (await loans.agent("GET", `/agent/applications/${id}/documents?limit=1`)).body;
     const answer = await sent();
     expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(String(message))]);
     expect(await settled()).toEqual([]);
-    expect((await loans.agent.api("GET", `/agent/applications/${id}/documents?limit=1`)).body).toEqual(
-      before,
-    );
+    expect((await loans.agent("GET", `/agent/applications/${id}/documents?limit=1`)).body).toEqual(before);
   });
 
   test("an application that is not there", async () => {
-    const { token } = loans.agent;
     for (const path of [999_999, "x", "0"]) {
       const response = await fetch(`${house.url}/api/v1/agent/applications/${path}/documents`, {
         method: "POST",
@@ -214,7 +213,7 @@ describe("size and speed", () => {
 
   test("what has come in of many documents is on disk, not in memory", async () => {
     const uploads = await Promise.all(
-      Array.from({ length: 14 }, () => beginUpload(house.url, loans.agent.token, id, 10 * MIB)),
+      Array.from({ length: 14 }, () => beginUpload(house.url, token, id, 10 * MIB)),
     );
     for (const { write } of uploads) write(`${HEAD}${PDF}`);
     while (underWay().length < uploads.length) await Bun.sleep(5);
@@ -235,13 +234,13 @@ describe("size and speed", () => {
   });
 
   test("a body that says it is too long is refused before it comes", async () => {
-    const { answer, cut } = await beginUpload(house.url, loans.agent.token, id, 11 * MIB);
+    const { answer, cut } = await beginUpload(house.url, token, id, 11 * MIB);
     expect((await answer).status).toBe(413);
     cut();
   });
 
   test("one that says nothing is refused when it is too long, not when it ends", async () => {
-    const upload = await beginUpload(house.url, loans.agent.token, id);
+    const upload = await beginUpload(house.url, token, id);
     upload.write(chunk(HEAD));
     upload.write(chunk("%PDF-1.7\n"));
     let answered: number | undefined;
@@ -261,7 +260,7 @@ describe("size and speed", () => {
   });
 
   test("what can't be a document is refused at its beginning", async () => {
-    const upload = await beginUpload(house.url, loans.agent.token, id, 9 * MIB);
+    const upload = await beginUpload(house.url, token, id, 9 * MIB);
     upload.write(`${HEAD}MZ this program can't be run in DOS mode`);
     expect((await upload.answer).status).toBe(415);
     upload.cut();
@@ -270,7 +269,7 @@ describe("size and speed", () => {
 
   test("a slow upload comes in", async () => {
     const body = Buffer.from(`${HEAD}${PDF}${TAIL}`);
-    const upload = await beginUpload(house.url, loans.agent.token, id, body.byteLength);
+    const upload = await beginUpload(house.url, token, id, body.byteLength);
     for (const byte of body) {
       upload.write(Uint8Array.of(byte));
       await Bun.sleep(1);
@@ -281,7 +280,7 @@ describe("size and speed", () => {
 
   test("a connection that breaks in the middle leaves nothing", async () => {
     const files = filesOf();
-    const upload = await beginUpload(house.url, loans.agent.token, id, 5 * MIB);
+    const upload = await beginUpload(house.url, token, id, 5 * MIB);
     upload.write(`${HEAD}${PDF}`);
     while (underWay().length === 0) await Bun.sleep(5);
     upload.cut();
@@ -290,22 +289,19 @@ describe("size and speed", () => {
   });
 
   test("only so many come in at once for a company; others have their own", async () => {
-    const tenant = await openLoans(house, await house.addTenant());
+    const other = await house.addTenant();
+    const tenant = await openBorrowing(house, other);
+    const other_token = await tenant.token();
     const application_id = await tenant.apply();
     const most = LIMITS.document_uploads_company;
     const stalled = await Promise.all(
       Array.from({ length: most }, async () => {
-        const upload = await beginUpload(house.url, tenant.agent.token, application_id, MIB);
+        const upload = await beginUpload(house.url, other_token, application_id, MIB);
         upload.write(`${HEAD}${PDF}`);
         return upload;
       }),
     );
-    const theirs = join(
-      house.deps.config.data_dir,
-      "documents",
-      String(tenant.lender.key.company_id),
-      "incoming",
-    );
+    const theirs = join(house.deps.config.data_dir, "documents", String(other.company_id), "incoming");
     while ((await Array.fromAsync(new Bun.Glob("*").scan(theirs)).catch(() => [])).length < most)
       await Bun.sleep(5);
     const refused = await tenant.upload(application_id);

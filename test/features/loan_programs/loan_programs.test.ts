@@ -160,7 +160,8 @@ describe("a program", () => {
         loans.lender("POST", "/lender/programs", { ...PROGRAM, code: "SAME" }).then(({ status }) => status),
       ),
     );
-    expect(many.toSorted()).toEqual([201, ...Array.from({ length: 7 }, () => 422)]);
+    expect(many.filter((status) => status === 201)).toHaveLength(1);
+    expect(many.filter((status) => status === 422)).toHaveLength(7);
   });
 
   test("asks by an active form of its company", async () => {
@@ -237,6 +238,8 @@ describe("a program", () => {
     [{ company_id: 1 }, "/company_id"],
     [{ id: 1 }, "/id"],
   ];
+
+  const CHANGES = REFUSED.filter(([sent]) => Object.values(sent).every((value) => value !== undefined));
 
   test.each(REFUSED)("%j is refused at %s", async (change, path) => {
     const { status, body } = await post(change);
