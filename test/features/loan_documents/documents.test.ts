@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { checkFiles } from "../../../src/features/loan_documents/check.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { addMachine } from "../api_keys/machine.ts";
@@ -331,6 +332,42 @@ describe("retention", () => {
     const there = places.map((place) => statSync(place, { throwIfNoEntry: false }) !== undefined);
     expect(there).toEqual([false, false, true, true]);
   });
+});
+
+test("what doctor looks at: files that are gone, of another size or with other bytes", async () => {
+  const { deps } = house;
+  const check = (reads_bytes: boolean) => checkFiles(deps.store.read, deps.documents, { reads_bytes });
+  const id = await loans.apply();
+  const places: string[] = [];
+  const ids: number[] = [];
+  for (const [type, word] of [
+    ["payslip", "gone"],
+    ["passport", "short"],
+    ["other", "other"],
+  ] as const) {
+    const { body } = await loans.upload(id, { type, bytes: `${PDF}${word}` });
+    ids.push(body.data.id);
+    places.push(join(folder(), body.data.sha256.slice(0, 2), body.data.sha256));
+  }
+  const { documents, broken } = await check(true);
+  expect([documents > 3, broken]).toEqual([true, 0]);
+  const [gone = "", short = "", other = ""] = places;
+  await Bun.file(gone).delete();
+  await Bun.write(short, "%PDF-");
+  await Bun.write(other, `${PDF}OTHER`);
+  const two = [
+    `document ${ids[0]} is missing`,
+    `document ${ids[1]} has 5 bytes instead of ${PDF.length + 5}`,
+  ];
+  expect(await check(false)).toEqual({ documents, broken: 2, problems: two });
+  expect(await check(true)).toEqual({
+    documents,
+    broken: 3,
+    problems: [...two, `document ${ids[2]} has other bytes than were stored`],
+  });
+  expect((await loans.lender("GET", `/lender/documents/${ids[0]}/content`)).status).toBe(500);
+  for (const document of ids) await loans.agent("DELETE", `/agent/documents/${document}`);
+  expect((await check(true)).broken).toBe(0);
 });
 
 describe("walls", () => {
