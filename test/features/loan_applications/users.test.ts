@@ -33,6 +33,11 @@ function contextOf(environment?: Environment, role: "admin" | "analyst" = "admin
   return house.deps.openContext({ actor, origin: "mcp", request_id: "test", address: null });
 }
 
+/** What the caller is told when the work is refused. */
+function refusal(work: Promise<unknown>): Promise<string> {
+  return work.then(() => "not refused", String);
+}
+
 test("users act for agents and lenders alike, in the environment that they say", async () => {
   const program = await addProgram(loans);
   const of_agent = await addDraft(loans, program.id, { external_reference: "SAME" });
@@ -46,7 +51,7 @@ test("users act for agents and lenders alike, in the environment that they say",
   const made = await call(ctx, createLoanApplication, sent);
   expect([made.agent_client_id, made.environment]).toEqual([null, "production"]);
   // Users share one space of references, which is none of an agent's.
-  await expect(call(contextOf("production"), createLoanApplication, sent)).rejects.toThrow(
+  expect(await refusal(call(contextOf("production"), createLoanApplication, sent))).toContain(
     `Cannot use external_reference SAME: application ${made.id} has it`,
   );
   const seen = await call(ctx, listAgentApplications, {});
@@ -57,9 +62,9 @@ test("users act for agents and lenders alike, in the environment that they say",
 
   const staging = contextOf("staging");
   expect((await call(staging, listAgentApplications, {})).data).toEqual([]);
-  await expect(call(staging, submitLoanApplication, { id: made.id })).rejects.toThrow("not found");
-  await expect(call(contextOf(), listLoanApplications, {})).rejects.toThrow("staging or production");
+  expect(await refusal(call(staging, submitLoanApplication, { id: made.id }))).toContain("not found");
+  expect(await refusal(call(contextOf(), listLoanApplications, {}))).toContain("staging or production");
   const analyst = contextOf("production", "analyst");
   expect((await call(analyst, listLoanApplications, {})).data).toHaveLength(1);
-  await expect(call(analyst, submitLoanApplication, { id: made.id })).rejects.toThrow("borrowing:write");
+  expect(await refusal(call(analyst, submitLoanApplication, { id: made.id }))).toContain("borrowing:write");
 });
