@@ -116,6 +116,17 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, currency
   return money(minor_units.times(`1e-${digits}`), digits);
 }
 
+/**
+ * The same of whole numbers, none below zero, which may have thousands of digits: numerator / denominator in the
+ * currency's digits, a half rounded up, once.
+ */
+export function roundFraction(numerator: bigint, denominator: bigint, currency: string): Decimal {
+  const digits = currencyDigits(currency);
+  const doubled = 2n * numerator * 10n ** BigInt(digits);
+  const minor_units = (doubled + denominator) / (2n * denominator);
+  return money(decimal(String(minor_units)).times(`1e-${digits}`), digits);
+}
+
 /** Whether a plain decimal has no more digits after the point than the currency's amounts. */
 export function fitsCurrency(value: Decimal, currency: string): boolean {
   return compare(roundMoney(value, currency), value) === 0;

@@ -167,6 +167,12 @@ function inScope({ tables: { loan_applications: t } }: Reads, scope: LoanScope):
   );
 }
 
+/** The ids of the applications in a scope, to narrow down what belongs to them. */
+export function applicationsIn(q: Reads, scope: LoanScope) {
+  const { loan_applications: t } = q.tables;
+  return q.select({ id: t.id }).from(t).where(inScope(q, scope));
+}
+
 // What the house asks, for whole companies: its jobs work in no environment.
 
 /** The companies with an application whose time has run out. */

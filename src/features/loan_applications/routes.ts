@@ -51,7 +51,7 @@ const moves = (detail: { summary: string; description: string }) => ({
 /** The 422 of a submission: the rules that are broken, and everything that is missing. */
 const SubmissionRefused = Type.Object(
   { ...InvalidBody.properties, missing: Type.Optional(Type.Array(Missing)) },
-  { title: "LoanSubmissionRefused" },
+  { title: "SubmissionError" },
 );
 
 const FILTERS =

@@ -83,16 +83,16 @@ export const createLoanApplication = operation({
   permission: "borrowing:write",
   input: CreateLoanApplication,
   output: LoanApplication,
-  run: ({ store, actor, now }, { program_id, external_reference = null, ...input }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
+  run(ctx, { program_id, external_reference = null, ...input }) {
+    const { store, actor, now } = ctx;
+    const scope = loanScopeOf(actor);
+    const made = store.tx(async (q) => {
       const program = await findOpenProgram(q, scope, program_id);
       const request = readRequest(
         { purpose: null, answers: {}, ...input },
         program,
         await formOf(q, scope, program),
       );
-      await checkReference(q, scope, external_reference);
       const agent =
         scope.agent_key_id === undefined ? undefined : await findApiKey(q, scope, scope.agent_key_id);
       const application = await queries.insertApplication(q, scope, now, {
@@ -106,7 +106,9 @@ export const createLoanApplication = operation({
       });
       await recordEvents(q, scope, now, [applicationEvent("created", application)]);
       return application;
-    }),
+    });
+    return namingOwner(ctx, external_reference, made);
+  },
 });
 
 /**
@@ -119,18 +121,19 @@ export const updateLoanApplication = operation({
   permission: "borrowing:write",
   input: UpdateLoanApplication,
   output: LoanApplication,
-  run: (ctx, { id, program_id, external_reference, ...change }) =>
-    move(ctx, id, "edit", async (q, scope, before) => {
+  run(ctx, { id, program_id, external_reference, ...change }) {
+    const edited = move(ctx, id, "edit", async (q, scope, before) => {
       const program = await programAfterEdit(q, scope, before, program_id);
       const request = readRequest({ ...before, ...change }, program, await formOf(q, scope, program));
-      if (external_reference !== undefined) await checkReference(q, scope, external_reference, id);
       return {
         ...request,
         program_id: program.id,
         program_snapshot: program,
         ...(external_reference === undefined ? {} : { external_reference }),
       };
-    }),
+    });
+    return namingOwner(ctx, external_reference ?? null, edited, id);
+  },
 });
 
 /** Deletes a draft. Errors: not_found, conflict once it was submitted. Source: loans.md, Endpoints. */
@@ -337,18 +340,23 @@ async function programAfterEdit(
   return current ?? program_snapshot;
 }
 
-/** Errors: conflict when another of the agent's applications has the reference. */
-async function checkReference(
-  q: Reads,
-  scope: LoanScope,
+/** The work's outcome; where it is refused since another application has the reference, the conflict names that. */
+async function namingOwner<T>(
+  { store, actor }: Context,
   external_reference: string | null,
+  work: Promise<T>,
   own_id?: number,
-): Promise<void> {
-  if (external_reference === null) return;
-  const other = await queries.findByExternalReference(q, scope, external_reference);
-  if (!other || other.id === own_id) return;
-  throw new AppError(
-    "conflict",
-    `Cannot use external_reference ${external_reference}: application ${other.id} has it`,
-  );
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (external_reference === null || !(error instanceof AppError) || error.kind !== "conflict") throw error;
+    const scope = loanScopeOf(actor);
+    const owner = await queries.findByExternalReference(store.read, scope, external_reference);
+    if (!owner || owner.id === own_id) throw error;
+    throw new AppError(
+      "conflict",
+      `Cannot use external_reference ${external_reference}: application ${owner.id} has it`,
+    );
+  }
 }

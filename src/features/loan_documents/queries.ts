@@ -5,7 +5,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { applicationsIn } from "../loan_applications/within.ts";
+import { applicationsIn } from "../loan_applications/queries.ts";
 import type { DocumentType } from "../loan_programs/model.ts";
 import type { DocumentStatus, LoanDocument } from "./model.ts";
 

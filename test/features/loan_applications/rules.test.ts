@@ -46,7 +46,7 @@ describe("states", () => {
     for (const [column, trigger] of TRIGGERS.entries()) {
       const leads = rows[index]?.[column + 1];
       test(`${status}, ${trigger}: ${leads === "." ? "refused" : leads}`, () => {
-        expect(String(nextStatus(status, trigger) ?? ".")).toBe(leads ?? "");
+        expect<string>(nextStatus(status, trigger) ?? ".").toBe(leads ?? "");
         const application = { id: 7, status, expires_at: null };
         if (leads !== ".") {
           expect<string>(transition(application, trigger, NOW)).toBe(leads ?? "");

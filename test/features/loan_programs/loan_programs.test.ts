@@ -160,7 +160,8 @@ describe("a program", () => {
         loans.lender("POST", "/lender/programs", { ...PROGRAM, code: "SAME" }).then(({ status }) => status),
       ),
     );
-    expect(many.toSorted()).toEqual([201, ...Array.from({ length: 7 }, () => 422)]);
+    expect(many.filter((status) => status === 201)).toHaveLength(1);
+    expect(many.filter((status) => status === 422)).toHaveLength(7);
   });
 
   test("asks by an active form of its company", async () => {
@@ -238,6 +239,8 @@ describe("a program", () => {
     [{ id: 1 }, "/id"],
   ];
 
+  const CHANGES = REFUSED.filter(([sent]) => Object.values(sent).every((value) => value !== undefined));
+
   test.each(REFUSED)("%j is refused at %s", async (change, path) => {
     const { status, body } = await post(change);
     expect([status, body.details?.map((detail: Json) => detail.path)]).toEqual([422, [path]]);
@@ -245,9 +248,7 @@ describe("a program", () => {
 
   test("what is refused at its creation is refused at a change", async () => {
     const program = await addProgram(loans);
-    for (const [change, path] of REFUSED.filter(
-      ([change]) => !("code" in change && change.code === undefined),
-    )) {
+    for (const [change, path] of CHANGES) {
       const { status, body } = await loans.lender("PUT", `/lender/programs/${program.id}`, change);
       expect([change, status, body.details?.[0]?.path]).toEqual([change, 422, path]);
     }
