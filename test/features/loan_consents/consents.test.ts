@@ -60,6 +60,10 @@ describe("consents", () => {
     expect([status, body.data]).toEqual([201, consent]);
     expect(await consentsOf(id)).toEqual([consent]);
     expect((await loans.agent("GET", `/agent/applications/${id}/consents`)).body.data).toEqual([consent]);
+    const api = await house.signIn(house.admin_email);
+    const entries = await api("GET", "/audit-log?operation=grant_consent&limit=1");
+    expect(entries.body.data[0].target).toEqual({ type: "consent", id: body.data.id });
+    expect(JSON.stringify(entries.body)).not.toContain("5678");
     expect((await told("consent.granted")).at(-1)).toEqual(["consent.granted", body.data.id, "granted"]);
     const again = await grant(id, definition.id);
     expect([again.status, again.body.error]).toEqual([

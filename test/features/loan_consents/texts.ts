@@ -1,5 +1,5 @@
 import type { Answer, Json } from "../../harness.ts";
-import { type Borrowing, idOf } from "../loan_documents/loans.ts";
+import { done, type Loans } from "../loan_applications/world.ts";
 
 export const EVIDENCE = { method: "checkbox", captured_at: "2026-03-10T11:59:00Z" };
 export const TEXT = {
@@ -15,11 +15,11 @@ let codes = 0;
 export const newCode = () => `code_${++codes}`;
 
 /** Creates a definition, under a code of its own where none is given. */
-export const define = ({ lender }: Borrowing, change: object = {}): Promise<Answer> =>
+export const define = ({ lender }: Loans, change: object = {}): Promise<Answer> =>
   lender("POST", "/lender/consent-definitions", { code: newCode(), locale: "en", ...TEXT, ...change });
 
 /** A definition that agents may ask for. */
-export async function publish(loans: Borrowing, change: object = {}): Promise<Json> {
-  const id = await idOf(define(loans, change));
-  return (await loans.lender("POST", `/lender/consent-definitions/${id}/publish`)).body.data;
+export async function publish(loans: Loans, change: object = {}): Promise<Json> {
+  const { id } = await done(define(loans, change));
+  return done(loans.lender("POST", `/lender/consent-definitions/${id}/publish`));
 }
