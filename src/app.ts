@@ -22,7 +22,11 @@ import {
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
-import { agentConsentRoutes, lenderConsentRoutes } from "./features/loan_consents/routes.ts";
+import {
+  agentConsentRoutes,
+  consentDefinitionRoutes,
+  lenderConsentRoutes,
+} from "./features/loan_consents/routes.ts";
 import {
   agentDocumentRoutes,
   agentUploadRoutes,
@@ -94,6 +98,7 @@ export function buildApp(deps: Deps) {
         .use(lenderDocumentRoutes(deps))
         .use(agentDocumentRoutes(deps))
         .use(agentUploadRoutes(deps))
+        .use(consentDefinitionRoutes(deps))
         .use(lenderConsentRoutes(deps))
         .use(agentConsentRoutes(deps))
         .use(mcpEndpoint(deps)),

@@ -21,7 +21,11 @@ import { mandateOrderTables } from "../features/mandate_orders/tables.ts";
 import { mandatePaymentTables } from "../features/mandate_payments/tables.ts";
 import { mandateTables } from "../features/mandates/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
-import { LOAN_CONSENT_CONSTRAINTS, loanConsentTables } from "../features/loan_consents/tables.ts";
+import {
+  consentDefinitionTables,
+  consentTables,
+  LOAN_CONSENT_CONSTRAINTS,
+} from "../features/loan_consents/tables.ts";
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTables } from "../features/loan_documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTables } from "../features/loan_programs/tables.ts";
 import { productTables } from "../features/products/tables.ts";
@@ -56,6 +60,7 @@ export function defineTables(k: ColumnKit) {
   const api_keys = apiKeyTables(k, companies);
   const loan_programs = loanProgramTables(k, { ...companies, ...forms });
   const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
+  const consent_definitions = consentDefinitionTables(k, companies);
   return {
     ...leaseTables(k),
     ...companies,
@@ -85,7 +90,8 @@ export function defineTables(k: ColumnKit) {
     ...loan_programs,
     ...loan_applications,
     ...loanDocumentTables(k, { ...companies, ...loan_applications }),
-    ...loanConsentTables(k, { ...companies, ...loan_applications }),
+    ...consent_definitions,
+    ...consentTables(k, { ...companies, ...loan_applications, ...consent_definitions }),
   };
 }
 

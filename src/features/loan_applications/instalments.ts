@@ -1,4 +1,4 @@
-import { type Decimal, roundQuotient } from "../../core/money.ts";
+import { type Decimal, roundFraction } from "../../core/money.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 
 /** A loan, as far as its instalments depend on it. `annual_rate` is in percent. */
@@ -17,7 +17,7 @@ export interface Loan {
  */
 export function monthlyInstalment(loan: Loan): Decimal {
   const [numerator, denominator] = loan.rate_type === "flat" ? flat(loan) : annuity(loan);
-  return roundQuotient(String(numerator), String(denominator), loan.currency);
+  return roundFraction(numerator, denominator, loan.currency);
 }
 
 type Fraction = readonly [numerator: bigint, denominator: bigint];

@@ -236,7 +236,7 @@ export async function hasConsentOf(
     t,
     and(consentsIn(q, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
   );
-  return Number(held) > 0;
+  return held > 0;
 }
 
 /** The codes of which an application has a consent that holds at `now`, to a version that is published now. */

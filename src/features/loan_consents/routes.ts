@@ -34,8 +34,9 @@ import {
 
 const WHOLE = "Whole, or one page when page or limit is given.";
 const CHANGED = answers({ 200: dataOf(ConsentDefinition), 404: ErrorBody, 409: ErrorBody });
+const MOVED = { params: IdPath, body: Nothing, response: CHANGED };
 
-export const lenderConsentRoutes = (deps: Deps) =>
+export const consentDefinitionRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/lender", tags: ["Lending"] })
     .use(session(deps, "lender"))
     .get("/consent-definitions", ({ ctx, query }) => call(ctx, listConsentDefinitions, query), {
@@ -76,14 +77,17 @@ export const lenderConsentRoutes = (deps: Deps) =>
           description: "Its code and locale stay; what is published takes a new version.",
         },
       },
-    )
+    );
+
+/** What becomes of definitions, and what borrowers said to them. */
+export const lenderConsentRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/lender", tags: ["Lending"] })
+    .use(session(deps, "lender"))
     .post(
       "/consent-definitions/:id/publish",
       ({ ctx, params }) => data(call(ctx, publishConsentDefinition, params)),
       {
-        params: IdPath,
-        body: Nothing,
-        response: CHANGED,
+        ...MOVED,
         detail: {
           summary: "Publish a draft",
           description: "The version of its code and language that was published before is retired.",
@@ -94,9 +98,7 @@ export const lenderConsentRoutes = (deps: Deps) =>
       "/consent-definitions/:id/retire",
       ({ ctx, params }) => data(call(ctx, retireConsentDefinition, params)),
       {
-        params: IdPath,
-        body: Nothing,
-        response: CHANGED,
+        ...MOVED,
         detail: { summary: "Retire a published consent definition" },
       },
     )

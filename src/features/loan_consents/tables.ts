@@ -6,10 +6,7 @@ import type { CompanyTables } from "../companies/tables.ts";
 import type { LoanApplicationTables } from "../loan_applications/tables.ts";
 import { CONSENT_STATUSES, DEFINITION_STATUSES, type Evidence } from "./model.ts";
 
-export function loanConsentTables(
-  k: ColumnKit,
-  { companies, loan_applications }: CompanyTables & LoanApplicationTables,
-) {
+export function consentDefinitionTables(k: ColumnKit, { companies }: CompanyTables) {
   const consent_definitions = k.table(
     "consent_definitions",
     {
@@ -45,6 +42,19 @@ export function loanConsentTables(
         .where(sql`status = 'published'`),
     ],
   );
+  return { consent_definitions };
+}
+
+type ConsentDefinitionTables = ReturnType<typeof consentDefinitionTables>;
+
+export function consentTables(
+  k: ColumnKit,
+  {
+    companies,
+    loan_applications,
+    consent_definitions,
+  }: CompanyTables & LoanApplicationTables & ConsentDefinitionTables,
+) {
   const consents = k.table(
     "consents",
     {
@@ -83,10 +93,8 @@ export function loanConsentTables(
       k.index("consents_expiring").on(t.company_id, t.expires_at).where(sql`status = 'granted'`),
     ],
   );
-  return { consent_definitions, consents };
+  return { consents };
 }
-
-export type LoanConsentTables = ReturnType<typeof loanConsentTables>;
 
 export const LOAN_CONSENT_CONSTRAINTS = {
   consent_definitions_version: () =>

@@ -47,8 +47,6 @@ export function loanDocumentTables(
   return { loan_documents };
 }
 
-export type LoanDocumentTables = ReturnType<typeof loanDocumentTables>;
-
 export const LOAN_DOCUMENT_CONSTRAINTS = {
   loan_documents_current: () =>
     new AppError("conflict", "Cannot store the document: another of its type came in at the same time"),

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { EVENT_TYPES } from "../../../src/features/events/model.ts";
 import { runJob, JOBS } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
-import { addDraft, addProgram, lead, openLoans } from "../loan_applications/world.ts";
+import { exchange } from "../api_keys/machine.ts";
+import { addDraft, addProgram, done, lead, type Loans, openLoans } from "../loan_applications/world.ts";
+import { EVIDENCE, publish } from "../loan_consents/texts.ts";
+import { upload } from "../loan_documents/loans.ts";
 
 // docs/webhooks.md tells what each event carries: every type is made here, and held against it.
 
@@ -101,9 +104,32 @@ async function doLoans(): Promise<void> {
   const draft = () => addDraft(loans, program_id);
   for (const state of ["action_required", "rejected", "disbursed", "declined", "withdrawn"] as const)
     await lead(loans, (await draft()).id, state);
-  await draft();
+  const { id } = await draft();
+  await doDocuments(loans, id);
+  await doConsents(loans, id);
   clock.set("2026-06-20T12:00:00Z");
   await run("loan_application_expiry");
+  await run("consent_expiry");
+}
+
+async function doDocuments(loans: Loans, application_id: number): Promise<void> {
+  const { token } = (await exchange(house, loans.agent_key)).body;
+  for (const [type, review, reason] of [
+    ["payslip", "verify", {}],
+    ["passport", "reject", { reason_code: "expired" }],
+  ] as const) {
+    const { id } = await done(upload(house, token, application_id, { type }));
+    await done(loans.lender("POST", `/lender/documents/${id}/${review}`, reason));
+  }
+}
+
+async function doConsents(loans: Loans, application_id: number): Promise<void> {
+  const { id: definition_id } = await publish(loans, { validity_days: 30 });
+  const given = { definition_id, evidence: { ...EVIDENCE, captured_at: "2026-03-10T11:00:00Z" } };
+  const path = `/agent/applications/${application_id}/consents`;
+  const { id } = await done(loans.agent("POST", path, given));
+  await done(loans.agent("POST", `/agent/consents/${id}/revoke`));
+  await done(loans.agent("POST", path, given));
 }
 
 test("every event carries the fields that the document shows", async () => {

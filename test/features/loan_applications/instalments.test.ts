@@ -84,7 +84,7 @@ describe("instalments worked out by hand", () => {
 /** Rates with up to four decimals, as they are on the wire. */
 const some_rate = fc
   .integer({ min: 0, max: 9_999_999 })
-  .map((units) => decimal(units).times("1e-4").toFixed());
+  .map((ten_thousandths) => decimal(ten_thousandths).times("1e-4").toFixed());
 const some_currency = fc.constantFrom("JPY", "MYR", "BHD");
 const some_loan = fc
   .record({

@@ -3,13 +3,11 @@ import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { makePlace, type Place, run, type ServerProcess, startServer } from "../../cli/process.ts";
 import { apiOf, type Json } from "../../harness.ts";
-import { type Borrowing, openBorrowing, PDF, upload } from "./loans.ts";
+import { type Borrowing, openBorrowing, PDF, sha256, upload } from "./loans.ts";
 import { beginUpload, HEAD } from "./raw_upload.ts";
 
-const sha256 = (bytes: string | Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-
 /** The files below the company's folder. */
-function filesOf({ data_dir }: Place): { name: string; path: string; is_incoming: boolean }[] {
+function filesIn({ data_dir }: Place): { name: string; path: string; is_incoming: boolean }[] {
   return readdirSync(join(data_dir, "documents", "1"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name, parentPath }) => ({
@@ -69,7 +67,7 @@ test("kill -9 in the middle of uploads: what was answered is there, nothing is h
   await end(first, "SIGTERM");
   const lost = `${PDF} between`;
   await killBetween(place, before, hung, lost);
-  expect(filesOf(place).map(({ name }) => name)).toEqual([sha256(lost)]);
+  expect(filesIn(place).map(({ name }) => name)).toEqual([sha256(lost)]);
 
   const second = await startServer(place.env);
   const loans = await openServer(second);
@@ -93,7 +91,7 @@ test("kill -9 in the middle of uploads: what was answered is there, nothing is h
   const outcomes = await Promise.allSettled(uploads);
   expect(outcomes.filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
   await second.exited;
-  expect(filesOf(place).filter(({ is_incoming }) => is_incoming).length).toBeGreaterThanOrEqual(3);
+  expect(filesIn(place).filter(({ is_incoming }) => is_incoming).length).toBeGreaterThanOrEqual(3);
 
   const third = await startServer(place.env);
   const after = await openServer(third);
@@ -116,10 +114,11 @@ test("kill -9 in the middle of uploads: what was answered is there, nothing is h
   await end(third, "SIGTERM");
 
   const old = new Date(Date.now() - 2 * 3_600_000);
-  for (const { path } of filesOf(place)) utimesSync(path, old, old);
+  for (const { path } of filesIn(place)) utimesSync(path, old, old);
   expect((await run(["job", "loan_documents"], place.env)).out).toContain("Ran loan_documents");
-  const left = filesOf(place).map(({ name }) => name);
-  expect(left.toSorted()).toEqual([...new Set(listed.map((document) => document.sha256))].toSorted());
+  const left = filesIn(place).map(({ name }) => name);
+  expect(left).toHaveLength(new Set(left).size);
+  expect(new Set(left)).toEqual(new Set(listed.map((document) => document.sha256)));
   expect((await run(["doctor", "--read-documents"], place.env)).out).toContain(
     `ok    loan documents: ${listed.length}, each with its file and its bytes`,
   );

@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Answer, House, Tenant } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import {
@@ -63,15 +65,37 @@ export async function send(
   url: string,
   token: string,
   application_id: number,
-  request: Omit<RequestInit, "method">,
+  { body, headers = {} }: { body: FormData | string; headers?: Record<string, string> },
 ): Promise<Answer> {
   const response = await fetch(`${url}/api/v1/agent/applications/${application_id}/documents`, {
     method: "POST",
-    ...request,
-    headers: { ...request.headers, authorization: `Bearer ${token}` },
+    body,
+    headers: { ...headers, authorization: `Bearer ${token}` },
   });
   return { status: response.status, body: await response.json(), headers: response.headers };
 }
 
+/** How many answers there were of each status. */
+export function tally(answers: readonly Pick<Answer, "status">[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
 /** The id that a call answers. */
 export const idOf = async (answer: Promise<Answer>): Promise<number> => (await done(answer)).id;
+
+export const sha256 = (bytes: string | Uint8Array) =>
+  new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+
+/** Where the files of a company's documents lie. */
+export function folderOf({ deps, company_id }: House, of_company = company_id): string {
+  return join(deps.config.data_dir, "documents", String(of_company));
+}
+
+/** The names of a company's files, of documents and of what comes in. */
+export function filesOf(house: House, of_company = house.company_id): string[] {
+  return readdirSync(folderOf(house, of_company), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+}

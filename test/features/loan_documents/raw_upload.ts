@@ -2,13 +2,13 @@ import type { Answer } from "../../harness.ts";
 
 /** An upload over a bare connection, to send it as slowly, or as badly, as one likes. */
 export interface RawUpload {
-  write(bytes: string | Uint8Array): void;
+  write: (bytes: string | Uint8Array) => void;
   /** Ends the connection as one that breaks: nothing more comes. */
-  cut(): void;
+  cut: () => void;
   /** What was answered, once its head is there. */
   answer: Promise<Pick<Answer, "status">>;
   /** Bytes that the machine took from us until now. */
-  sent(): number;
+  sent: () => number;
 }
 
 export const BOUNDARY = "----meterhouse";

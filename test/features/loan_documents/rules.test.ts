@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { DOCUMENT_STATUSES, type DocumentStatus } from "../../../src/features/loan_documents/model.ts";
 import {
