@@ -40,6 +40,8 @@ export function mandateOrderTables(
       amount: k.sen("amount").notNull(),
       status: k.enumeration("status", ORDER_STATUSES).notNull(),
       awaits: k.enumeration("awaits", ORDER_AWAITS),
+      /** Since when it awaits that: what the times of asking count from. */
+      awaits_since: k.at("awaits_since").notNull(),
       response_code: k.text("response_code"),
       response_message: k.text("response_message"),
       scheme_txn_id: k.text("scheme_txn_id"),

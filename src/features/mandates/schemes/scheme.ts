@@ -4,11 +4,22 @@ import type { OrderAwaits, OrderKind } from "../../mandate_orders/model.ts";
 import type { ConnectorName } from "../model.ts";
 
 /**
- * What the scheme says of an order now. `ok` answers what the order awaited; `pending` says nothing new, also
- * after a call of which nobody knows whether it was heard: it is asked again later, never sent again.
+ * What a result is about: what an order awaits, or `end`, that the customer or the bank ended a mandate that was
+ * in force, told by the number of its enrolment and without having been asked.
+ */
+export type SchemeAnswer = OrderAwaits | "end";
+
+/**
+ * What the scheme says of an order now. `ok` is the good answer to what it `answers`; `pending` says nothing new,
+ * also after a call of which nobody knows whether it was heard: it is asked again later, never sent again.
  */
 export interface SchemeResult {
   status: "ok" | "pending" | "failed";
+  /**
+   * Which question it answers: the same word may come twice, by a callback and by asking, and an authorization
+   * that is told once more is no approval. Null where it can only be what the order awaits.
+   */
+  answers: SchemeAnswer | null;
   /** The scheme's own code and words. */
   code: string | null;
   message: string | null;
