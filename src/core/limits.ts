@@ -46,6 +46,14 @@ export const LIMITS = {
   form_text_length: 200,
   /** Broken rules of a form that are named in one answer. */
   form_problems: 100,
+  emandate_page_limit: 100,
+  emandate_product_name_length: 100,
+  /** What the scheme takes: a debit in MYR of a person's account and of a business's, a name, an email. */
+  emandate_amount_min: "1.00",
+  emandate_amount_max: "30000.00",
+  emandate_amount_max_business: "1000000.00",
+  emandate_customer_name_length: 40,
+  emandate_customer_email_length: 50,
   usage_batch: 1_000,
   usage_filter_ids: 1_000,
   usage_search_limit: 200,

@@ -99,11 +99,15 @@ export function strict<T extends Parameters<typeof Type.Object>[0]>(
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 
-/** A page of a list: both optional. */
-export const pageFields = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_limit })),
-};
+/** A page of a list, of at most so many rows: both optional. */
+export function pageFieldsUpTo(page_limit: number) {
+  return {
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: page_limit })),
+  };
+}
+
+export const pageFields = pageFieldsUpTo(LIMITS.page_limit);
 
 export const PageMeta = Type.Object(
   { page: Type.Integer(), limit: Type.Integer(), total: Type.Integer(), total_pages: Type.Integer() },

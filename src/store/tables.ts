@@ -12,7 +12,7 @@ import { collectionTables } from "../features/collections/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { creditTables } from "../features/credits/tables.ts";
 import { emandateCustomerTables } from "../features/emandate_customers/tables.ts";
-import { emandateProductTables } from "../features/emandate_products/tables.ts";
+import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTables } from "../features/emandate_products/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
@@ -83,4 +83,5 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
+  ...EMANDATE_PRODUCT_CONSTRAINTS,
 };

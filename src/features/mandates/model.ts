@@ -17,6 +17,14 @@ export const MANDATE_STATUSES = [
 ] as const;
 export type MandateStatus = (typeof MANDATE_STATUSES)[number];
 
+/** Where a mandate stays for good. */
+export const FINAL_STATUSES = [
+  "rejected",
+  "cancelled",
+  "terminated",
+  "expired",
+] as const satisfies MandateStatus[];
+
 /** What the scheme was last asked: enrolment, maintenance, termination. */
 export const APPLICATION_TYPES = ["01", "02", "03"] as const;
 
