@@ -54,6 +54,22 @@ export const LIMITS = {
   emandate_amount_max_business: "1000000.00",
   emandate_customer_name_length: 40,
   emandate_customer_email_length: 50,
+  mandate_reason_length: 200,
+  /** What the detail of a mandate tells of its history and its payments, the newest. */
+  mandate_events: 100,
+  mandate_payments: 100,
+  /** How far ahead a mandate may end. */
+  mandate_years_ahead: 100,
+  /** Orders of which the scheme is asked at once, and how long nobody else asks meanwhile. */
+  mandate_orders_batch: 100,
+  mandate_orders_claim_s: 60,
+  /** How often the scheme is asked for one order. */
+  mandate_authorization_hours: 24,
+  mandate_order_hours: 48,
+  /** A callback of the scheme, how many an address may send in a minute, and how long they are remembered. */
+  scheme_callback_bytes: 16 * 1024,
+  scheme_callbacks_minute: 600,
+  scheme_callback_days: 400,
   usage_batch: 1_000,
   usage_filter_ids: 1_000,
   usage_search_limit: 200,
