@@ -116,6 +116,18 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, currency
   return money(minor_units.times(`1e-${digits}`), digits);
 }
 
+/** `"100.5"` → 10050. Errors: throws on an amount with more than two digits after the point. */
+export function senOf(amount: Decimal): number {
+  const sen = decimal(amount).times("100");
+  if (!sen.eq(sen.round(0))) throw new RangeError(`Cannot keep ${amount}: it has parts of a sen`);
+  return Number(sen.toFixed());
+}
+
+/** 10050 → `"100.50"`. */
+export function amountOf(sen: number): Decimal {
+  return decimal(sen).times("0.01").toFixed(2);
+}
+
 /** An amount for people: "1234567.5" EUR → "EUR 1,234,567.50". */
 export function formatMoney(amount: Decimal, currency: string): string {
   return `${currency} ${groupDigits(roundMoney(amount, currency))}`;

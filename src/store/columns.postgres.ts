@@ -10,7 +10,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { type Decimal, decimal } from "../core/money.ts";
+import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
 import type { IsoInstant } from "../core/time.ts";
 
 /** `2026-11-21 13:00:00.5+00` as PostgreSQL writes it in UTC → `2026-11-21T13:00:00.500Z`. */
@@ -33,6 +33,13 @@ const jsonText = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => JSON.stringify(value),
   fromDriver: (written): unknown => JSON.parse(written),
+});
+
+/** Whole sen in storage, so that amounts compare as numbers; `"100.00"` in code. */
+const sen = customType<{ data: Decimal; driverData: string | number }>({
+  dataType: () => "bigint",
+  toDriver: senOf,
+  fromDriver: (stored) => amountOf(Number(stored)),
 });
 
 const wireNumber = customType<{ data: number; driverData: string }>({
@@ -67,6 +74,8 @@ export const postgresColumns = {
   decimal: exact,
   /** An exact decimal that the interface fixes as a JSON number; at most 15 significant digits. */
   wireNumber,
+  /** An amount of money with two digits after the point. */
+  sen,
 } as const;
 
 export type ColumnKit = Omit<typeof postgresColumns, "dialect"> & { readonly dialect: "postgres" | "sqlite" };

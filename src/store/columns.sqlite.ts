@@ -8,7 +8,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import { decimal } from "../core/money.ts";
+import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
 import type { ColumnKit } from "./columns.postgres.ts";
 
 // Text, because SQLite's NUMERIC affinity would turn '0.10' into a float.
@@ -16,6 +16,12 @@ const wireNumber = customType<{ data: number; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => decimal(value).toFixed(),
   fromDriver: Number,
+});
+
+const sen = customType<{ data: Decimal; driverData: number }>({
+  dataType: () => "integer",
+  toDriver: senOf,
+  fromDriver: amountOf,
 });
 
 /** The same columns on SQLite. Instants are ISO text of fixed width, so that text order is time order. */
@@ -36,4 +42,5 @@ export const sqliteColumns = {
   jsonText: (name: string) => text(name, { mode: "json" }),
   decimal: (name: string) => text(name),
   wireNumber,
+  sen,
 } as unknown as ColumnKit; // the one cast: both kits build the same tables, typed as PostgreSQL's

@@ -25,4 +25,11 @@ export const {
   idempotency_keys,
   webhooks,
   webhook_logs,
+  emandate_products,
+  emandate_customers,
+  mandates,
+  mandate_payments,
+  collection_runs,
+  mandate_orders,
+  scheme_callbacks,
 } = defineTables(sqliteColumns);

@@ -8,11 +8,17 @@ import {
 } from "../features/billing_model_changes/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
+import { collectionTables } from "../features/collections/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { creditTables } from "../features/credits/tables.ts";
+import { emandateCustomerTables } from "../features/emandate_customers/tables.ts";
+import { emandateProductTables } from "../features/emandate_products/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
+import { mandateOrderTables } from "../features/mandate_orders/tables.ts";
+import { mandatePaymentTables } from "../features/mandate_payments/tables.ts";
+import { mandateTables } from "../features/mandates/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
@@ -37,6 +43,11 @@ export function defineTables(k: ColumnKit) {
   const webhooks = webhookTables(k, companies);
   const webhook_logs = webhookLogTables(k, { ...companies, ...webhooks });
   const agents = agentTables(k);
+  const emandate_products = emandateProductTables(k, companies);
+  const emandate_customers = emandateCustomerTables(k, companies);
+  const mandates = mandateTables(k, { ...companies, ...emandate_customers, ...emandate_products });
+  const mandate_payments = mandatePaymentTables(k, { ...companies, ...mandates });
+  const collections = collectionTables(k, companies);
   return {
     ...leaseTables(k),
     ...companies,
@@ -56,6 +67,12 @@ export function defineTables(k: ColumnKit) {
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
+    ...emandate_products,
+    ...emandate_customers,
+    ...mandates,
+    ...mandate_payments,
+    ...collections,
+    ...mandateOrderTables(k, { ...companies, ...mandates, ...mandate_payments, ...collections }),
   };
 }
 

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import currencies from "../../data/seed/currencies.json" with { type: "json" };
 import { AppError } from "../../src/core/errors.ts";
 import {
+  amountOf,
   atLeastZero,
   ceilQuotient,
   compare,
@@ -14,6 +15,7 @@ import {
   readDecimal,
   roundMoney,
   roundQuotient,
+  senOf,
   smaller,
   subtract,
   sum,
@@ -279,5 +281,23 @@ describe("readDecimal()", () => {
       ),
       propertyCases(500),
     );
+  });
+});
+
+describe("sen", () => {
+  test("an amount survives the way through whole sen", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1_000_000_000 }), (sen) => {
+        expect(senOf(amountOf(sen))).toBe(sen);
+        expect(amountOf(sen)).toMatch(/^\d+\.\d\d$/);
+      }),
+      propertyCases(500),
+    );
+    expect(amountOf(5)).toBe("0.05");
+    expect(senOf("0.1")).toBe(10);
+  });
+
+  test("parts of a sen are refused, not rounded", () => {
+    expect(() => senOf("10.005")).toThrow("parts of a sen");
   });
 });

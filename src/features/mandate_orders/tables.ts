@@ -1,0 +1,86 @@
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { CollectionTables } from "../collections/tables.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { MandatePaymentTables } from "../mandate_payments/tables.ts";
+import { CONNECTORS } from "../mandates/model.ts";
+import type { MandateTables } from "../mandates/tables.ts";
+import { CALLBACK_OUTCOMES, ORDER_AWAITS, ORDER_KINDS, ORDER_STATUSES } from "./model.ts";
+
+export function mandateOrderTables(
+  k: ColumnKit,
+  {
+    companies,
+    mandates,
+    mandate_payments,
+    collection_runs,
+  }: CompanyTables & MandateTables & MandatePaymentTables & CollectionTables,
+) {
+  /** Everything that the scheme was asked. A payment's attempts are its orders. */
+  const mandate_orders = k.table(
+    "mandate_orders",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      mandate_id: k
+        .integer("mandate_id")
+        .notNull()
+        .references(() => mandates.id),
+      payment_id: k.integer("payment_id").references(() => mandate_payments.id),
+      /** The run that made it; null for one that a user or the enrolment made. */
+      collection_run_id: k.integer("collection_run_id").references(() => collection_runs.id),
+      connector: k.enumeration("connector", CONNECTORS).notNull(),
+      kind: k.enumeration("kind", ORDER_KINDS).notNull(),
+      /** What the scheme knows it by: unique in the whole deployment. */
+      order_no: k.text("order_no").notNull(),
+      /** Counts the attempts of a payment, from 1. */
+      attempt_no: k.integer("attempt_no").notNull(),
+      amount: k.sen("amount").notNull(),
+      status: k.enumeration("status", ORDER_STATUSES).notNull(),
+      awaits: k.enumeration("awaits", ORDER_AWAITS),
+      response_code: k.text("response_code"),
+      response_message: k.text("response_message"),
+      scheme_txn_id: k.text("scheme_txn_id"),
+      submitted_at: k.at("submitted_at").notNull(),
+      completed_at: k.at("completed_at"),
+      /** When the scheme is asked next, how often it was, and since when nobody asks any more. */
+      next_query_at: k.at("next_query_at"),
+      queries: k.integer("queries").notNull(),
+      flagged_at: k.at("flagged_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      k.uniqueIndex("mandate_orders_number").on(t.order_no),
+      k.uniqueIndex("mandate_orders_attempt").on(t.payment_id, t.attempt_no),
+      k.index("mandate_orders_mandate").on(t.mandate_id, t.id),
+      k.index("mandate_orders_run").on(t.collection_run_id, t.id),
+      k.index("mandate_orders_query").on(t.company_id, t.next_query_at),
+    ],
+  );
+  /** What came in over the scheme's callbacks, also what was refused. */
+  const scheme_callbacks = k.table(
+    "scheme_callbacks",
+    {
+      id: k.id(),
+      /** Null where the order is nobody's. */
+      company_id: k.integer("company_id").references(() => companies.id),
+      received_at: k.at("received_at").notNull(),
+      address: k.text("address"),
+      order_no: k.text("order_no"),
+      /** SHA-256 of the body. */
+      digest: k.text("digest").notNull(),
+      response_code: k.text("response_code"),
+      outcome: k.enumeration("outcome", CALLBACK_OUTCOMES).notNull(),
+      reason: k.text("reason"),
+    },
+    (t) => [
+      k.index("scheme_callbacks_order").on(t.order_no),
+      k.index("scheme_callbacks_time").on(t.received_at),
+    ],
+  );
+  return { mandate_orders, scheme_callbacks };
+}
+
+export type MandateOrderTables = ReturnType<typeof mandateOrderTables>;

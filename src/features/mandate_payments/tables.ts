@@ -1,0 +1,49 @@
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { MandateTables } from "../mandates/tables.ts";
+import { PAYMENT_STATUSES } from "./model.ts";
+
+export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: CompanyTables & MandateTables) {
+  const mandate_payments = k.table(
+    "mandate_payments",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      mandate_id: k
+        .integer("mandate_id")
+        .notNull()
+        .references(() => mandates.id),
+      /** The period that a run collects; null for a payment that was asked for by hand. */
+      period_key: k.text("period_key"),
+      /** The calendar period whose debits max_no_debit counts. */
+      debit_period: k.text("debit_period").notNull(),
+      /** A day in Kuala Lumpur, YYYY-MM-DD. */
+      due_date: k.text("due_date").notNull(),
+      amount: k.sen("amount").notNull(),
+      description: k.text("description"),
+      status: k.enumeration("status", PAYMENT_STATUSES).notNull(),
+      attempt_count: k.integer("attempt_count").notNull(),
+      next_attempt_at: k.at("next_attempt_at"),
+      /** The order of the last attempt. */
+      order_no: k.text("order_no"),
+      scheme_txn_id: k.text("scheme_txn_id"),
+      response_code: k.text("response_code"),
+      response_message: k.text("response_message"),
+      paid_at: k.at("paid_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      // A period is collected once, however many runs there are.
+      k.uniqueIndex("mandate_payments_period").on(t.mandate_id, t.period_key),
+      k.index("mandate_payments_company").on(t.company_id, t.id),
+      k.index("mandate_payments_mandate").on(t.mandate_id, t.debit_period),
+      k.index("mandate_payments_due").on(t.company_id, t.status, t.next_attempt_at),
+    ],
+  );
+  return { mandate_payments };
+}
+
+export type MandatePaymentTables = ReturnType<typeof mandatePaymentTables>;

@@ -1,0 +1,72 @@
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+import type { EmandateCustomerTables } from "../emandate_customers/tables.ts";
+import { FREQUENCIES } from "../emandate_products/model.ts";
+import type { EmandateProductTables } from "../emandate_products/tables.ts";
+import { type Amendment, APPLICATION_TYPES, CONNECTORS, MANDATE_STATUSES } from "./model.ts";
+
+export function mandateTables(
+  k: ColumnKit,
+  {
+    companies,
+    emandate_customers,
+    emandate_products,
+  }: CompanyTables & EmandateCustomerTables & EmandateProductTables,
+) {
+  const mandates = k.table(
+    "mandates",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      /** EM-YYYYMMDD-000001. */
+      reference: k.text("reference").notNull(),
+      scheme_reference: k.text("scheme_reference"),
+      customer_id: k
+        .integer("customer_id")
+        .notNull()
+        .references(() => emandate_customers.id),
+      emandate_product_id: k.integer("emandate_product_id").references(() => emandate_products.id),
+      connector: k.enumeration("connector", CONNECTORS).notNull(),
+      application_type: k.enumeration("application_type", APPLICATION_TYPES).notNull(),
+      status: k.enumeration("status", MANDATE_STATUSES).notNull(),
+      status_reason: k.text("status_reason"),
+      /** Where a refused termination returns to. */
+      status_before: k.enumeration("status_before", MANDATE_STATUSES),
+      /** What each debit takes; null where debits are made by hand only. */
+      bankscheme_txn_amount: k.sen("bankscheme_txn_amount"),
+      max_amount: k.sen("max_amount").notNull(),
+      max_no_debit: k.text("max_no_debit").notNull(),
+      frequency: k.enumeration("frequency", FREQUENCIES).notNull(),
+      bank_code: k.text("bank_code"),
+      bank_account_last4: k.text("bank_account_last4"),
+      /** Days in Kuala Lumpur, YYYY-MM-DD: from the first on, before the second. */
+      effective_date: k.text("effective_date"),
+      expiry_date: k.text("expiry_date"),
+      /** What the bank was asked to change and has not answered yet. */
+      amendment: k.json<Amendment>("amendment"),
+      /** The day of the first collection, whose day of the month later ones keep. */
+      anchor_date: k.text("anchor_date"),
+      next_collection_at: k.at("next_collection_at"),
+      /** Payments that failed for good since the last that was paid. */
+      failed_payments: k.integer("failed_payments").notNull(),
+      authorization_url: k.text("authorization_url"),
+      authorized_at: k.at("authorized_at"),
+      activated_at: k.at("activated_at"),
+      terminated_at: k.at("terminated_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      k.uniqueIndex("mandates_reference").on(t.company_id, t.reference),
+      k.index("mandates_company").on(t.company_id, t.status, t.id),
+      k.index("mandates_customer").on(t.customer_id),
+      k.index("mandates_product").on(t.emandate_product_id),
+      k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at),
+    ],
+  );
+  return { mandates };
+}
+
+export type MandateTables = ReturnType<typeof mandateTables>;
