@@ -102,7 +102,8 @@ function secretsKeys(value: string): readonly Uint8Array[] {
     return /^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(part) ? Buffer.from(part, encoding) : null;
   });
   const read = keys.filter((key) => key?.length === LIMITS.secret_bytes);
-  if (read.length === keys.length && keys.length <= LIMITS.secrets_keys) return read.filter((key) => key !== null);
+  if (read.length === keys.length && keys.length <= LIMITS.secrets_keys)
+    return read.filter((key) => key !== null);
   throw new BadSetting(
     `must be ${LIMITS.secret_bytes} bytes in base64 or hexadecimal digits, and may have an older key after a comma`,
   );
