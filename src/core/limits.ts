@@ -224,6 +224,28 @@ export const LIMITS = {
   /** Registrations, and all other calls of the authorization server, a minute for one address. */
   oauth_registrations_minute: 30,
   oauth_calls_minute: 600,
+  /** Keys that open sealed secrets: today's and the one before. */
+  secrets_keys: 2,
+  /** A private key or certificate as PEM text, and how long an RSA key may be: longer ones sign too slowly. */
+  pem_characters: 16_384,
+  rsa_bits_min: 2_048,
+  rsa_bits_max: 8_192,
+  /** One call of a debit scheme, its answer included. */
+  scheme_call_ms: 10_000,
+  scheme_answer_bytes: 64 * 1024,
+  /** Fields of a scheme's message. */
+  scheme_message_fields: 100,
+  /** How often a scheme is asked which of its banks are online. */
+  bank_refresh_minutes: 15,
+  /** Banks that a scheme may name. */
+  banks: 500,
+  /** Companies among which the sender of a callback is looked for. */
+  callback_companies: 100,
+  /** Lines of a file of results, and how long one value in it may be. */
+  collection_file_lines: 20_000,
+  collection_value_characters: 200,
+  /** Broken rules of a file that are named in one answer. */
+  collection_file_problems: 100,
   /** Rows that are forgotten in one transaction. */
   prune_rows: 2_000,
   /** Buckets a rate limiter remembers. */
