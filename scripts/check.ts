@@ -22,12 +22,15 @@ const WITH_RECORDS = readdirSync("test")
 /** As the service itself is started. */
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
 
-const STEPS: Step[] = [
+const CHECKS: Step[] = [
   { name: "format", command: ["bun", "x", "biome", "format", "."] },
   { name: "lint", command: ["bun", "x", "oxlint"] },
   { name: "types", command: ["bun", "x", "tsc", "--noEmit"] },
   { name: "unused code", command: ["bun", "--bun", "x", "knip"] },
   { name: "migrations", command: ["bun", "scripts/migrations.ts", "--check"] },
+];
+
+const SUITES: Step[] = [
   { name: "tests on SQLite", command: TESTS, env: { ...THREADS, TEST_STORE: "sqlite" } },
   {
     name: "tests on PostgreSQL",
@@ -57,10 +60,12 @@ function count(ok: boolean, printed: string): Counts {
 }
 
 const total: Counts = { passed: 0, failed: 0 };
-for (const step of STEPS) {
+
+/** Runs a step, prints what came of it and adds it up. */
+async function tell(step: Step): Promise<void> {
   if (step.skip) {
     console.log(`skip  ${step.name}: ${step.skip}`);
-    continue;
+    return;
   }
   const started = performance.now();
   const { ok, printed } = await run(step);
@@ -77,5 +82,9 @@ for (const step of STEPS) {
   if (!ok) console.log(printed);
   else if (skipped.length > 0) console.log(skipped.join("\n"));
 }
+
+for (const step of CHECKS) await tell(step);
+// At once: each waits for its database most of the time.
+await Promise.all(SUITES.map(tell));
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 ? 0 : 1);

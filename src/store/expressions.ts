@@ -1,7 +1,16 @@
-import { type AnyColumn, is, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, and, eq, inArray, is, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import type { Scope } from "../core/access.ts";
 
 // The few SQL fragments that queries share.
+
+/** The rows of a table that belongs to the company as a whole: a client user sees none. */
+export function ofCompany(table: { id: AnyColumn; company_id: AnyColumn }, scope: Scope): SQL | undefined {
+  return and(
+    eq(table.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : inArray(table.id, []),
+  );
+}
 
 /**
  * Whether the text contains `part`, whatever the case; % and _ stand for themselves. SQLite folds the case of

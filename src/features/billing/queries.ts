@@ -2,6 +2,7 @@ import { and, asc, count, desc, eq, getTableColumns, gt, gte, inArray, lt, max, 
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
+import { ofCompany } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -357,7 +358,7 @@ export async function interruptRunsSilentSince(
   await q
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
-    .where(and(runsInScope(q, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
+    .where(and(ofCompany(t, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
 }
 
 /** Runs without their errors, newest first, and how many there are in all. */
@@ -367,7 +368,7 @@ export async function listRuns(
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingRun[]; total: number }> {
   const { billing_runs: t } = q.tables;
-  const where = runsInScope(q, scope);
+  const where = ofCompany(t, scope);
   const rows = await q
     .select(runColumns(q))
     .from(t)
@@ -383,14 +384,6 @@ export async function findRun(q: Reads, scope: Scope, id: number): Promise<Billi
   const [row] = await q
     .select({ ...runColumns(q), errors: t.errors })
     .from(t)
-    .where(and(runsInScope(q, scope), eq(t.id, id)));
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
   return row;
-}
-
-/** Runs belong to the company as a whole: a client user sees none. */
-function runsInScope({ tables: { billing_runs: t } }: Reads, scope: Scope): SQL | undefined {
-  return and(
-    eq(t.company_id, scope.company_id),
-    scope.client_id === undefined ? undefined : inArray(t.id, []),
-  );
 }

@@ -23,6 +23,21 @@ export const EVENT_TYPES = [
   "credits.threshold_reached",
   "credits.upgraded",
   "credits.downgrade_scheduled",
+  "emandate.mandate.created",
+  "emandate.mandate.pending_authorization",
+  "emandate.mandate.authorized",
+  "emandate.mandate.activated",
+  "emandate.mandate.rejected",
+  "emandate.mandate.failed",
+  "emandate.mandate.suspended",
+  "emandate.mandate.resumed",
+  "emandate.mandate.cancelled",
+  "emandate.mandate.amended",
+  "emandate.mandate.amendment_refused",
+  "emandate.mandate.pending_termination",
+  "emandate.mandate.termination_refused",
+  "emandate.mandate.terminated",
+  "emandate.mandate.expired",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

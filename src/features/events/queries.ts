@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
+import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { EVENT_TYPES, type Event, type NewEvent, typesMatching } from "./model.ts";
 
@@ -45,7 +46,7 @@ export async function listEvents(
 ): Promise<{ rows: Event[]; total: number }> {
   const { events: t } = q.tables;
   const where = and(
-    inScope(q, scope),
+    ofCompany(t, scope),
     type === undefined ? undefined : inArray(t.type, typesMatching(type, EVENT_TYPES)),
     from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
     to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
@@ -65,14 +66,6 @@ export async function listEvents(
     .limit(limit)
     .offset(offset);
   return { rows, total: await q.$count(t, where) };
-}
-
-/** Events belong to the company as a whole: a client user sees none. */
-function inScope({ tables: { events: t } }: Reads, scope: Scope): SQL | undefined {
-  return and(
-    eq(t.company_id, scope.company_id),
-    scope.client_id === undefined ? undefined : inArray(t.id, []),
-  );
 }
 
 /** The first events, of all companies, that nobody was told of yet. */

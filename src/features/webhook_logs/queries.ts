@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
+import { ofCompany } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
@@ -52,7 +53,7 @@ export async function listLogs(
 ): Promise<{ rows: WebhookLog[]; total: number }> {
   const { webhook_logs: t } = q.tables;
   const where = and(
-    logsInScope(q, scope),
+    ofCompany(t, scope),
     event_type === undefined ? undefined : inArray(t.event_type, typesMatching(event_type, LOGGED_TYPES)),
     status === undefined ? undefined : eq(t.status, status),
     endpoint_id === undefined ? undefined : eq(t.endpoint_id, endpoint_id),
@@ -74,7 +75,7 @@ export async function findLog(q: Reads, scope: Scope, id: number): Promise<Webho
   const [log] = await q
     .select(logColumns(q))
     .from(t)
-    .where(and(logsInScope(q, scope), eq(t.id, id)));
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
   return log;
 }
 
@@ -116,7 +117,7 @@ export async function reviveLog(
   const [log] = await q
     .update(t)
     .set({ ...due, step: ONE_ATTEMPT, updated_at: iso(now) })
-    .where(and(logsInScope(q, scope), eq(t.id, id), isNull(t.due_at)))
+    .where(and(ofCompany(t, scope), eq(t.id, id), isNull(t.due_at)))
     .returning(logColumns(q));
   return log;
 }
@@ -146,13 +147,6 @@ export async function deleteOldLogs(
     .limit(limit);
   const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
   return rows.length;
-}
-
-function logsInScope({ tables: { webhook_logs: t } }: Reads, scope: Scope): SQL | undefined {
-  return and(
-    eq(t.company_id, scope.company_id),
-    scope.client_id === undefined ? undefined : inArray(t.id, []),
-  );
 }
 
 // What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.

@@ -3,7 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { SigningSecret, Webhook } from "./model.ts";
@@ -93,13 +93,8 @@ export async function updateWebhook(
   return webhook;
 }
 
-/** Endpoints belong to the company as a whole: a client user sees none. */
 function inScope({ tables: { webhooks: t } }: Reads, scope: Scope): SQL | undefined {
-  return and(
-    eq(t.company_id, scope.company_id),
-    scope.client_id === undefined ? undefined : inArray(t.id, []),
-    isNull(t.deleted_at),
-  );
+  return and(ofCompany(t, scope), isNull(t.deleted_at));
 }
 
 // What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.
