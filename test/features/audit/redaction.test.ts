@@ -129,6 +129,16 @@ describe("redact()", () => {
     expect(redact({ url }).kept).toEqual({ url: kept });
   });
 
+  test.each(["ic_number", "customer_ic_number", "IC-Number", "borrower.icNumber"])(
+    "leaves out who somebody is: %s",
+    (name) => {
+      const withheld = [`/customer/${name}`];
+      const customer = { [name]: "900131-14-5678" };
+      expect(redact({ customer })).toEqual({ kept: { customer: {} }, withheld });
+      expect(changesBetween({ [name]: null }, customer)).toEqual({});
+    },
+  );
+
   test("a broken address is left out whole", () => {
     expect(redact({ url: "https://:hunter2@" })).toEqual({ kept: {}, withheld: ["/url"] });
   });
