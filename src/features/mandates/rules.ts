@@ -1,17 +1,11 @@
 import { AppError, invalid } from "../../core/errors.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
 import { compare, type Decimal } from "../../core/money.ts";
+import { instant } from "../../core/time.ts";
 import type { EventType } from "../events/model.ts";
 import type { Frequency, FrequencyMode } from "../emandate_products/model.ts";
 import { modeOf } from "../emandate_products/rules.ts";
 import type { Amendment, MandateStatus, MandateTrigger } from "./model.ts";
-
-/** Collections go by the days of Kuala Lumpur, whatever the company's zone. Source: emandate.md, Wire details. */
-export const SCHEME_ZONE = "Asia/Kuala_Lumpur";
-
-/** The day that it is in Kuala Lumpur. */
-export function schemeDay(now: Temporal.Instant): Temporal.PlainDate {
-  return now.toZonedDateTimeISO(SCHEME_ZONE).toPlainDate();
-}
 
 /** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
 type Goal = MandateStatus | "before";
@@ -80,38 +74,6 @@ export function isInForce(status: MandateStatus): boolean {
 /** Whether a mandate's last day, which is one of its own, has passed. */
 export function hasExpired(expiry_date: string | null, today: Temporal.PlainDate): boolean {
   return expiry_date !== null && expiry_date < today.toString();
-}
-
-/** The days `[from, to)` of a calendar period. */
-export interface DebitPeriod {
-  /** "2026-11-21", "2026-W47", "2026-11" or "2026": the same for all days of the period, and for no other's. */
-  readonly key: string;
-  readonly from: Temporal.PlainDate;
-  readonly to: Temporal.PlainDate;
-}
-
-/**
- * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
- * the year. max_no_debit counts the debits in it. Source: emandate.md, Choices.
- */
-export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
-  switch (frequency) {
-    case "Daily":
-      return { key: day.toString(), from: day, to: day.add({ days: 1 }) };
-    case "Weekly": {
-      const from = day.subtract({ days: day.dayOfWeek - 1 });
-      const week = String(day.weekOfYear).padStart(2, "0");
-      return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ days: 7 }) };
-    }
-    case "Monthly": {
-      const from = day.with({ day: 1 });
-      return { key: from.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
-    }
-    case "Yearly": {
-      const from = day.with({ month: 1, day: 1 });
-      return { key: String(from.year), from, to: from.add({ years: 1 }) };
-    }
-  }
 }
 
 /** What a mandate is made after: a product's terms, or the scheme's own where there is none. */
@@ -189,11 +151,10 @@ export function amended(
 ): Omit<Amendable, "next_collection_at"> {
   const { next_collection_at: next } = mandate;
   const is_other = frequency !== undefined && frequency !== mandate.frequency;
-  const anchor = is_other && next !== null ? schemeDay(Temporal.Instant.from(next)).toString() : null;
+  const anchor = is_other && next !== null ? dayAt(instant(next)).toString() : null;
   return {
     bankscheme_txn_amount: amount ?? mandate.bankscheme_txn_amount,
-    max_amount:
-      amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,
+    max_amount: amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,
     frequency: frequency ?? mandate.frequency,
     expiry_date: expiry_date ?? mandate.expiry_date,
     anchor_date: anchor ?? mandate.anchor_date,
