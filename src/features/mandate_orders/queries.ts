@@ -63,6 +63,8 @@ export interface NewOrder {
   connector: ConnectorName;
   kind: OrderKind;
   amount: Decimal;
+  /** A number that no other order has; one is made up where there is none. */
+  order_no?: string;
   /** Of a debit: the payment, which of its attempts this is, and the run that makes it, if one does. */
   payment_id?: number;
   attempt_no?: number;
@@ -90,7 +92,7 @@ export async function insertOrders(
       payment_id,
       attempt_no,
       collection_run_id,
-      order_no: newOrderNo(),
+      order_no: order.order_no ?? newOrderNo(),
       status: "submitted" as const,
       awaits: FIRST_AWAITED[order.kind],
       awaits_since: iso(now),

@@ -76,6 +76,39 @@ export function hasExpired(expiry_date: string | null, today: Temporal.PlainDate
   return expiry_date !== null && expiry_date < today.toString();
 }
 
+/** The days `[from, to)` of a calendar period. */
+export interface DebitPeriod {
+  /** "2026-11-21", "2026-W47", "2026-11" or "2026": the same for all days of the period, and for no other's. */
+  readonly key: string;
+  readonly from: Temporal.PlainDate;
+  readonly to: Temporal.PlainDate;
+}
+
+const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
+  Daily: (day) => ({ key: day.toString(), from: day, to: day.add({ days: 1 }) }),
+  Weekly(day) {
+    const from = day.subtract({ days: day.dayOfWeek - 1 });
+    const week = String(day.weekOfYear).padStart(2, "0");
+    return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ weeks: 1 }) };
+  },
+  Monthly(day) {
+    const from = day.with({ day: 1 });
+    return { key: day.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
+  },
+  Yearly(day) {
+    const from = day.with({ month: 1, day: 1 });
+    return { key: String(day.year), from, to: from.add({ years: 1 }) };
+  },
+};
+
+/**
+ * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
+ * the year. max_no_debit counts the debits in it. Source: emandate.md, Choices.
+ */
+export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
+  return PERIODS[frequency](day);
+}
+
 /** What a mandate is made after: a product's terms, or the scheme's own where there is none. */
 export interface Terms {
   readonly max_amount: Decimal;
