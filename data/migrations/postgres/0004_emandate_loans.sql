@@ -5,6 +5,7 @@ CREATE TABLE "collection_runs" (
 	"date" text NOT NULL,
 	"requested_by" bigint,
 	"counts" jsonb NOT NULL,
+	"error" text,
 	"finished_at" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"updated_at" timestamp (3) with time zone NOT NULL
@@ -48,6 +49,7 @@ CREATE TABLE "mandate_orders" (
 	"amount" bigint NOT NULL,
 	"status" text NOT NULL,
 	"awaits" text,
+	"awaits_since" timestamp (3) with time zone NOT NULL,
 	"response_code" text,
 	"response_message" text,
 	"scheme_txn_id" text,
@@ -65,8 +67,8 @@ CREATE TABLE "mandate_payments" (
 	"company_id" bigint NOT NULL,
 	"mandate_id" bigint NOT NULL,
 	"period_key" text,
-	"debit_period" text NOT NULL,
 	"due_date" text NOT NULL,
+	"debit_date" text NOT NULL,
 	"amount" bigint NOT NULL,
 	"description" text,
 	"status" text NOT NULL,
@@ -140,6 +142,7 @@ ALTER TABLE "mandates" ADD CONSTRAINT "mandates_customer_id_emandate_customers_i
 ALTER TABLE "mandates" ADD CONSTRAINT "mandates_emandate_product_id_emandate_products_id_fk" FOREIGN KEY ("emandate_product_id") REFERENCES "public"."emandate_products"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "scheme_callbacks" ADD CONSTRAINT "scheme_callbacks_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "collection_runs_company" ON "collection_runs" USING btree ("company_id","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "collection_runs_running" ON "collection_runs" USING btree ("company_id") WHERE status = 'running';--> statement-breakpoint
 CREATE UNIQUE INDEX "emandate_customers_email" ON "emandate_customers" USING btree ("company_id","email");--> statement-breakpoint
 CREATE INDEX "emandate_customers_company" ON "emandate_customers" USING btree ("company_id","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "emandate_products_code" ON "emandate_products" USING btree ("company_id","product_code");--> statement-breakpoint
@@ -151,12 +154,12 @@ CREATE INDEX "mandate_orders_run" ON "mandate_orders" USING btree ("collection_r
 CREATE INDEX "mandate_orders_query" ON "mandate_orders" USING btree ("company_id","next_query_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "mandate_payments_period" ON "mandate_payments" USING btree ("mandate_id","period_key");--> statement-breakpoint
 CREATE INDEX "mandate_payments_company" ON "mandate_payments" USING btree ("company_id","id");--> statement-breakpoint
-CREATE INDEX "mandate_payments_mandate" ON "mandate_payments" USING btree ("mandate_id","debit_period");--> statement-breakpoint
-CREATE INDEX "mandate_payments_due" ON "mandate_payments" USING btree ("company_id","status","next_attempt_at");--> statement-breakpoint
+CREATE INDEX "mandate_payments_mandate" ON "mandate_payments" USING btree ("mandate_id","debit_date");--> statement-breakpoint
+CREATE INDEX "mandate_payments_due" ON "mandate_payments" USING btree ("company_id","status","next_attempt_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "mandates_reference" ON "mandates" USING btree ("company_id","reference");--> statement-breakpoint
 CREATE INDEX "mandates_company" ON "mandates" USING btree ("company_id","status","id");--> statement-breakpoint
 CREATE INDEX "mandates_customer" ON "mandates" USING btree ("customer_id");--> statement-breakpoint
 CREATE INDEX "mandates_product" ON "mandates" USING btree ("emandate_product_id");--> statement-breakpoint
-CREATE INDEX "mandates_due" ON "mandates" USING btree ("company_id","status","next_collection_at");--> statement-breakpoint
+CREATE INDEX "mandates_due" ON "mandates" USING btree ("company_id","status","next_collection_at","id");--> statement-breakpoint
 CREATE INDEX "scheme_callbacks_order" ON "scheme_callbacks" USING btree ("order_no");--> statement-breakpoint
 CREATE INDEX "scheme_callbacks_time" ON "scheme_callbacks" USING btree ("received_at");

@@ -5,6 +5,7 @@ CREATE TABLE `collection_runs` (
 	`date` text NOT NULL,
 	`requested_by` integer,
 	`counts` text NOT NULL,
+	`error` text,
 	`finished_at` text,
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
@@ -12,6 +13,7 @@ CREATE TABLE `collection_runs` (
 );
 --> statement-breakpoint
 CREATE INDEX `collection_runs_company` ON `collection_runs` (`company_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `collection_runs_running` ON `collection_runs` (`company_id`) WHERE status = 'running';--> statement-breakpoint
 CREATE TABLE `emandate_customers` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -56,6 +58,7 @@ CREATE TABLE `mandate_orders` (
 	`amount` integer NOT NULL,
 	`status` text NOT NULL,
 	`awaits` text,
+	`awaits_since` text NOT NULL,
 	`response_code` text,
 	`response_message` text,
 	`scheme_txn_id` text,
@@ -82,8 +85,8 @@ CREATE TABLE `mandate_payments` (
 	`company_id` integer NOT NULL,
 	`mandate_id` integer NOT NULL,
 	`period_key` text,
-	`debit_period` text NOT NULL,
 	`due_date` text NOT NULL,
+	`debit_date` text NOT NULL,
 	`amount` integer NOT NULL,
 	`description` text,
 	`status` text NOT NULL,
@@ -102,8 +105,8 @@ CREATE TABLE `mandate_payments` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `mandate_payments_period` ON `mandate_payments` (`mandate_id`,`period_key`);--> statement-breakpoint
 CREATE INDEX `mandate_payments_company` ON `mandate_payments` (`company_id`,`id`);--> statement-breakpoint
-CREATE INDEX `mandate_payments_mandate` ON `mandate_payments` (`mandate_id`,`debit_period`);--> statement-breakpoint
-CREATE INDEX `mandate_payments_due` ON `mandate_payments` (`company_id`,`status`,`next_attempt_at`);--> statement-breakpoint
+CREATE INDEX `mandate_payments_mandate` ON `mandate_payments` (`mandate_id`,`debit_date`);--> statement-breakpoint
+CREATE INDEX `mandate_payments_due` ON `mandate_payments` (`company_id`,`status`,`next_attempt_at`,`id`);--> statement-breakpoint
 CREATE TABLE `mandates` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -143,7 +146,7 @@ CREATE UNIQUE INDEX `mandates_reference` ON `mandates` (`company_id`,`reference`
 CREATE INDEX `mandates_company` ON `mandates` (`company_id`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `mandates_customer` ON `mandates` (`customer_id`);--> statement-breakpoint
 CREATE INDEX `mandates_product` ON `mandates` (`emandate_product_id`);--> statement-breakpoint
-CREATE INDEX `mandates_due` ON `mandates` (`company_id`,`status`,`next_collection_at`);--> statement-breakpoint
+CREATE INDEX `mandates_due` ON `mandates` (`company_id`,`status`,`next_collection_at`,`id`);--> statement-breakpoint
 CREATE TABLE `scheme_callbacks` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer,
