@@ -13,6 +13,7 @@ import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
 import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
+import { emandateCustomerRoutes } from "./features/emandate_customers/routes.ts";
 import { emandateProductRoutes } from "./features/emandate_products/routes.ts";
 import { eventRoutes } from "./features/events/routes.ts";
 import {
@@ -74,6 +75,7 @@ export function buildApp(deps: Deps) {
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps))
         .use(emandateProductRoutes(deps))
+        .use(emandateCustomerRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))

@@ -13,6 +13,9 @@ const SECRETS = [
   "jwt_secret",
   "secret",
   "secrets",
+  "secrets_keys",
+  "private_key_pem",
+  "private_key_sealed",
 ];
 
 export function openLog(level: string): Log {

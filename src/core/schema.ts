@@ -50,22 +50,31 @@ export const Search = Type.String({
   description: `1 to ${LIMITS.name_length} characters, a part of what is looked for`,
 });
 
-export const Email = Type.Transform(
-  Type.String({
-    format: "email-address",
-    maxLength: LIMITS.email_length,
-    description: "an email address",
-    "x-schema": { type: "string", format: "email", maxLength: LIMITS.email_length },
-  }),
-)
-  .Decode((text) => text.toLowerCase())
-  .Encode((text) => text);
+export const Email = emailUpTo(LIMITS.email_length, "an email address");
 
-/** A text that people read, trimmed, with something in it that can be seen. */
-export function trimmed(max: number) {
-  const format = `text of 1 to ${max}`;
-  const description = `1 to ${max} characters, not blank`;
-  FormatRegistry.Set(format, (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max);
+/** An email address, read in lower case. */
+export function emailUpTo(max: number, description = `an email address of at most ${max} characters`) {
+  return Type.Transform(
+    Type.String({
+      format: "email-address",
+      maxLength: max,
+      description,
+      "x-schema": { type: "string", format: "email", maxLength: max },
+    }),
+  )
+    .Decode((text) => text.toLowerCase())
+    .Encode((text) => text);
+}
+
+/** A text that people read, trimmed, with something in it that can be seen; on one line where told so. */
+export function trimmed(max: number, { one_line = false } = {}) {
+  const format = `text of 1 to ${max}${one_line ? " on one line" : ""}`;
+  const description = `1 to ${max} characters, not blank${one_line ? ", none of them a control character" : ""}`;
+  const refused = one_line ? /\p{Cc}/u : /$^/;
+  FormatRegistry.Set(
+    format,
+    (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max && !refused.test(text),
+  );
   return Type.Transform(
     Type.String({
       format,

@@ -28,6 +28,7 @@ export const {
   emandate_products,
   emandate_customers,
   mandates,
+  mandate_events,
   mandate_payments,
   collection_runs,
   mandate_orders,

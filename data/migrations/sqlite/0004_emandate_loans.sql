@@ -45,6 +45,19 @@ CREATE TABLE `emandate_products` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `emandate_products_code` ON `emandate_products` (`company_id`,`product_code`);--> statement-breakpoint
 CREATE INDEX `emandate_products_company` ON `emandate_products` (`company_id`,`id`);--> statement-breakpoint
+CREATE TABLE `mandate_events` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`mandate_id` integer NOT NULL,
+	`type` text NOT NULL,
+	`status` text NOT NULL,
+	`reason` text,
+	`created_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`mandate_id`) REFERENCES `mandates`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `mandate_events_mandate` ON `mandate_events` (`mandate_id`,`id`);--> statement-breakpoint
 CREATE TABLE `mandate_orders` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -79,7 +92,7 @@ CREATE UNIQUE INDEX `mandate_orders_number` ON `mandate_orders` (`order_no`);-->
 CREATE UNIQUE INDEX `mandate_orders_attempt` ON `mandate_orders` (`payment_id`,`attempt_no`);--> statement-breakpoint
 CREATE INDEX `mandate_orders_mandate` ON `mandate_orders` (`mandate_id`,`id`);--> statement-breakpoint
 CREATE INDEX `mandate_orders_run` ON `mandate_orders` (`collection_run_id`,`id`);--> statement-breakpoint
-CREATE INDEX `mandate_orders_query` ON `mandate_orders` (`company_id`,`next_query_at`);--> statement-breakpoint
+CREATE INDEX `mandate_orders_query` ON `mandate_orders` (`next_query_at`,`company_id`) WHERE next_query_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `mandate_payments` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -147,6 +160,7 @@ CREATE INDEX `mandates_company` ON `mandates` (`company_id`,`status`,`id`);--> s
 CREATE INDEX `mandates_customer` ON `mandates` (`customer_id`);--> statement-breakpoint
 CREATE INDEX `mandates_product` ON `mandates` (`emandate_product_id`);--> statement-breakpoint
 CREATE INDEX `mandates_due` ON `mandates` (`company_id`,`status`,`next_collection_at`,`id`);--> statement-breakpoint
+CREATE INDEX `mandates_expiry` ON `mandates` (`status`,`expiry_date`) WHERE expiry_date IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `scheme_callbacks` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer,

@@ -1,5 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, nullable } from "../../core/schema.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { At, emailUpTo, Id, nullable, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+
+/** A name and an email as the scheme takes them; the email is read in lower case. */
+export const CustomerName = trimmed(LIMITS.emandate_customer_name_length, { one_line: true });
+export const CustomerEmail = emailUpTo(LIMITS.emandate_customer_email_length);
 
 /** Who is debited, made with the first mandate. Source: emandate.md, Records. */
 export const EmandateCustomer = Type.Object(
@@ -20,3 +25,16 @@ export const EmandateCustomer = Type.Object(
   { title: "EmandateCustomer" },
 );
 export type EmandateCustomer = Static<typeof EmandateCustomer>;
+
+/** What is known of a customer when a mandate is asked for; the rest is filled in later. */
+export interface GivenCustomer {
+  name: string;
+  email: string;
+  phone?: string | undefined;
+  ic_number?: string | undefined;
+}
+
+export const ListEmandateCustomers = strict({
+  search: Type.Optional(Search),
+  ...pageFieldsUpTo(LIMITS.emandate_page_limit),
+});
