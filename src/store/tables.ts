@@ -8,7 +8,7 @@ import {
 } from "../features/billing_model_changes/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
-import { collectionTables } from "../features/collections/tables.ts";
+import { COLLECTION_CONSTRAINTS, collectionTables } from "../features/collections/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { creditTables } from "../features/credits/tables.ts";
 import { emandateCustomerTables } from "../features/emandate_customers/tables.ts";
@@ -84,4 +84,5 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
   ...EMANDATE_PRODUCT_CONSTRAINTS,
+  ...COLLECTION_CONSTRAINTS,
 };
