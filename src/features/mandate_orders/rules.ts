@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import { instant } from "../../core/time.ts";
 import type { ConnectorName } from "../mandates/model.ts";
-import type { SchemeAnswer, SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
 
 /** What an order awaits first. */
@@ -60,15 +60,23 @@ const ORDER_OF_ANSWERS: readonly OrderAwaits[] = [
   "settlement",
 ];
 
+/** What a result answers; null where the order awaits nothing and the result does not say. */
+export function answeredBy(
+  { kind, awaits }: Pick<OrderStanding, "kind" | "awaits">,
+  { answers }: Pick<SchemeResult, "answers">,
+): OrderAwaits | "end" | null {
+  return answers === "first" ? FIRST_AWAITED[kind] : (answers ?? awaits);
+}
+
 /**
  * What an answer does to an order: `next` answers what it awaits; `ahead` answers what comes after, so that what
  * it awaits is answered as well; `end` tells that the mandate has ended; null where it changes nothing, since it
  * says nothing or was heard before.
  */
 export function meaningOf(order: OrderStanding, result: SchemeResult): "next" | "ahead" | "end" | null {
-  if (result.answers === "end") return result.status === "ok" ? "end" : null;
-  if (result.status === "pending" || order.awaits === null) return null;
-  const answered: SchemeAnswer = result.answers ?? order.awaits;
+  const answered = answeredBy(order, result);
+  if (answered === "end") return result.status === "ok" ? "end" : null;
+  if (result.status === "pending" || order.awaits === null || answered === null) return null;
   const difference = ORDER_OF_ANSWERS.indexOf(answered) - ORDER_OF_ANSWERS.indexOf(order.awaits);
   if (difference === 0) return "next";
   return difference > 0 ? "ahead" : null;

@@ -39,15 +39,14 @@ export async function listMandates(
   const total =
     filter.search === undefined
       ? await q.$count(t, where)
-      : await q
-          .$count(
-            q
-              .select({ id: t.id })
-              .from(t)
-              .innerJoin(customers, eq(customers.id, t.customer_id))
-              .where(where)
-              .as("found"),
-          );
+      : await q.$count(
+          q
+            .select({ id: t.id })
+            .from(t)
+            .innerJoin(customers, eq(customers.id, t.customer_id))
+            .where(where)
+            .as("found"),
+        );
   return { rows: rows.map(toMandate), total: Number(total) };
 }
 
