@@ -1,11 +1,11 @@
 import { AppError, invalid } from "../../core/errors.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";
 import { compare, type Decimal } from "../../core/money.ts";
-import { instant } from "../../core/time.ts";
+import { instant, iso } from "../../core/time.ts";
 import type { EventType } from "../events/model.ts";
 import type { Frequency, FrequencyMode } from "../emandate_products/model.ts";
 import { modeOf } from "../emandate_products/rules.ts";
-import type { Amendment, MandateStatus, MandateTrigger } from "./model.ts";
+import { type Amendment, FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
 
 /** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
 type Goal = MandateStatus | "before";
@@ -65,6 +65,56 @@ export function moveOf(mandate: Standing & { id: number }, trigger: MandateTrigg
   if (goal !== null) return goal;
   throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it is ${mandate.status}`);
 }
+
+/** What a move changes of a mandate beside its state. */
+export interface MandateChange {
+  application_type?: "01" | "02" | "03";
+  status_before?: MandateStatus | null;
+  bank_code?: string | null;
+  scheme_reference?: string | null;
+  effective_date?: string;
+  authorization_url?: string | null;
+  amendment?: Amendment | null;
+  anchor_date?: string | null;
+  next_collection_at?: string | null;
+  failed_payments?: number;
+  authorized_at?: string;
+  activated_at?: string;
+  terminated_at?: string;
+}
+
+/** What follows from a move alone. A mandate that has ended awaits nothing and collects nothing. */
+export function changeBy(
+  { status }: Standing,
+  trigger: MandateTrigger,
+  now: Temporal.Instant,
+): MandateChange {
+  const at = iso(now);
+  const ended = { next_collection_at: null, amendment: null, status_before: null, authorization_url: null };
+  const changes: Partial<Record<MandateTrigger, MandateChange>> = {
+    authorize: { application_type: "01", effective_date: dayAt(now).toString() },
+    authorized: { authorized_at: at, authorization_url: null },
+    not_authorized: { authorization_url: null },
+    approved: { activated_at: at },
+    refused: ended,
+    cancel: ended,
+    // What failed before is forgiven.
+    resume: { failed_payments: 0 },
+    terminate: { application_type: "03", status_before: status },
+    termination_confirmed: { ...ended, terminated_at: at },
+    termination_refused: { status_before: null, authorization_url: null },
+    ended_by_bank: { ...ended, terminated_at: at },
+    expire: ended,
+  };
+  return changes[trigger] ?? {};
+}
+
+/** Whether a mandate stays where it is for good. */
+export function isFinal(status: MandateStatus): boolean {
+  return FINAL.has(status);
+}
+
+const FINAL: ReadonlySet<MandateStatus> = new Set(FINAL_STATUSES);
 
 /** Whether payments may be made under a mandate, now or after it is resumed. */
 export function isInForce(status: MandateStatus): boolean {
