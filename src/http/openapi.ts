@@ -21,6 +21,7 @@ const TAGS: Record<string, string> = {
   Usage: "Usage events: recording them, searching them.",
   Billing: "Billing runs and billing records.",
   Forms: "What clients ask their own customers for.",
+  "E-mandates": "Direct debits: whom, how much, how often, and by which scheme.",
   Webhooks: "Events, and who is told of them.",
   "Self-service": "What client users see of their own, under /my.",
   Agents: "Programs that act for users: OAuth 2.1 for the MCP endpoint.",
