@@ -230,6 +230,8 @@ export const LIMITS = {
   pem_characters: 16_384,
   rsa_bits_min: 2_048,
   rsa_bits_max: 8_192,
+  /** Days that a company may name as no working days: some years of them. */
+  emandate_holidays: 400,
   /** One call of a debit scheme, its answer included. */
   scheme_call_ms: 10_000,
   scheme_answer_bytes: 64 * 1024,

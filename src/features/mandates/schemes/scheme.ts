@@ -80,7 +80,7 @@ export interface SchemeCallback {
 export interface SchemeConnector {
   readonly name: ConnectorName;
   /** Which banks take part and are online; null where the scheme gave no answer that can be used. */
-  listBanks(): Promise<SchemeBank[] | null>;
+  listBanks(now: Temporal.Instant): Promise<SchemeBank[] | null>;
   /**
    * Asks for an enrolment, a change or an end of a mandate. FPX is asked by the customer's browser, with the form
    * below: until that came back, the result is pending.
