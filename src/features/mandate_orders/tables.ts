@@ -60,10 +60,7 @@ export function mandateOrderTables(
       k.index("mandate_orders_mandate").on(t.mandate_id, t.id),
       k.index("mandate_orders_run").on(t.collection_run_id, t.id),
       // Asked for every second, for all companies.
-      k
-        .index("mandate_orders_query")
-        .on(t.next_query_at, t.company_id)
-        .where(sql`next_query_at IS NOT NULL`),
+      k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
     ],
   );
   /** What came in over the scheme's callbacks, also what was refused. */

@@ -1,6 +1,17 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, ById, Email, Id, nullable, oneOf, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+import {
+  At,
+  ById,
+  Email,
+  Id,
+  nullable,
+  oneOf,
+  pageFieldsUpTo,
+  Search,
+  strict,
+  trimmed,
+} from "../../core/schema.ts";
 import { CustomerName } from "../emandate_customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../emandate_products/model.ts";
 
@@ -93,7 +104,10 @@ export const Mandate = Type.Object(
     }),
     emandate_product_id: nullable(Id),
     product: nullable(
-      Type.Object({ id: Id, product_code: Type.String(), product_name: Type.String() }, { title: "ProductOfMandate" }),
+      Type.Object(
+        { id: Id, product_code: Type.String(), product_name: Type.String() },
+        { title: "ProductOfMandate" },
+      ),
     ),
     connector: oneOf(CONNECTORS),
     application_type: oneOf(APPLICATION_TYPES),
@@ -137,7 +151,9 @@ export type MandateEvent = Static<typeof MandateEvent>;
 export const MandateDetail = Type.Object(
   {
     ...Mandate.properties,
-    order_no: nullable(Type.String({ description: "of what the scheme was last asked of the mandate itself" })),
+    order_no: nullable(
+      Type.String({ description: "of what the scheme was last asked of the mandate itself" }),
+    ),
     events: Type.Array(MandateEvent, { description: "newest first" }),
   },
   { title: "MandateDetail" },

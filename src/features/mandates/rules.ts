@@ -192,8 +192,7 @@ export function amended(
   const anchor = is_other && next !== null ? schemeDay(Temporal.Instant.from(next)).toString() : null;
   return {
     bankscheme_txn_amount: amount ?? mandate.bankscheme_txn_amount,
-    max_amount:
-      amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,
+    max_amount: amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,
     frequency: frequency ?? mandate.frequency,
     expiry_date: expiry_date ?? mandate.expiry_date,
     anchor_date: anchor ?? mandate.anchor_date,
