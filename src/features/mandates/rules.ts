@@ -1,17 +1,11 @@
 import { AppError, invalid } from "../../core/errors.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
 import { compare, type Decimal } from "../../core/money.ts";
+import { instant } from "../../core/time.ts";
 import type { EventType } from "../events/model.ts";
 import type { Frequency, FrequencyMode } from "../emandate_products/model.ts";
 import { modeOf } from "../emandate_products/rules.ts";
 import type { Amendment, MandateStatus, MandateTrigger } from "./model.ts";
-
-/** Collections go by the days of Kuala Lumpur, whatever the company's zone. Source: emandate.md, Wire details. */
-export const SCHEME_ZONE = "Asia/Kuala_Lumpur";
-
-/** The day that it is in Kuala Lumpur. */
-export function schemeDay(now: Temporal.Instant): Temporal.PlainDate {
-  return now.toZonedDateTimeISO(SCHEME_ZONE).toPlainDate();
-}
 
 /** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
 type Goal = MandateStatus | "before";
@@ -90,28 +84,29 @@ export interface DebitPeriod {
   readonly to: Temporal.PlainDate;
 }
 
+const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
+  Daily: (day) => ({ key: day.toString(), from: day, to: day.add({ days: 1 }) }),
+  Weekly(day) {
+    const from = day.subtract({ days: day.dayOfWeek - 1 });
+    const week = String(day.weekOfYear).padStart(2, "0");
+    return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ weeks: 1 }) };
+  },
+  Monthly(day) {
+    const from = day.with({ day: 1 });
+    return { key: day.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
+  },
+  Yearly(day) {
+    const from = day.with({ month: 1, day: 1 });
+    return { key: String(day.year), from, to: from.add({ years: 1 }) };
+  },
+};
+
 /**
  * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
  * the year. max_no_debit counts the debits in it. Source: emandate.md, Choices.
  */
 export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
-  switch (frequency) {
-    case "Daily":
-      return { key: day.toString(), from: day, to: day.add({ days: 1 }) };
-    case "Weekly": {
-      const from = day.subtract({ days: day.dayOfWeek - 1 });
-      const week = String(day.weekOfYear).padStart(2, "0");
-      return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ days: 7 }) };
-    }
-    case "Monthly": {
-      const from = day.with({ day: 1 });
-      return { key: from.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
-    }
-    case "Yearly": {
-      const from = day.with({ month: 1, day: 1 });
-      return { key: String(from.year), from, to: from.add({ years: 1 }) };
-    }
-  }
+  return PERIODS[frequency](day);
 }
 
 /** What a mandate is made after: a product's terms, or the scheme's own where there is none. */
@@ -189,7 +184,7 @@ export function amended(
 ): Omit<Amendable, "next_collection_at"> {
   const { next_collection_at: next } = mandate;
   const is_other = frequency !== undefined && frequency !== mandate.frequency;
-  const anchor = is_other && next !== null ? schemeDay(Temporal.Instant.from(next)).toString() : null;
+  const anchor = is_other && next !== null ? dayAt(instant(next)).toString() : null;
   return {
     bankscheme_txn_amount: amount ?? mandate.bankscheme_txn_amount,
     max_amount: amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,
