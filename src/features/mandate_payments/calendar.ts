@@ -2,30 +2,22 @@ import type { Frequency } from "../emandate_products/model.ts";
 
 // On which days mandates are collected: in each calendar period on the day that the first collection sets.
 
-/** From the first collection to the n-th one after it: 31 January, 28 February, 31 March. */
-const STEPS: Record<Frequency, (n: number) => Temporal.DurationLike> = {
-  Daily: (n) => ({ days: n }),
-  Weekly: (n) => ({ weeks: n }),
-  Monthly: (n) => ({ months: n }),
-  Yearly: (n) => ({ years: n }),
-};
-
 const UNITS = { Daily: "days", Weekly: "weeks", Monthly: "months", Yearly: "years" } as const;
 
 /**
- * The days of collection from `from` on, each computed from the first one: where a month is shorter the last day
- * stands in, and only there. Ends with the year 9999.
+ * The days of collection from `from` on, each computed from the first one, `anchor`: 31 January, 28 February,
+ * 31 March. Ends with the year 9999.
  */
 export function* collectionDays(
   frequency: Frequency,
   anchor: Temporal.PlainDate,
   from: Temporal.PlainDate,
-): Generator<Temporal.PlainDate, void, undefined> {
+): Generator<Temporal.PlainDate, undefined, undefined> {
   const unit = UNITS[frequency];
   const passed = anchor.until(from, { largestUnit: unit })[unit];
   for (let n = Math.max(0, passed); ; n++) {
-    const day = anchor.add(STEPS[frequency](n));
-    if (day.year > 9_999) return;
+    const day = anchor.add({ [unit]: n });
+    if (day.year > 9_999) return undefined;
     if (Temporal.PlainDate.compare(day, from) >= 0) yield day;
   }
 }
