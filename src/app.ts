@@ -12,6 +12,7 @@ import {
 import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
+import { emandateConfigRoutes } from "./features/emandate_config/routes.ts";
 import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
 import { emandateCustomerRoutes } from "./features/emandate_customers/routes.ts";
 import { emandateProductRoutes } from "./features/emandate_products/routes.ts";
@@ -79,6 +80,7 @@ export function buildApp(deps: Deps) {
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
+        .use(emandateConfigRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import type { CallContext, Operation } from "./core/operation.ts";
+import type { Secrets } from "./core/secrets.ts";
 import type { Note } from "./features/audit/model.ts";
 import { mayChange, telling } from "./features/audit/telling.ts";
 import type { Claim } from "./features/idempotency/claims.ts";
@@ -21,6 +22,8 @@ export interface Context extends CallContext {
   passwords: Passwords;
   tokens: Tokens;
   login_guard: LoginGuard;
+  /** For secrets that the database keeps. */
+  secrets: Secrets;
   /** For work that goes on after the call was answered. */
   background: Background;
   /** The request's hold on its Idempotency-Key, where it came with one. */

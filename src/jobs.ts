@@ -4,6 +4,7 @@ import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";
 import { AUTHORIZATION_JOBS } from "./features/authorizations/jobs.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";
+import { EMANDATE_CONFIG_JOBS } from "./features/emandate_config/jobs.ts";
 import { EVENT_JOBS } from "./features/events/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
 import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs.ts";
@@ -23,6 +24,7 @@ export const JOBS: readonly Job[] = [
   ...AUTHORIZATION_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
+  ...EMANDATE_CONFIG_JOBS,
 ];
 
 /** Longer than any job should take: a holder that died gives its lease up after this. */

@@ -53,6 +53,22 @@ export const LIMITS = {
   emandate_amount_max: "30000.00",
   emandate_amount_max_business: "1000000.00",
   emandate_customer_name_length: 40,
+  emandate_description_length: 30,
+  /** How far ahead a debit by hand may be due. */
+  emandate_due_years_ahead: 1,
+  /** Mandates that a collection run looks at, and debits that it sends, in one transaction. */
+  collection_batch: 250,
+  /** Missed periods of a mandate that are written down at once. */
+  collection_missed_periods: 400,
+  /** A collection run that has told of no progress for so long is dead. */
+  collection_silent_minutes: 15,
+  /** How long the request that starts a run waits for its end. */
+  collection_wait_ms: 5_000,
+  /** How long a run leaves the process to requests after each batch. */
+  collection_pause_ms: 2,
+  /** What a bank's results may be long, and lines that are refused with their reasons. */
+  collection_results_bytes: 16 * 1024 * 1024,
+  collection_results_refused: 100,
   emandate_customer_email_length: 50,
   mandate_reason_length: 200,
   /** What the detail of a mandate tells of its history and its payments, the newest. */
@@ -230,6 +246,8 @@ export const LIMITS = {
   pem_characters: 16_384,
   rsa_bits_min: 2_048,
   rsa_bits_max: 8_192,
+  /** Days that a company may name as no working days: some years of them. */
+  emandate_holidays: 400,
   /** One call of a debit scheme, its answer included. */
   scheme_call_ms: 10_000,
   scheme_answer_bytes: 64 * 1024,

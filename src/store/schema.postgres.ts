@@ -25,6 +25,8 @@ export const {
   idempotency_keys,
   webhooks,
   webhook_logs,
+  emandate_configs,
+  emandate_bank_lists,
   emandate_products,
   emandate_customers,
   mandates,

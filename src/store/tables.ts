@@ -8,9 +8,10 @@ import {
 } from "../features/billing_model_changes/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
-import { collectionTables } from "../features/collections/tables.ts";
+import { COLLECTION_CONSTRAINTS, collectionTables } from "../features/collections/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { creditTables } from "../features/credits/tables.ts";
+import { emandateConfigTables } from "../features/emandate_config/tables.ts";
 import { emandateCustomerTables } from "../features/emandate_customers/tables.ts";
 import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTables } from "../features/emandate_products/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
@@ -67,6 +68,7 @@ export function defineTables(k: ColumnKit) {
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
+    ...emandateConfigTables(k, companies),
     ...emandate_products,
     ...emandate_customers,
     ...mandates,
@@ -84,4 +86,5 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
   ...EMANDATE_PRODUCT_CONSTRAINTS,
+  ...COLLECTION_CONSTRAINTS,
 };

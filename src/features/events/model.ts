@@ -38,6 +38,14 @@ export const EVENT_TYPES = [
   "emandate.mandate.termination_refused",
   "emandate.mandate.terminated",
   "emandate.mandate.expired",
+  "emandate.payment.scheduled",
+  "emandate.payment.submitted",
+  "emandate.payment.paid",
+  "emandate.payment.failed",
+  "emandate.payment.retry_scheduled",
+  "emandate.payment.charged_back",
+  "emandate.payment.cancelled",
+  "emandate.payment.skipped",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -7,6 +7,7 @@ export type OrderKind = (typeof ORDER_KINDS)[number];
  * heard, so it is asked, and the order is never sent again.
  */
 export const ORDER_STATUSES = ["submitted", "pending", "succeeded", "failed"] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /**
  * What the scheme still has to say of an order: that the customer authorized it, that the bank approved it, that
@@ -17,3 +18,4 @@ export type OrderAwaits = (typeof ORDER_AWAITS)[number];
 
 /** What came of a callback. */
 export const CALLBACK_OUTCOMES = ["applied", "repeated", "ignored", "refused"] as const;
+export type CallbackOutcome = (typeof CALLBACK_OUTCOMES)[number];

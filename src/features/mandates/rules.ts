@@ -1,17 +1,11 @@
 import { AppError, invalid } from "../../core/errors.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
 import { compare, type Decimal } from "../../core/money.ts";
+import { instant, iso } from "../../core/time.ts";
 import type { EventType } from "../events/model.ts";
 import type { Frequency, FrequencyMode } from "../emandate_products/model.ts";
 import { modeOf } from "../emandate_products/rules.ts";
-import type { Amendment, MandateStatus, MandateTrigger } from "./model.ts";
-
-/** Collections go by the days of Kuala Lumpur, whatever the company's zone. Source: emandate.md, Wire details. */
-export const SCHEME_ZONE = "Asia/Kuala_Lumpur";
-
-/** The day that it is in Kuala Lumpur. */
-export function schemeDay(now: Temporal.Instant): Temporal.PlainDate {
-  return now.toZonedDateTimeISO(SCHEME_ZONE).toPlainDate();
-}
+import { type Amendment, FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
 
 /** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
 type Goal = MandateStatus | "before";
@@ -72,6 +66,56 @@ export function moveOf(mandate: Standing & { id: number }, trigger: MandateTrigg
   throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it is ${mandate.status}`);
 }
 
+/** What a move changes of a mandate beside its state. */
+export interface MandateChange {
+  application_type?: "01" | "02" | "03";
+  status_before?: MandateStatus | null;
+  bank_code?: string | null;
+  scheme_reference?: string | null;
+  effective_date?: string;
+  authorization_url?: string | null;
+  amendment?: Amendment | null;
+  anchor_date?: string | null;
+  next_collection_at?: string | null;
+  failed_payments?: number;
+  authorized_at?: string;
+  activated_at?: string;
+  terminated_at?: string;
+}
+
+/** What follows from a move alone. A mandate that has ended awaits nothing and collects nothing. */
+export function changeBy(
+  { status }: Standing,
+  trigger: MandateTrigger,
+  now: Temporal.Instant,
+): MandateChange {
+  const at = iso(now);
+  const ended = { next_collection_at: null, amendment: null, status_before: null, authorization_url: null };
+  const changes: Partial<Record<MandateTrigger, MandateChange>> = {
+    authorize: { application_type: "01", effective_date: dayAt(now).toString() },
+    authorized: { authorized_at: at, authorization_url: null },
+    not_authorized: { authorization_url: null },
+    approved: { activated_at: at },
+    refused: ended,
+    cancel: ended,
+    // What failed before is forgiven.
+    resume: { failed_payments: 0 },
+    terminate: { application_type: "03", status_before: status },
+    termination_confirmed: { ...ended, terminated_at: at },
+    termination_refused: { status_before: null, authorization_url: null },
+    ended_by_bank: { ...ended, terminated_at: at },
+    expire: ended,
+  };
+  return changes[trigger] ?? {};
+}
+
+/** Whether a mandate stays where it is for good. */
+export function isFinal(status: MandateStatus): boolean {
+  return FINAL.has(status);
+}
+
+const FINAL: ReadonlySet<MandateStatus> = new Set(FINAL_STATUSES);
+
 /** Whether payments may be made under a mandate, now or after it is resumed. */
 export function isInForce(status: MandateStatus): boolean {
   return status === "active" || status === "suspended";
@@ -90,28 +134,29 @@ export interface DebitPeriod {
   readonly to: Temporal.PlainDate;
 }
 
+const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
+  Daily: (day) => ({ key: day.toString(), from: day, to: day.add({ days: 1 }) }),
+  Weekly(day) {
+    const from = day.subtract({ days: day.dayOfWeek - 1 });
+    const week = String(day.weekOfYear).padStart(2, "0");
+    return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ weeks: 1 }) };
+  },
+  Monthly(day) {
+    const from = day.with({ day: 1 });
+    return { key: day.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
+  },
+  Yearly(day) {
+    const from = day.with({ month: 1, day: 1 });
+    return { key: String(day.year), from, to: from.add({ years: 1 }) };
+  },
+};
+
 /**
  * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
  * the year. max_no_debit counts the debits in it. Source: emandate.md, Choices.
  */
 export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
-  switch (frequency) {
-    case "Daily":
-      return { key: day.toString(), from: day, to: day.add({ days: 1 }) };
-    case "Weekly": {
-      const from = day.subtract({ days: day.dayOfWeek - 1 });
-      const week = String(day.weekOfYear).padStart(2, "0");
-      return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ days: 7 }) };
-    }
-    case "Monthly": {
-      const from = day.with({ day: 1 });
-      return { key: from.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
-    }
-    case "Yearly": {
-      const from = day.with({ month: 1, day: 1 });
-      return { key: String(from.year), from, to: from.add({ years: 1 }) };
-    }
-  }
+  return PERIODS[frequency](day);
 }
 
 /** What a mandate is made after: a product's terms, or the scheme's own where there is none. */
@@ -189,7 +234,7 @@ export function amended(
 ): Omit<Amendable, "next_collection_at"> {
   const { next_collection_at: next } = mandate;
   const is_other = frequency !== undefined && frequency !== mandate.frequency;
-  const anchor = is_other && next !== null ? schemeDay(Temporal.Instant.from(next)).toString() : null;
+  const anchor = is_other && next !== null ? dayAt(instant(next)).toString() : null;
   return {
     bankscheme_txn_amount: amount ?? mandate.bankscheme_txn_amount,
     max_amount: amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,

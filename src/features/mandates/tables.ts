@@ -65,7 +65,7 @@ export function mandateTables(
       k.index("mandates_company").on(t.company_id, t.status, t.id),
       k.index("mandates_customer").on(t.customer_id),
       k.index("mandates_product").on(t.emandate_product_id),
-      k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at),
+      k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at, t.id),
       k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
     ],
   );

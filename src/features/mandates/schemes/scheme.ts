@@ -4,10 +4,10 @@ import type { OrderAwaits, OrderKind } from "../../mandate_orders/model.ts";
 import type { ConnectorName } from "../model.ts";
 
 /**
- * What a result is about: what an order awaits, or `end`, that the customer or the bank ended a mandate that was
- * in force, told by the number of its enrolment and without having been asked.
+ * What a result is about: something that an order awaits; `first`, what it awaited at first; or `end`, that the
+ * customer or the bank ended a mandate that was in force, told by the number of its enrolment without being asked.
  */
-export type SchemeAnswer = OrderAwaits | "end";
+export type SchemeAnswer = OrderAwaits | "first" | "end";
 
 /**
  * What the scheme says of an order now. `ok` is the good answer to what it `answers`; `pending` says nothing new,
@@ -80,7 +80,7 @@ export interface SchemeCallback {
 export interface SchemeConnector {
   readonly name: ConnectorName;
   /** Which banks take part and are online; null where the scheme gave no answer that can be used. */
-  listBanks(): Promise<SchemeBank[] | null>;
+  listBanks(now: Temporal.Instant): Promise<SchemeBank[] | null>;
   /**
    * Asks for an enrolment, a change or an end of a mandate. FPX is asked by the customer's browser, with the form
    * below: until that came back, the result is pending.
