@@ -5,8 +5,7 @@ import type { Queries } from "../../store/store.ts";
 import type { EventType } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import { closeMandateOrders } from "../mandate_orders/queries.ts";
-import { cancelWaitingPayments } from "../mandate_payments/queries.ts";
-import { paymentEvent } from "../mandate_payments/rules.ts";
+import { cancelOpenPayments } from "../mandate_payments/queries.ts";
 import type { MandateTrigger } from "./model.ts";
 import { insertMandateEvent, type StoredMandate, updateMandate } from "./queries.ts";
 import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveOf } from "./rules.ts";
@@ -35,11 +34,7 @@ export async function moveMandate(
     throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it has just been changed`);
   }
   await tellOfMandate(q, scope, now, after, MANDATE_EVENTS[trigger], reason);
-  if (isInForce(mandate.status) && !isInForce(status)) {
-    const words = `The mandate is ${status}`;
-    const cancelled = await cancelWaitingPayments(q, scope, now, mandate.id, words);
-    await recordEvents(q, scope, now, cancelled.map(paymentEvent));
-  }
+  if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(q, scope, now, mandate.id);
   if (isFinal(status)) await closeMandateOrders(q, scope, now, mandate.id);
   return after;
 }

@@ -8,7 +8,8 @@ import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { findBanks, findConfig } from "../emandate_config/queries.ts";
+import { findBanks } from "../emandate_config/banks.ts";
+import { findConfig } from "../emandate_config/queries.ts";
 import { findOrMakeCustomer } from "../emandate_customers/queries.ts";
 import { findEmandateProduct } from "../emandate_products/queries.ts";
 import { findLastOrder } from "../mandate_orders/queries.ts";
@@ -90,7 +91,8 @@ export const createMandate = operation({
     };
     return store.tx(async (q) => {
       const { emandate_product_id = null } = input;
-      const terms = emandate_product_id === null ? SCHEME_TERMS : await findTerms(q, scope, emandate_product_id);
+      const terms =
+        emandate_product_id === null ? SCHEME_TERMS : await findTerms(q, scope, emandate_product_id);
       const mandate = {
         emandate_product_id,
         max_amount: terms.max_amount,
@@ -151,9 +153,11 @@ async function checkBank(
     if (connector === "fpx") throw invalid("/bank_code", "is required: FPX must know the customer's bank");
     return;
   }
-  const banks = (await findBanks(q, scope, connector, now)).filter((bank) => bank.bank_code === bank_code);
+  const { banks: all } = await findBanks(q, scope, connector, now);
+  const banks = all.filter((bank) => bank.bank_code === bank_code);
   if (banks.length === 0) throw invalid("/bank_code", "must be a bank of the scheme");
-  if (banks.every(({ status }) => status === "offline")) throw invalid("/bank_code", "must be a bank that is online");
+  if (banks.every(({ status }) => status === "offline"))
+    throw invalid("/bank_code", "must be a bank that is online");
 }
 
 /** Suspends a mandate: nothing is debited until it is resumed. Errors: not_found, conflict unless it is active. */
@@ -250,7 +254,10 @@ export const amendMandate = operation({
       const { status } = mandate;
       if (!isInForce(status)) throw new AppError("conflict", `Cannot amend mandate ${id}: it is ${status}`);
       if (mandate.amendment !== null) {
-        throw new AppError("conflict", `Cannot amend mandate ${id}: the bank has not answered the last change`);
+        throw new AppError(
+          "conflict",
+          `Cannot amend mandate ${id}: the bank has not answered the last change`,
+        );
       }
       const change = { amendment, application_type: "02" as const };
       return (await queries.updateMandate(q, scope, now, mandate, change)) ?? mandate;
