@@ -21,7 +21,7 @@ import { runScenarioOn } from "./scenarios.ts";
  * once. Source: emandate.md, Collection run. Decision 0095.
  */
 export const pollOrders = operation({
-  name: "poll_mandate_orders",
+  name: "poll_orders",
   permission: "emandate:write",
   unaudited: true,
   input: Nothing,
