@@ -22,6 +22,8 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
+import { mandateRoutes } from "./features/mandates/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -77,6 +79,9 @@ export function buildApp(deps: Deps) {
         .use(myUsageRoutes(deps))
         .use(emandateProductRoutes(deps))
         .use(emandateCustomerRoutes(deps))
+        .use(mandateRoutes(deps))
+        .use(simulatorRoutes(deps))
+        .use(schemeRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))

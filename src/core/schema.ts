@@ -17,6 +17,13 @@ FormatRegistry.Set("instant", (text) => {
     return false;
   }
 });
+FormatRegistry.Set("calendar day", (text) => {
+  try {
+    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
+  } catch {
+    return false;
+  }
+});
 FormatRegistry.Set("currency", isCurrency);
 FormatRegistry.Set("time-zone", (text) => {
   try {
@@ -39,6 +46,13 @@ export const InstantText = Type.String({
   maxLength: 40,
   description: "an ISO 8601 date-time with an offset or Z, from 1970 to 9999",
   "x-schema": { type: "string", format: "date-time" },
+});
+
+/** A day of the calendar that we are told, as YYYY-MM-DD. */
+export const Day = Type.String({
+  format: "calendar day",
+  description: "a day such as 2026-08-31",
+  "x-schema": { type: "string", format: "date" },
 });
 
 /** A name that people read: trimmed, not blank. */

@@ -4,8 +4,7 @@ import { AppError, type ErrorDetail, invalid, placeOf } from "../../core/errors.
 import { readPrivateKey } from "../../core/pem.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
-import { sandbox } from "../mandates/schemes/sandbox.ts";
-import { schemeBanks } from "../mandates/schemes/banks.ts";
+import { findBanks } from "./banks.ts";
 import { keyPlace, openConnector } from "./connect.ts";
 import { Bank, ListEmandateBanks, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -82,16 +81,8 @@ export const listEmandateBanks = operation({
   async run({ store, actor, now }, { type }) {
     const scope = scopeOf(actor);
     const { connector } = await queries.findConfig(store.read, scope);
-    if (connector === "sandbox") {
-      return { data: answeredBanks((await sandbox.listBanks(now)) ?? [], iso(now), type) };
-    }
-    const list = await queries.findBankList(store.read, scope);
-    const never_told = schemeBanks({ with_tests: false }).map((bank) => ({
-      ...bank,
-      status: "online" as const,
-    }));
-    const banks = list?.checked_at ? list.banks : never_told;
-    return { data: answeredBanks(banks, list?.checked_at ?? null, type) };
+    const { banks, checked_at } = await findBanks(store.read, scope, connector, now);
+    return { data: answeredBanks(banks, checked_at, type) };
   },
 });
 

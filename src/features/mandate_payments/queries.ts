@@ -6,6 +6,7 @@ import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { DebitPeriod } from "../mandates/rules.ts";
 import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
@@ -14,7 +15,8 @@ import {
   COUNTED_STATUSES,
   type DebitedMandate,
   OPEN_STATUSES,
-  type SubmittedPayment,
+  paymentEvent,
+  type PlannedPayment,
 } from "./rules.ts";
 
 function paymentColumns({ tables: { mandate_payments: t } }: Reads) {
@@ -235,7 +237,7 @@ export async function listDuePayments(
 // What is submitted, and what became of it.
 
 /** A payment with what its mandate allows. */
-export interface PaymentWithMandate extends MandatePayment, SubmittedPayment {
+export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment, "debit_date"> {
   readonly mandate: DebitedMandate & { readonly id: number; readonly connector: ConnectorName };
 }
 
@@ -334,21 +336,22 @@ export async function movePayment(
   return row && toPayment(row);
 }
 
-/** Cancels the payments of a mandate that still wait, and returns them. */
-export async function cancelWaitingPayments(
+/** Cancels the payments of a mandate that still wait, because it is no longer in force, and tells of them. */
+export async function cancelOpenPayments(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   mandate_id: number,
-  response_message: string,
-): Promise<MandatePayment[]> {
+): Promise<void> {
   const { mandate_payments: t } = q.tables;
+  const response_message = "The mandate is no longer in force";
   const rows = await q
     .update(t)
     .set({ status: "cancelled", next_attempt_at: null, response_message, updated_at: iso(now) })
     .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
     .returning(paymentColumns(q));
-  return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
+  const cancelled = rows.map(toPayment).toSorted((a, b) => a.id - b.id);
+  await recordEvents(q, scope, now, cancelled.map(paymentEvent));
 }
 
 /** Counts a payment of a mandate that failed for good; returns how many have since the last that was paid. */

@@ -158,7 +158,7 @@ export interface DebitedMandate {
 
 /** What stands in the way of a debit: which rule, and in words that follow on "the mandate". */
 export interface DebitProblem {
-  readonly rule: "status" | "amount" | "day" | "count";
+  readonly rule: "status" | "amount" | "day" | "count" | "missed";
   readonly message: string;
 }
 
@@ -186,17 +186,15 @@ export function debitProblem(
   return { rule: "count", message: `allows ${max_no_debit} in a period, and ${key} has ${made}` };
 }
 
-/** A payment to be submitted, and the period that it is for. */
-export interface SubmittedPayment {
-  readonly status: PaymentStatus;
-  readonly period_key: string | null;
-  readonly due_date: string;
+/** A payment and the days that it is for. */
+export interface PlannedPayment extends Pick<MandatePayment, "status" | "period_key" | "due_date"> {
+  /** The day on which it is debited: as planned, then as it was. */
   readonly debit_date: string;
 }
 
 /** Whether the period is over in which a payment was to be made: it is not made in another one's place. */
 export function isMissed(
-  { status, period_key, due_date, debit_date }: SubmittedPayment,
+  { status, period_key, due_date, debit_date }: PlannedPayment,
   frequency: Frequency,
   today: Temporal.PlainDate,
 ): boolean {

@@ -54,7 +54,7 @@ export function orderMessage(
     sellerExId: exchange_id,
     sellerExOrderNo: order_no,
     sellerOrderNo: mandate.reference,
-    sellerTxnTime: `${asked_on.toPlainDateTime().toString({ smallestUnit: "second" })}`.replaceAll(/\D/g, ""),
+    sellerTxnTime: asked_on.toPlainDateTime().toString({ smallestUnit: "second" }).replaceAll(/\D/g, ""),
     sellerId: seller_id,
     sellerBankCode: seller_bank_code,
     txnCurrency: "MYR",
