@@ -11,11 +11,13 @@ import {
 } from "./features/billing/routes.ts";
 import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
+import { collectionResultRoutes, collectionRoutes } from "./features/collections/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
 import { emandateConfigRoutes } from "./features/emandate_config/routes.ts";
 import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
 import { emandateCustomerRoutes } from "./features/emandate_customers/routes.ts";
 import { emandateProductRoutes } from "./features/emandate_products/routes.ts";
+import { mandateDebitRoutes, mandatePaymentRoutes } from "./features/mandate_payments/routes.ts";
 import { eventRoutes } from "./features/events/routes.ts";
 import {
   billingModelChangeRoutes,
@@ -86,6 +88,10 @@ export function buildApp(deps: Deps) {
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
         .use(emandateConfigRoutes(deps))
+        .use(mandateDebitRoutes(deps))
+        .use(mandatePaymentRoutes(deps))
+        .use(collectionRoutes(deps))
+        .use(collectionResultRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

@@ -62,6 +62,8 @@ export interface Job {
   summary: string;
   /** A cron expression with seconds, read in UTC. */
   cron: string;
+  /** Whether it also runs once when the service starts, for what fell due meanwhile. */
+  runs_at_start?: boolean;
   /**
    * For what runs every second: the companies that have something to do, by one cheap query. Such a job takes no
    * lease, which one that was killed would hold for minutes: instances may run it at once, and what it does is

@@ -66,9 +66,10 @@ export const LIMITS = {
   collection_wait_ms: 5_000,
   /** How long a run leaves the process to requests after each batch. */
   collection_pause_ms: 2,
-  /** What a bank's results may be long, and lines that are refused with their reasons. */
-  collection_results_bytes: 16 * 1024 * 1024,
-  collection_results_refused: 100,
+  /** Debits that are read at once for a run's file. */
+  collection_file_batch: 1_000,
+  /** How far ahead the sandbox collects. */
+  collection_years_ahead: 2,
   emandate_customer_email_length: 50,
   mandate_reason_length: 200,
   /** What the detail of a mandate tells of its history and its payments, the newest. */

@@ -129,6 +129,14 @@ export async function readFormText(request: Request, max_bytes: number): Promise
   return text;
 }
 
+/** Reads a body as text of one of the media types. Errors: unsupported_media_type, too_large, malformed, invalid. */
+export async function readText(request: Request, types: readonly [string, ...string[]]): Promise<string> {
+  mediaTypeOf(request, types);
+  const text = decodeUtf8(await readPieces(request), "The body");
+  refuseText(text, "");
+  return text;
+}
+
 /** Reads a body without keeping more than its limit. Errors: too_large, malformed. */
 async function readPieces(request: Request, max_bytes: number = LIMITS.body_bytes): Promise<Uint8Array> {
   const gathered = gather();

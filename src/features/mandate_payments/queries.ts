@@ -203,12 +203,21 @@ export interface DueCursor {
   readonly id: number;
 }
 
+/** Which due payments are meant. */
+export interface DuePage {
+  readonly before: IsoInstant;
+  readonly after: DueCursor | undefined;
+  /** Only those of mandates that are debited by one of these. */
+  readonly usable: readonly ConnectorName[];
+  readonly limit: number;
+}
+
 /** Payments of active mandates that wait in one of the open states and are due by `before`, the longest due first. */
 export async function listDuePayments(
   q: Reads,
   scope: Scope,
   status: (typeof OPEN_STATUSES)[number],
-  { before, after, limit }: { before: IsoInstant; after: DueCursor | undefined; limit: number },
+  { before, after, usable, limit }: DuePage,
 ): Promise<DueCursor[]> {
   const { mandate_payments: t, mandates } = q.tables;
   const rows = await q
@@ -220,6 +229,7 @@ export async function listDuePayments(
         ofCompany(t, scope),
         eq(t.status, status),
         lt(t.next_attempt_at, before),
+        inArray(mandates.connector, [...usable]),
         after &&
           or(
             gt(t.next_attempt_at, after.next_attempt_at),

@@ -1,6 +1,5 @@
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
 import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { insertOrders, listSchemeOrders, type MandateOrder } from "../mandate_orders/queries.ts";
@@ -118,29 +117,25 @@ async function giveUp(
   return given_up;
 }
 
-/** Opens the way to the scheme that a mandate began with. Errors: conflict where it is not configured. */
-export type Connect = (name: ConnectorName) => Promise<SchemeConnector>;
+/** The ways to the scheme that are open: each mandate is debited by the one that it began with. */
+export type Connectors = ReadonlyMap<ConnectorName, SchemeConnector>;
 
 /** Calls the scheme for orders that were just written down, and writes down what it answers at once. Never throws. */
 export async function sendDebits(
   ctx: Pick<Context, "store" | "log" | "now" | "request_id">,
   scope: Scope,
-  connect: Connect,
+  connectors: Connectors,
   orders: readonly MandateOrder[],
 ): Promise<void> {
   const { store, now, log, request_id } = ctx;
   try {
-    const asked = await listSchemeOrders(
-      store.read,
-      scope,
-      orders.map(({ id }) => id),
-    );
+    const ids = orders.map(({ id }) => id);
+    const asked = await listSchemeOrders(store.read, scope, ids);
     const answered: { order: MandateOrder; result: SchemeResult }[] = [];
     for (const [name, some] of Map.groupBy(asked, ({ order }) => order.connector)) {
-      const connector = await connect(name);
-      const results = await connector.collect(some.map((one) => one.asked));
+      const results = await connectors.get(name)?.collect(some.map((one) => one.asked));
       for (const { order } of some) {
-        const result = results.get(order.order_no);
+        const result = results?.get(order.order_no);
         if (result && result.status !== "pending") answered.push({ order, result });
       }
     }
@@ -152,9 +147,4 @@ export async function sendDebits(
     // The scheme is asked later what became of them.
     log.error({ err: error, request_id, company_id: scope.company_id }, "debits sent without an answer");
   }
-}
-
-/** How far ahead a debit by hand may be planned. */
-export function latestDueDate(today: Temporal.PlainDate): Temporal.PlainDate {
-  return today.add({ years: LIMITS.emandate_due_years_ahead });
 }
