@@ -24,7 +24,16 @@ export function makeIdentity({ key = makeKey(), days = 30 } = {}): Identity {
   try {
     const [key_file, out] = [join(folder, "key.pem"), join(folder, "cert.pem")];
     writeFileSync(key_file, key, { mode: 0o600 });
-    const words = ["req", "-x509", "-key", key_file, "-subj", "/CN=scheme.example.test", "-days", String(days)];
+    const words = [
+      "req",
+      "-x509",
+      "-key",
+      key_file,
+      "-subj",
+      "/CN=scheme.example.test",
+      "-days",
+      String(days),
+    ];
     const made = Bun.spawnSync(["openssl", ...words, "-out", out]);
     if (made.exitCode !== 0) throw new Error(`openssl: ${made.stderr.toString()}`);
     return { private_key_pem: key, certificate_pem: readFileSync(out, "utf8") };

@@ -1,7 +1,9 @@
 import type { SchemeOrder } from "../../../../src/features/mandates/schemes/scheme.ts";
 
 /** What differs from the order below, of which the mandate only in part. */
-export type OrderParts = Partial<Omit<SchemeOrder, "mandate">> & { mandate?: Partial<SchemeOrder["mandate"]> };
+export type OrderParts = Partial<Omit<SchemeOrder, "mandate">> & {
+  mandate?: Partial<SchemeOrder["mandate"]>;
+};
 
 /** An enrolment that awaits its customer, but for what is said otherwise. */
 export function order({ mandate, ...parts }: OrderParts = {}): SchemeOrder {

@@ -62,7 +62,10 @@ describe("the sandbox's customers", () => {
         fc.integer({ min: -1_000, max: 1_000_000 }),
         fc.nat({ max: 1_000_000 }),
         async (name, awaits, after_s, more_s) => {
-          const [first, later] = [await ask(at(awaits, name), after_s), await ask(at(awaits, name), after_s + more_s)];
+          const [first, later] = [
+            await ask(at(awaits, name), after_s),
+            await ask(at(awaits, name), after_s + more_s),
+          ];
           if (first?.status !== "pending") expect(later).toEqual(first);
           if (after_s <= 0) expect(first?.status).toBe("pending");
         },
@@ -73,7 +76,10 @@ describe("the sandbox's customers", () => {
 
 test("scenarios say what their names say", () => {
   const statuses = Object.fromEntries(
-    Object.entries(SCENARIO_RESULTS).map(([name, { awaits, result }]) => [name, [awaits, result.status, result.code]]),
+    Object.entries(SCENARIO_RESULTS).map(([name, { awaits, result }]) => [
+      name,
+      [awaits, result.status, result.code],
+    ]),
   );
   expect(statuses).toEqual({
     mandate_authorized: ["authorization", "ok", "00"],

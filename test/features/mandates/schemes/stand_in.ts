@@ -1,4 +1,10 @@
-import { createPrivateKey, createPublicKey, createVerify, type KeyObject, X509Certificate } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  createVerify,
+  type KeyObject,
+  X509Certificate,
+} from "node:crypto";
 import type { FpxAccount } from "../../../../src/features/mandates/schemes/fpx.ts";
 import { checksumText, signMessage } from "../../../../src/features/mandates/schemes/fpx_messages.ts";
 import { type Identity, makeIdentity, makeKey } from "../../../certificates.ts";
@@ -50,7 +56,10 @@ export function openStandIn(): StandIn {
       }
       if (path === "/FPXMain/RetrieveBankList") {
         if (!isSigned("BE", fields, seller_key_pem)) return new Response("ERROR");
-        return banks?.({ path, fields }) ?? new Response(written(bankList(fields, "MB2U0227~A,BIMB0340~B,NEW001~A", scheme_key)));
+        return (
+          banks?.({ path, fields }) ??
+          new Response(written(bankList(fields, "MB2U0227~A,BIMB0340~B,NEW001~A", scheme_key)))
+        );
       }
       return new Response("Not found", { status: 404 });
     },
@@ -90,10 +99,22 @@ export function bankList(sent: Record<string, string>, list: string, key: KeyObj
 }
 
 function acFields(sent: Record<string, string>): Record<string, string> {
-  const told = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name.replace(/^fpx_/, ""), value]));
-  const { buyerBankId, buyerIban, buyerId, buyerName, makerName, msgToken, sellerExId, sellerExOrderNo } = told;
+  const told = Object.fromEntries(
+    Object.entries(sent).map(([name, value]) => [name.replace(/^fpx_/, ""), value]),
+  );
+  const { buyerBankId, buyerIban, buyerId, buyerName, makerName, msgToken, sellerExId, sellerExOrderNo } =
+    told;
   const { sellerId, sellerOrderNo, sellerTxnTime, txnAmount, txnCurrency } = told;
-  const echoed = { buyerBankId, buyerIban, buyerId, buyerName, makerName, msgToken, sellerExId, sellerExOrderNo };
+  const echoed = {
+    buyerBankId,
+    buyerIban,
+    buyerId,
+    buyerName,
+    makerName,
+    msgToken,
+    sellerExId,
+    sellerExOrderNo,
+  };
   const kept = { ...echoed, sellerId, sellerOrderNo, sellerTxnTime, txnAmount, txnCurrency };
   const own = {
     buyerBankBranch: "SBI BANK A",
@@ -110,7 +131,9 @@ function acFields(sent: Record<string, string>): Record<string, string> {
 
 /** Whether the seller signed it: by this code's order of fields, but with a key that it has not. */
 function isSigned(type: "AE" | "BE", fields: Record<string, string>, seller_key_pem: string): boolean {
-  const bare = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.replace(/^fpx_/, ""), value]));
+  const bare = Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name.replace(/^fpx_/, ""), value]),
+  );
   return createVerify("RSA-SHA1")
     .update(checksumText(type, bare))
     .verify(createPublicKey(seller_key_pem), bare.checkSum ?? "", "hex");
