@@ -309,6 +309,19 @@ describe("Client self-service", () => {
   });
 });
 
+describe("Company: e-mandate", () => {
+  test("GET /emandate/banks", async () => {
+    const { status, body } = await house.api("GET", "/emandate/banks");
+    expect(status).toBe(200);
+    expectList(body, { bank_code: "string", bank_name: "string", type: "string", status: "string" });
+  });
+  test("GET /emandate/config", async () => {
+    const { status, body } = await house.api("GET", "/emandate/config");
+    expect(status).toBe(200);
+    expectShape(body.data, { company_id: "integer", connector: "string", max_retries: "integer" });
+  });
+});
+
 describe("MCP", () => {
   test("POST /mcp", async () => {
     const { access_token } = await (await Agent.register(house)).authorize(house.admin_email);
@@ -351,8 +364,6 @@ const NOT_YET: [string, string][] = [
   ["GET", "/emandate/mandates"],
   ["POST", "/emandate/mandates"],
   ["GET", "/emandate/mandates/{id}"],
-  ["GET", "/emandate/banks"],
-  ["GET", "/emandate/config"],
 ];
 
 describe("not yet", () => {
