@@ -45,7 +45,7 @@ describe("asking FPX how an order stands", () => {
       message: "Approved",
       is_retriable: false,
       scheme_txn_id: "1708171401020085",
-      is_of_first_step: true,
+      answers: "first",
     });
     expect(scheme.asked.map(({ path }) => path)).toEqual(["/FPXMain/sellerNVPTxnStatus.jsp"]);
     const { fpx_checkSum: _, fpx_msgType: type, ...sent } = scheme.asked[0]?.fields ?? {};
@@ -223,7 +223,7 @@ describe("FPX's callbacks", () => {
         message: "Approved",
         is_retriable: false,
         scheme_txn_id: "1708171401020085",
-        is_of_first_step: true,
+        answers: "first",
       },
     });
   });
