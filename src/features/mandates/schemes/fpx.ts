@@ -145,7 +145,7 @@ function readConfirmation(account: Believing, text: string, now: Temporal.Instan
   return {
     order_no: sellerExOrderNo,
     amount: readAmount(txnAmount),
-    result: { ...resultOf(debitAuthCode, scheme_txn_id), is_of_first_step: true },
+    result: { ...resultOf(debitAuthCode, scheme_txn_id), answers: "first" },
   };
 }
 
@@ -184,7 +184,7 @@ function pending(message: string | null): SchemeResult {
     message,
     is_retriable: false,
     scheme_txn_id: null,
-    is_of_first_step: true,
+    answers: "first",
   };
 }
 

@@ -44,7 +44,7 @@ export function resultOf(code: string, scheme_txn_id: string | null = null): Sch
     message: known?.message ?? `Unknown response code ${code}`,
     is_retriable: known?.class === "retriable",
     scheme_txn_id,
-    is_of_first_step: false,
+    answers: null,
   };
 }
 

@@ -4,8 +4,14 @@ import type { OrderAwaits, OrderKind } from "../../mandate_orders/model.ts";
 import type { ConnectorName } from "../model.ts";
 
 /**
- * What the scheme says of an order now. `ok` answers what the order awaited; `pending` says nothing new, also
- * after a call of which nobody knows whether it was heard: it is asked again later, never sent again. `failed`
+ * What a result is about: something that an order awaits; `first`, what it awaited at first; or `end`, that the
+ * customer or the bank ended a mandate that was in force, told by the number of its enrolment without being asked.
+ */
+export type SchemeAnswer = OrderAwaits | "first" | "end";
+
+/**
+ * What the scheme says of an order now. `ok` is the good answer to what it `answers`; `pending` says nothing new,
+ * also after a call of which nobody knows whether it was heard: it is asked again later, never sent again. `failed`
  * where the order awaits settlement is a late failure; `charged_back` is said of money that had moved.
  */
 export interface SchemeResult {
@@ -17,10 +23,10 @@ export interface SchemeResult {
   is_retriable: boolean;
   scheme_txn_id: string | null;
   /**
-   * Whether it speaks of the order's first step only, whatever the order awaits by now: FPX confirms, as often
-   * as it likes, that the customer authorized, and that is no approval by the bank.
+   * Which question it answers; null where that is what the order awaits. FPX confirms, as often as it likes, that
+   * the customer authorized, and that is no approval by the bank; an approval may come before it.
    */
-  is_of_first_step: boolean;
+  answers: SchemeAnswer | null;
 }
 
 /** An order as a connector needs it. Amounts are "100.00", in MYR. */
