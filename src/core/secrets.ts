@@ -9,6 +9,8 @@ export interface Secrets {
   seal(secret: string, place: string): string;
   /** Opens what was sealed for that place. Errors: conflict when no key opens it, or it was changed. */
   open(sealed: string, place: string): string;
+  /** What an older key sealed, sealed by the newest; null where that is so already. Errors: as those of `open`. */
+  reseal(sealed: string, place: string): string | null;
 }
 
 const CIPHER = "aes-256-gcm";
@@ -19,7 +21,7 @@ const TAG_BYTES = 16;
 export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
   const named = new Map((keys ?? []).map((key) => [nameOf(key), key]));
   const [newest] = named;
-  return {
+  const secrets: Secrets = {
     can_seal: newest !== undefined,
     seal(secret, place) {
       if (newest === undefined) {
@@ -52,7 +54,12 @@ export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
         throw new AppError("conflict", "Cannot open a stored secret: it was changed or moved", { cause });
       }
     },
+    reseal(sealed, place) {
+      const is_newest = sealed.startsWith(`${VERSION}.${newest?.[0]}.`);
+      return is_newest ? null : secrets.seal(secrets.open(sealed, place), place);
+    },
   };
+  return secrets;
 }
 
 const VERSION = "v1";

@@ -129,13 +129,26 @@ describe("redact()", () => {
     expect(redact({ url }).kept).toEqual({ url: kept });
   });
 
-  test.each(["ic_number", "customer_ic_number", "IC-Number", "borrower.icNumber"])(
-    "leaves out who somebody is: %s",
-    (name) => {
-      const withheld = [`/customer/${name}`];
-      const customer = { [name]: "900131-14-5678" };
-      expect(redact({ customer })).toEqual({ kept: { customer: {} }, withheld });
-      expect(changesBetween({ [name]: null }, customer)).toEqual({});
+  test.each([
+    "private_key_pem",
+    "privateKeyPem",
+    "PRIVATE-KEY",
+    "customer_ic_number",
+    "ic_number",
+    "icNumber",
+  ])("what stands under %s is left out, whatever it is", (name) => {
+    expect(redact({ [name]: "900131145678" })).toEqual({ kept: {}, withheld: [`/${name}`] });
+    expect(changesBetween({ [name]: "1" }, { [name]: "2" })).toEqual({});
+  });
+
+  test.each(["\n", "\r\n", " ", ""])(
+    "PEM is left out under any name, with %j between its lines",
+    (between) => {
+      const pem = ["-----BEGIN CERTIFICATE-----", "MIIB", "-----END CERTIFICATE-----"].join(between);
+      expect(redact({ scheme_certificate_pem: `note: ${pem}` })).toEqual({
+        kept: {},
+        withheld: ["/scheme_certificate_pem"],
+      });
     },
   );
 
