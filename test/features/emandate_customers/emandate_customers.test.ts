@@ -3,7 +3,8 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { MANDATE_STATUSES } from "../../../src/features/mandates/model.ts";
 import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
-import { addMandate, onboard } from "../emandate_products/mandates.ts";
+import { onboard } from "../emandate_products/records.ts";
+import { addMandate } from "../mandate_payments/world.ts";
 
 let house: House;
 let other: Tenant;
@@ -54,8 +55,9 @@ describe("e-mandate customers", () => {
   test("mandates are counted, those that are active once more", async () => {
     const { id } = await onboard(house, house, { name: "Counted" });
     const { id: bystander } = await onboard(house, house, { name: "Counted, too" });
-    for (const status of MANDATE_STATUSES) await addMandate(house, house, { status, customer_id: id });
-    await addMandate(house, house, { status: "active", customer_id: id });
+    for (const status of MANDATE_STATUSES)
+      await addMandate(house.deps, house, null, { status, customer_id: id });
+    await addMandate(house.deps, house, null, { status: "active", customer_id: id });
     const counts = { mandate_count: MANDATE_STATUSES.length + 1, active_mandate_count: 2 };
     expect((await api("GET", `${PATH}/${id}`)).body.data).toMatchObject(counts);
     expect((await api("GET", `${PATH}?search=Counted`)).body.data).toMatchObject([

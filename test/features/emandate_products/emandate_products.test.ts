@@ -3,7 +3,8 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { FINAL_STATUSES, MANDATE_STATUSES } from "../../../src/features/mandates/model.ts";
 import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
 import { addCatalog, tally } from "../subscriptions/catalog.ts";
-import { addEmandateProduct, addMandate, productBody } from "./mandates.ts";
+import { addMandate } from "../mandate_payments/world.ts";
+import { addEmandateProduct, productBody } from "./records.ts";
 
 let house: House;
 let other: Tenant;
@@ -243,7 +244,7 @@ describe("products and their mandates", () => {
   test.each(MANDATE_STATUSES.map((status) => [status]))("a mandate that is %s", async (status) => {
     const product = await addEmandateProduct(house);
     const path = `${PATH}/${product.id}`;
-    await addMandate(house, house, { status, emandate_product_id: product.id });
+    await addMandate(house.deps, house, null, { status, emandate_product_id: product.id });
     const { product_code, product_name, max_amount, frequency } = product;
     const same = { product_code, product_name, max_amount, frequency };
     // Under another code nobody would know which product the bank was told of.
