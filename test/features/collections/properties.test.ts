@@ -9,6 +9,7 @@ import { runToEnd } from "../../../src/features/collections/runs.ts";
 import { DEFAULTS } from "../../../src/features/emandate_config/rules.ts";
 import { FREQUENCIES, type Frequency } from "../../../src/features/emandate_products/model.ts";
 import { applyPaymentResult } from "../../../src/features/mandate_payments/outcomes.ts";
+import type { PaymentStatus } from "../../../src/features/mandate_payments/model.ts";
 import { insertPayments } from "../../../src/features/mandate_payments/queries.ts";
 import { dueAt } from "../../../src/features/mandate_payments/rules.ts";
 import { moveMandate } from "../../../src/features/mandates/moves.ts";
@@ -55,7 +56,10 @@ const steps = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("run twice" as const) }) },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant("days" as const), days: fc.integer({ min: -20, max: 35 }) }),
+    arbitrary: fc.record({
+      do: fc.constant("days" as const),
+      days: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: -20, max: 35 })),
+    }),
   },
   {
     weight: 4,
@@ -127,6 +131,18 @@ function dying(store: Store, n: number, commits_last: boolean): Store {
     },
   };
 }
+
+/** How the last order of a payment stands in each of its states. */
+const ORDERS_OF: Record<PaymentStatus, string[]> = {
+  scheduled: ["none"],
+  submitted: ["submitted", "pending"],
+  paid: ["succeeded"],
+  failed: ["failed"],
+  retry_scheduled: ["failed"],
+  charged_back: ["failed"],
+  cancelled: ["none", "failed"],
+  skipped: ["none"],
+};
 
 /** One company's history. */
 class History {
@@ -285,6 +301,12 @@ class History {
       const own = orders.filter(({ payment_id }) => payment_id === payment.id);
       expect(own.map(({ attempt_no }) => attempt_no)).toEqual(own.map((_, i) => i + 1));
       expect(payment.attempt_count).toBe(own.length);
+      const [last, ...before] = own.map(({ status }) => status).toReversed();
+      expect(before.filter((status) => status !== "failed")).toEqual([]);
+      expect([payment.status, ORDERS_OF[payment.status]]).toEqual([
+        payment.status,
+        expect.arrayContaining([last ?? "none"]),
+      ]);
       if (payment.status === "paid") expect(this.scheme.has(own.at(-1)?.order_no ?? "")).toBe(true);
     }
     for (const mandate of all) {
