@@ -125,7 +125,6 @@ CREATE TABLE "scheme_callbacks" (
 	"reason" text
 );
 --> statement-breakpoint
-ALTER TABLE "audit_log" ADD COLUMN "key_id" bigint;--> statement-breakpoint
 ALTER TABLE "collection_runs" ADD CONSTRAINT "collection_runs_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "emandate_customers" ADD CONSTRAINT "emandate_customers_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "emandate_products" ADD CONSTRAINT "emandate_products_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint

@@ -1,0 +1,29 @@
+import { timingSafeEqual } from "node:crypto";
+
+/** A new secret of 256 bits. */
+export function makeSecret(prefix = ""): string {
+  return prefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+}
+
+/** Random letters and digits, without those that look alike; 5.8 bits each. */
+export function makeLetters(count: number): string {
+  const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+  let made = "";
+  while (made.length < count) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
+      // Only whole rounds of the alphabet, so that no letter is likelier than another.
+      if (byte < 256 - (256 % letters.length) && made.length < count) made += letters[byte % letters.length];
+    }
+  }
+  return made;
+}
+
+/** What is kept of a secret. It has 256 random bits, so that one round of SHA-256 is enough. */
+export function digestOf(secret: string): string {
+  return new Bun.CryptoHasher("sha256").update(secret).digest("base64url");
+}
+
+/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+export function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(digestOf(a)), Buffer.from(digestOf(b)));
+}
