@@ -28,6 +28,16 @@ export const LIMITS = {
   password_length_min: 12,
   password_length_max: 256,
   rest_token_hours: 24,
+  /** API keys that a company may have at once, revoked ones aside. */
+  api_keys: 200,
+  api_key_name_length: 100,
+  api_key_grace_hours: 168,
+  api_key_grace_hours_default: 24,
+  /** Longer than any clientId or clientSecret. */
+  api_key_credential_length: 200,
+  api_key_token_hours: 1,
+  /** How far behind a key's last use may be told. */
+  api_key_used_minutes: 1,
   /** As long as the hash that it keys: a shorter secret is easier to guess than to break. */
   secret_bytes: 32,
   /** Verified tokens remembered, to spare their signature check. */
