@@ -32,7 +32,9 @@ export async function applyResults(
         if (!order || reason !== null) {
           step.rejections.push({ line: line.line, reason: reason ?? "" });
         } else {
-          const has_changed = await applyPaymentResult(q, scope, now, order, line.result);
+          // Said of the debit itself, as often as it is said.
+          const result = { ...line.result, answers: "payment" as const };
+          const has_changed = await applyPaymentResult(q, scope, now, order, result);
           step[has_changed ? "applied" : "unchanged"] += 1;
         }
       }

@@ -9,7 +9,14 @@ import type { SchemeConnector, SchemeResult } from "../mandates/schemes/scheme.t
 import type { MandatePayment } from "./model.ts";
 import { applyPaymentResult } from "./outcomes.ts";
 import * as queries from "./queries.ts";
-import { type DebitProblem, debitOrderNo, debitProblem, isMissed, paymentEvent } from "./rules.ts";
+import {
+  type DebitProblem,
+  debitOrderNo,
+  debitProblem,
+  isMissed,
+  OPEN_STATUSES,
+  paymentEvent,
+} from "./rules.ts";
 
 /**
  * How a debit leaves the house: one transaction checks it again and writes down that it is submitted, with the
@@ -41,7 +48,9 @@ export async function submitPayments(
   ids: readonly number[],
   { today, collection_run_id }: { today: Temporal.PlainDate; collection_run_id: number | null },
 ): Promise<Submitted> {
-  const payments = await queries.listWithMandates(q, scope, ids);
+  // Those that another run submitted since they were listed are none of ours.
+  const listed = await queries.listWithMandates(q, scope, ids);
+  const payments = listed.filter(({ status }) => OPEN_STATUSES.some((open) => open === status));
   const { good, bad } = await judge(q, scope, payments, today);
   const submitted = await queries.submitOpenPayments(
     q,
