@@ -271,7 +271,9 @@ export const LIMITS = {
   /** Companies among which the sender of a callback is looked for. */
   callback_companies: 100,
   /** Lines of a file of results, and how long one value in it may be. */
-  collection_file_lines: 20_000,
+  collection_file_lines: 100_000,
+  /** How much of such a file is read at once. */
+  collection_file_piece: 16 * 1024,
   collection_value_characters: 200,
   /** Broken rules of a file that are named in one answer. */
   collection_file_problems: 100,

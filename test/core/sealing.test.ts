@@ -48,6 +48,16 @@ describe("secrets", () => {
     expect(() => openSecrets([old_key]).open(after, PLACE)).toThrow("no longer holds the key");
   });
 
+  test("are sealed anew by the newest key, once", () => {
+    const before = openSecrets([old_key]).seal("the key", PLACE);
+    const rotated = openSecrets([new_key, old_key]);
+    const resealed = rotated.reseal(before, PLACE) ?? "";
+    expect(openSecrets([new_key]).open(resealed, PLACE)).toBe("the key");
+    expect(rotated.reseal(resealed, PLACE)).toBeNull();
+    expect(() => openSecrets([new_key]).reseal(before, PLACE)).toThrow("no longer holds the key");
+    expect(() => openSecrets(null).reseal(before, PLACE)).toThrow("no longer holds the key");
+  });
+
   test("can't be kept without a key, and that is said", () => {
     const none = openSecrets(null);
     expect(none.can_seal).toBe(false);

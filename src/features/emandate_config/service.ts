@@ -117,3 +117,22 @@ export const refreshEmandateBanks = operation({
     return {};
   },
 });
+
+/**
+ * Seals the company's private key with the newest of the keys that SECRETS_KEY names, so that the older one can be
+ * taken away. Errors: conflict where none of them opens it. Decision 0090.
+ */
+export const resealEmandateKey = operation({
+  name: "reseal_emandate_key",
+  permission: "emandate_config:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  run: ({ store, actor, secrets }) =>
+    store.tx(async (q) => {
+      const { company_id, private_key_sealed } = await queries.findConfig(q, scopeOf(actor));
+      const resealed = private_key_sealed && secrets.reseal(private_key_sealed, keyPlace(company_id));
+      if (resealed) await queries.updateSealedKey(q, { company_id }, resealed);
+      return {};
+    }),
+});

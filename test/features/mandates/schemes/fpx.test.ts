@@ -24,15 +24,12 @@ afterEach(() => {
 afterAll(() => scheme.stop());
 
 // The suite's clock stands in the certificate's days.
-describeConnector("fpx", () => {
-  const { parseCallback, listBanks, queryStatus, ...others } = connector;
-  return {
-    ...others,
-    listBanks: () => listBanks(NOW),
-    queryStatus: (orders) => queryStatus(orders, NOW),
-    parseCallback: (raw_body) => parseCallback(raw_body, NOW),
-  };
-});
+describeConnector("fpx", () => ({
+  ...connector,
+  listBanks: () => connector.listBanks(NOW),
+  queryStatus: (orders) => connector.queryStatus(orders, NOW),
+  parseCallback: (raw_body) => connector.parseCallback(raw_body, NOW),
+}));
 
 const statusOf = async (asked = order()) => (await connector.queryStatus([asked], NOW)).get(asked.order_no);
 
@@ -108,7 +105,7 @@ describe("asking FPX how an order stands", () => {
     ["a separator in a value", (sent) => good(scheme.confirmation(sent, { buyerName: "a|b" })), "separator"],
     [
       "a field twice",
-      (sent) => new Response(`${new URLSearchParams(scheme.confirmation(sent))}&fpx_debitAuthCode=00`),
+      (sent) => new Response(`${written(scheme.confirmation(sent)).trim()}&fpx_debitAuthCode=00`),
       "twice",
     ],
   ])("answered by %s, it stays pending, and is not sent again", async (_, answer, why) => {
@@ -126,6 +123,23 @@ describe("asking FPX how an order stands", () => {
       status: "pending",
       message: expect.stringContaining("reached"),
     });
+  });
+
+  test("a scheme whose TLS certificate nobody vouches for is not spoken with", async () => {
+    const { private_key_pem: key, certificate_pem: cert } = makeIdentity();
+    let asked = 0;
+    const fetch = () => new Response(String(++asked));
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", tls: { key, cert }, fetch });
+    const results = await fpx({ ...scheme.account, url: `https://127.0.0.1:${server.port}` }).queryStatus(
+      [order()],
+      NOW,
+    );
+    await server.stop(true);
+    expect(results.get(order().order_no)).toMatchObject({
+      status: "pending",
+      message: expect.stringContaining("reached"),
+    });
+    expect(asked).toBe(0);
   });
 
   test("a certificate is believed in its days only", async () => {
@@ -213,7 +227,7 @@ describe("FPX's callbacks", () => {
   const sent = () => connector.authorizationForm(order())?.fields ?? {};
 
   test("tell of their order, once they are believed; fields that nobody knows are passed over", () => {
-    const body = `${new URLSearchParams(scheme.confirmation(sent()))}&fpx_new=1&utm=x&utm=y`;
+    const body = `${written(scheme.confirmation(sent())).trim()}&fpx_new=1&utm=x&utm=y`;
     expect(connector.parseCallback(body, NOW)).toEqual({
       order_no: "EN0000000001",
       amount: "1.00",

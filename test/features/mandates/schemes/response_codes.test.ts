@@ -27,7 +27,7 @@ describe("response codes", () => {
   });
 
   test("there are no others: what nobody knows says nothing of the money", () => {
-    const letters = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+    const letters = Array.from("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     const all = letters.flatMap((a) => letters.map((b) => `${a}${b}`));
     const known = all.filter((code) => findResponseCode(code) !== undefined);
     expect(known.toSorted()).toEqual(ROWS.map(([code]) => code).toSorted());
