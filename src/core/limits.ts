@@ -58,10 +58,9 @@ export const LIMITS = {
   form_problems: 100,
   emandate_page_limit: 100,
   emandate_product_name_length: 100,
-  /** What the scheme takes: a debit in MYR of a person's account and of a business's, a name, an email. */
+  /** What the scheme takes: a debit of a person's account, in MYR, and a name. */
   emandate_amount_min: "1.00",
   emandate_amount_max: "30000.00",
-  emandate_amount_max_business: "1000000.00",
   emandate_customer_name_length: 40,
   emandate_description_length: 30,
   /** How far ahead a debit by hand may be due. */
@@ -80,7 +79,6 @@ export const LIMITS = {
   collection_file_batch: 1_000,
   /** How far ahead the sandbox collects. */
   collection_years_ahead: 2,
-  emandate_customer_email_length: 50,
   mandate_reason_length: 200,
   /** What the detail of a mandate tells of its history and its payments, the newest. */
   mandate_events: 100,

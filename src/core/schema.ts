@@ -64,21 +64,16 @@ export const Search = Type.String({
   description: `1 to ${LIMITS.name_length} characters, a part of what is looked for`,
 });
 
-export const Email = emailUpTo(LIMITS.email_length, "an email address");
-
-/** An email address, read in lower case. */
-export function emailUpTo(max: number, description = `an email address of at most ${max} characters`) {
-  return Type.Transform(
-    Type.String({
-      format: "email-address",
-      maxLength: max,
-      description,
-      "x-schema": { type: "string", format: "email", maxLength: max },
-    }),
-  )
-    .Decode((text) => text.toLowerCase())
-    .Encode((text) => text);
-}
+export const Email = Type.Transform(
+  Type.String({
+    format: "email-address",
+    maxLength: LIMITS.email_length,
+    description: "an email address",
+    "x-schema": { type: "string", format: "email", maxLength: LIMITS.email_length },
+  }),
+)
+  .Decode((text) => text.toLowerCase())
+  .Encode((text) => text);
 
 /** A text that people read, trimmed, with something in it that can be seen; on one line where told so. */
 export function trimmed(max: number, { one_line = false } = {}) {
