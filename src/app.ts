@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
+import { apiKeyRoutes, exchangeRoutes } from "./features/api_keys/routes.ts";
 import { auditRoutes } from "./features/audit/routes.ts";
 import { authorizationRoutes, metadataRoutes, oauthRoutes } from "./features/authorizations/routes.ts";
 import {
@@ -53,10 +54,12 @@ export function buildApp(deps: Deps) {
     .group("/api/v1", (api) =>
       api
         .use(loginRoutes(deps))
+        .use(exchangeRoutes(deps))
         .use(profileRoutes(deps))
         .use(authorizationRoutes(deps))
         .use(companyRoutes(deps))
         .use(userRoutes(deps))
+        .use(apiKeyRoutes(deps))
         .use(auditRoutes(deps))
         .use(clientRoutes(deps))
         .use(productRoutes(deps))

@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
+import { isSame, makeSecret } from "../../core/secrets.ts";
 import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
@@ -20,7 +21,7 @@ import {
   signInToAuthorize,
 } from "./granting.ts";
 import { type SignInFacts, signInPage } from "./page.ts";
-import { csrfOf, isSame, makeSecret, SentBack } from "./rules.ts";
+import { csrfOf, SentBack } from "./rules.ts";
 
 /** The sign-in page of an agent's request, and the user's answer to it. */
 export function openBrowserDoor(deps: Deps) {

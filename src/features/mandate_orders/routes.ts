@@ -3,21 +3,13 @@ import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
-import { InvalidBody } from "../../http/errors.ts";
 import { fromText } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
 import { openSchemeDoors } from "./doors.ts";
 import { OrderNumber, RanScenario, ScenarioPath, ScenarioSubject } from "./model.ts";
 import { runScenario } from "./service.ts";
 
-const refusals = {
-  400: ErrorBody,
-  404: ErrorBody,
-  413: ErrorBody,
-  415: ErrorBody,
-  422: InvalidBody,
-  429: ErrorBody,
-};
+const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: ErrorBody });
 const open = { security: [] };
 
 /** A body that is read as it comes. */
@@ -54,13 +46,15 @@ export const schemeRoutes = (deps: Deps) => {
         summary: "Where a customer's browser comes back to",
         description: "Leads on to the company's return_url, with order_no. Never changes anything.",
         requestBody: form(Type.Pick(Callback, ["fpx_sellerExOrderNo"])),
-        responses: { 303: { description: "To the return_url" } },
+        responses: {
+          303: { description: "To the return_url", headers: { location: { schema: { type: "string" } } } },
+        },
         ...open,
       },
     })
     .get("/authorizations/:order_no", ({ ctx, params }) => doors.authorize({ ctx, params }), {
       params: fromText(OrderNumber),
-      response: { 404: ErrorBody, 409: ErrorBody, 422: InvalidBody, 429: ErrorBody },
+      response: answers({ 404: ErrorBody, 409: ErrorBody }),
       detail: {
         summary: "The page from which a customer goes to the bank",
         description: "A mandate's authorization_url leads here, until the customer has authorized it.",

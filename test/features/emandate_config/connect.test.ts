@@ -4,7 +4,8 @@ import { eq } from "drizzle-orm";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSecrets } from "../../../src/core/secrets.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import { openSecrets } from "../../../src/core/sealing.ts";
 import { keyPlace, openConnector } from "../../../src/features/emandate_config/connect.ts";
 import { findConfig } from "../../../src/features/emandate_config/queries.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
@@ -81,13 +82,8 @@ describe("a connector", () => {
     const tenant = await house.addTenant();
     scheme.asked.length = 0;
     const bare = { ...config(), fpx_url: null };
-    await expect(openConnector({ config: bare, secrets }, await stored(tenant), "fpx")).rejects.toMatchObject(
-      {
-        kind: "conflict",
-        message: expect.stringMatching(
-          /not configured: exchange_id, seller_id, private_key_pem, scheme_certificate_pem, FPX_URL/,
-        ),
-      },
+    expect(await refusal(openConnector({ config: bare, secrets }, await stored(tenant), "fpx"))).toBe(
+      "Cannot work with FPX: not configured: exchange_id, seller_id, private_key_pem, scheme_certificate_pem, FPX_URL (a setting of the deployment) missing",
     );
     expect(scheme.asked).toEqual([]);
   });
@@ -95,31 +91,36 @@ describe("a connector", () => {
   test.each([
     ["is not there", null, "can't be read"],
     ["is no key", "hello", "must be one private key"],
-    ["is too weak", makeKey("rsa 1024"), "2048"],
+    ["is too weak", makeKey("rsa 1024"), "must have an RSA key"],
   ])("says what is wrong with a key file that %s", async (name, content, why) => {
     const key_file = join(folder, name);
     if (content !== null) writeFileSync(key_file, content);
-    const tenant = await addMerchant();
-    await expect(
-      openConnector({ config: config(key_file), secrets }, await stored(tenant), "fpx"),
-    ).rejects.toMatchObject({
-      kind: "conflict",
-      message: expect.stringContaining(why),
-    });
+    const opened = openConnector(
+      { config: config(key_file), secrets },
+      await stored(await addMerchant()),
+      "fpx",
+    );
+    expect(await refusal(opened)).toContain(`FPX_PRIVATE_KEY_FILE ${why}`);
   });
 
-  test("can't open a key that another company's was moved to, or that no key of the deployment seals", async () => {
+  test("can't open a key that was moved from another company, or that no key of the deployment seals", async () => {
     const [one, other] = [await addMerchant({ private_key_pem: scheme.seller_key_pem }), await addMerchant()];
     const moved = { ...(await stored(other)), private_key_sealed: (await stored(one)).private_key_sealed };
-    await expect(openConnector({ config: config(), secrets }, moved, "fpx")).rejects.toThrow(
+    expect(await refusal(openConnector({ config: config(), secrets }, moved, "fpx"))).toContain(
       "changed or moved",
     );
     const lost = openSecrets([randomBytes(32)]);
-    await expect(
-      openConnector({ config: config(), secrets: lost }, await stored(one), "fpx"),
-    ).rejects.toThrow("SECRETS_KEY");
+    const opened = openConnector({ config: config(), secrets: lost }, await stored(one), "fpx");
+    expect(await refusal(opened)).toContain("SECRETS_KEY no longer holds the key");
   });
 });
+
+/** What a conflict says. */
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const refused = await work.catch((error: unknown) => error);
+  if (refused instanceof AppError && refused.kind === "conflict") return refused.message;
+  throw new Error("It was not refused");
+}
 
 test("a key that an older key sealed is sealed by the newest, and stays the same", async () => {
   const tenant = await addMerchant({ private_key_pem: scheme.seller_key_pem });

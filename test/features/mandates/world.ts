@@ -43,7 +43,11 @@ const BY_TIME = ["mandate_orders", "mandates_expire"];
 
 export async function openWorld(now = "2026-03-10T04:00:00Z"): Promise<World> {
   const clock = new TestClock(now);
-  const house = await startHouse({ clock });
+  return worldOf(await startHouse({ clock }), clock);
+}
+
+/** What a company does with mandates in a house. */
+export function worldOf(house: House, clock: TestClock): World {
   let customers = 0;
 
   const mandate: World["mandate"] = async (name = "Ahmad bin Ali", more = {}, api = house.api) => {

@@ -62,8 +62,8 @@ describe("the file of debits", () => {
 const HEADER = "order_no,amount,response_code";
 
 describe("the file of results", () => {
-  test("says of each order what its code means", () => {
-    const { lines, problems } = readResults(
+  test("says of each order what its code means", async () => {
+    const { lines, problems } = await readResults(
       [
         `${HEADER},charged_back,scheme_txn_id,message`,
         "DD1,100.00,00,,TX1,",
@@ -102,8 +102,8 @@ describe("the file of results", () => {
     ["a mark of byte order", `\uFEFF${HEADER}\nDD1,1.00,00\n`],
     ["quotes where none are needed", `"order_no","amount","response_code"\n"DD1","1.00","00"`],
     ["spaces around values", ` order_no , amount , response_code \n DD1 , 1.00 , 00 `],
-  ])("may have %s", (_, text) => {
-    expect(readResults(text)).toMatchObject({
+  ])("may have %s", async (_, text) => {
+    expect(await readResults(text)).toMatchObject({
       lines: [{ line: 2, order_no: "DD1", amount: "1.00" }],
       problems: [],
     });
@@ -122,8 +122,8 @@ describe("the file of results", () => {
     ["an unknown code", "DD1,1.00,ZZ", "response_code"],
     ["a code in small letters", "DD1,1.00,bc", "response_code"],
     ["a formula", "=1+1,1.00,=cmd()", "response_code"],
-  ])("passes over a line with %s, and names it", (_, row, why) => {
-    const { lines, problems } = readResults(`${HEADER}\nDD0,1.00,00\n${row}\nDD9,2.00,00\n`);
+  ])("passes over a line with %s, and names it", async (_, row, why) => {
+    const { lines, problems } = await readResults(`${HEADER}\nDD0,1.00,00\n${row}\nDD9,2.00,00\n`);
     expect(lines.map(({ order_no }) => order_no)).toEqual(["DD0", "DD9"]);
     expect(problems).toEqual([{ line: 3, message: expect.stringContaining(why) }]);
   });
@@ -145,28 +145,39 @@ describe("the file of results", () => {
       LIMITS.collection_file_lines + 2,
     ],
     ["JSON", '{"order_no": "DD1"}', 1],
-  ])("is refused whole when it is %s", (_, text, line) => {
-    let refused: unknown;
-    try {
-      readResults(text);
-    } catch (error) {
-      refused = error;
-    }
+  ])("is refused whole when it is %s", async (_, text, line) => {
+    const refused = await readResults(text).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(AppError);
     expect(refused).toMatchObject({ kind: "invalid", details: [{ path: `/lines/${line}` }] });
   });
 
   test("never throws anything else, whatever it is", () => {
     const piece = fc.oneof(fc.constantFrom(",", "\n", "\r\n", '"', HEADER, "DD1", "1.00", "00"), fc.string());
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-        try {
-          readResults(pieces.join(""));
-        } catch (error) {
-          expect(error).toBeInstanceOf(AppError);
-        }
+    return fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
+        const read = await readResults(pieces.join("")).catch((error: unknown) => error);
+        if (read instanceof Error) expect(read).toBeInstanceOf(AppError);
+        else expect(read).toHaveProperty("lines");
       }),
       { numRuns: 500 },
     );
+  });
+
+  test("of many lines is read to the last, and nobody waits for it meanwhile", async () => {
+    const count = 60_000;
+    const rows = Array.from({ length: count }, (_, i) => `DD${i},1.00,00,"Ringgit 💸 ${i}"\n`);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    const { lines, problems } = await readResults(`${HEADER},message\n${rows.join("")}`);
+    clearInterval(timer);
+    expect(problems).toEqual([]);
+    expect(lines).toHaveLength(count);
+    expect(
+      lines.every(
+        ({ order_no, line, result }, i) =>
+          order_no === `DD${i}` && line === i + 2 && result.message === `Ringgit 💸 ${i}`,
+      ),
+    ).toBe(true);
+    expect(turns).toBeGreaterThan(20);
   });
 });

@@ -125,6 +125,23 @@ describe("asking FPX how an order stands", () => {
     });
   });
 
+  test("a scheme whose TLS certificate nobody vouches for is not spoken with", async () => {
+    const { private_key_pem: key, certificate_pem: cert } = makeIdentity();
+    let asked = 0;
+    const fetch = () => new Response(String(++asked));
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", tls: { key, cert }, fetch });
+    const results = await fpx({ ...scheme.account, url: `https://127.0.0.1:${server.port}` }).queryStatus(
+      [order()],
+      NOW,
+    );
+    await server.stop(true);
+    expect(results.get(order().order_no)).toMatchObject({
+      status: "pending",
+      message: expect.stringContaining("reached"),
+    });
+    expect(asked).toBe(0);
+  });
+
   test("a certificate is believed in its days only", async () => {
     for (const now of [NOW.subtract({ hours: 24 * 60 }), NOW.add({ hours: 24 * 60 })]) {
       const results = await connector.queryStatus([order()], now);

@@ -34,7 +34,7 @@ describe("AD and AE", () => {
       msgToken: "01",
       sellerExId: "EX00000001",
       sellerExOrderNo: "EN0000000001",
-      sellerOrderNo: "EM-20261121-000001",
+      sellerOrderNo: "EN0000000001",
       // The order's time in Kuala Lumpur, on its mandate's first day.
       sellerTxnTime: "20261121090203",
       sellerId: "SE00000001",
@@ -65,7 +65,7 @@ describe("AD and AE", () => {
 
   test("are signed over the values in the scheme's order, joined by |", () => {
     const text =
-      "||MB2U0227|siti@example.com|01,,1,MT,211126,|900131145678,1|Successful Siti||01|AE|EM-20261121-000001|01|EX00000001|EN0000000001|SE00000001|EM-20261121-000001|20261121090203|1.00|MYR|7.0";
+      "||MB2U0227|siti@example.com|01,,1,MT,211126,|900131145678,1|Successful Siti||01|AE|EM-20261121-000001|01|EX00000001|EN0000000001|SE00000001|EN0000000001|20261121090203|1.00|MYR|7.0";
     expect(checksumText("AE", message("AE"))).toBe(text);
     const pem = makeKey();
     const sent = signMessage("AE", message("AE"), createPrivateKey(pem));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import { readConfig } from "../../src/core/config.ts";
-import { openSecrets } from "../../src/core/secrets.ts";
+import { openSecrets } from "../../src/core/sealing.ts";
 
 const PLACE = "configs/7/key";
 const [old_key, new_key] = [randomBytes(32), randomBytes(32)];
