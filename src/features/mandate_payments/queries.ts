@@ -1,9 +1,10 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, ne, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, or, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -187,13 +188,13 @@ export async function insertPayments(
   now: Temporal.Instant,
   payments: readonly NewPayment[],
 ): Promise<MandatePayment[]> {
-  if (payments.length === 0) return [];
   const { mandate_payments: t } = q.tables;
-  const rows = await q
-    .insert(t)
-    .values(payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })))
-    .onConflictDoNothing({ target: [t.mandate_id, t.period_key] })
-    .returning(paymentColumns(q));
+  const rows = await insertRows(
+    q,
+    t,
+    payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })),
+    { returning: paymentColumns(q), unless: [t.mandate_id, t.period_key] },
+  );
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
 }
 
@@ -248,7 +249,12 @@ export async function listDuePayments(
 
 /** A payment with what its mandate allows. */
 export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment, "debit_date"> {
-  readonly mandate: DebitedMandate & { readonly id: number; readonly connector: ConnectorName };
+  readonly mandate: DebitedMandate & {
+    readonly id: number;
+    readonly connector: ConnectorName;
+    /** Payments that failed for good since the last that was paid. */
+    readonly failed_payments: number;
+  };
 }
 
 /** Payments with their mandates, by id. */
@@ -258,12 +264,22 @@ export async function listWithMandates(
   ids: readonly number[],
 ): Promise<PaymentWithMandate[]> {
   const { mandate_payments: t, mandates } = q.tables;
-  const { id, connector, status, frequency, max_amount, max_no_debit, effective_date, expiry_date } =
-    mandates;
+  const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
+  const { effective_date, expiry_date, failed_payments } = mandates;
   const rows = await q
     .select({
       payment: { ...paymentColumns(q), debit_date: t.debit_date },
-      mandate: { id, connector, status, frequency, max_amount, max_no_debit, effective_date, expiry_date },
+      mandate: {
+        id,
+        connector,
+        status,
+        frequency,
+        max_amount,
+        max_no_debit,
+        effective_date,
+        expiry_date,
+        failed_payments,
+      },
     })
     .from(t)
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
@@ -391,5 +407,5 @@ export async function forgetFailedPayments(
   await q
     .update(t)
     .set({ failed_payments: 0, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, mandate_id), ne(t.failed_payments, 0)));
+    .where(and(ofCompany(t, scope), eq(t.id, mandate_id)));
 }

@@ -55,6 +55,10 @@ const steps = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("run twice" as const) }) },
   {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("tell all" as const), replay: fc.boolean() }),
+  },
+  {
     weight: 4,
     arbitrary: fc.record({
       do: fc.constant("days" as const),
@@ -128,6 +132,17 @@ function dying(store: Store, n: number, commits_last: boolean): Store {
       if (left > 0) return store.tx(work);
       if (left === 0 && commits_last) await store.tx(work);
       throw new Error("The process died");
+    },
+  };
+}
+
+/** A store whose transactions begin a moment after they were asked for: what was read before may not hold then. */
+function slowed(store: Store): Store {
+  return {
+    ...store,
+    async tx(work) {
+      await Bun.sleep(Math.random() * 3);
+      return store.tx(work);
     },
   };
 }
@@ -246,13 +261,21 @@ class History {
       const run = await this.begin();
       const is_store = step.crash === "store";
       this.scheme.fault = step.crash === "store" ? "none" : step.crash;
-      await this.run(is_store ? dying(store, step.after, step.after % 2 === 0) : store, run);
+      const told = await this.run(is_store ? dying(store, step.after, step.after % 2 === 0) : store, run);
+      if (!is_store) expect([told.status, told.error]).toEqual(["finished", null]);
       this.scheme.fault = "none";
     } else if (step.do === "run twice") {
       const run = await this.begin();
-      await Promise.all([this.run(store, run), this.run(store, run), this.run(store, run)]);
+      const slow = slowed(store);
+      await Promise.all([this.run(store, run), this.run(slow, run), this.run(slow, run)]);
     } else if (step.do === "tell") {
       await this.tell(step.pick, step.replay);
+    } else if (step.do === "tell all") {
+      const orders = await this.orders();
+      for (const [pick, { status }] of orders.entries()) {
+        // What has not been told yet, or all of it once more.
+        if (step.replay || status === "submitted") await this.tell(pick, step.replay);
+      }
     } else if (step.do === "debit" && picked) {
       const due = this.today.add({ days: step.due_in });
       const day = Temporal.PlainDate.compare(due, this.today) > 0 ? due : this.today;
@@ -337,6 +360,13 @@ class History {
     }
     await this.take({ do: "run", crash: "none", after: 0 });
     const payments = await this.payments();
+    const due = payments.filter(
+      ({ next_attempt_at }) => next_attempt_at !== null && next_attempt_at <= iso(this.now),
+    );
+    const in_force = new Set(
+      (await this.mandates()).flatMap((one) => (one.status === "active" ? one.id : [])),
+    );
+    expect(due.filter(({ mandate_id }) => in_force.has(mandate_id))).toEqual([]);
     for (const mandate of (await this.mandates()).filter(({ status }) => status === "active")) {
       const first = Temporal.PlainDate.from(mandate.anchor_date ?? "");
       const days: string[] = [];
