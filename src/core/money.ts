@@ -128,6 +128,11 @@ export function amountOf(sen: number): Decimal {
   return decimal(sen).times("0.01").toFixed(2);
 }
 
+/** Whether a plain decimal has no more digits after the point than the currency's amounts. */
+export function fitsCurrency(value: Decimal, currency: string): boolean {
+  return compare(roundMoney(value, currency), value) === 0;
+}
+
 /** An amount for people: "1234567.5" EUR → "EUR 1,234,567.50". */
 export function formatMoney(amount: Decimal, currency: string): string {
   return `${currency} ${groupDigits(roundMoney(amount, currency))}`;

@@ -5,6 +5,7 @@ import { EVENT_TYPES } from "../../../src/features/events/model.ts";
 import { runJob, JOBS } from "../../../src/jobs.ts";
 import { doEverythingWithMandates } from "./mandates.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { addDraft, addProgram, lead, openLoans } from "../loan_applications/world.ts";
 
 // docs/webhooks.md tells what each event carries: every type is made here, and held against it.
 
@@ -86,13 +87,30 @@ async function doEverything(): Promise<void> {
   await add(`${credits}/upgrade`, { new_billing_model_id: large.id });
   await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
   await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
-  const job = JOBS.find(({ name }) => name === "credit_thresholds");
-  if (!job) throw new Error("No such job");
+  await run("credit_thresholds");
+}
+
+async function run(name: string): Promise<void> {
+  const job = JOBS.find((one) => one.name === name);
+  if (!job) throw new Error(`No such job: ${name}`);
   await runJob(house.deps, job);
+}
+
+/** Brings loan applications into every state. */
+async function doLoans(): Promise<void> {
+  const loans = await openLoans(house);
+  const { id: program_id } = await addProgram(loans);
+  const draft = () => addDraft(loans, program_id);
+  for (const state of ["action_required", "rejected", "disbursed", "declined", "withdrawn"] as const)
+    await lead(loans, (await draft()).id, state);
+  await draft();
+  clock.set("2026-06-20T12:00:00Z");
+  await run("loan_application_expiry");
 }
 
 test("every event carries the fields that the document shows", async () => {
   await doEverything();
+  await doLoans();
   const shown = documented();
   const api = await doEverythingWithMandates(house, clock);
   const pages = await Promise.all(
