@@ -62,13 +62,13 @@ export class Company {
     });
   }
 
-  /** Calls once, however long the answer is. */
+  /** Calls once, however long the answer is; `body` is JSON, and text is CSV. */
   fetch(method: string, path: string, body?: unknown): Promise<Response> {
-    return fetch(this.origin + API + path, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-    });
+    const is_csv = typeof body === "string";
+    const sent = body === undefined ? {} : { body: is_csv ? body : JSON.stringify(body) };
+    const type = is_csv ? "text/csv" : "application/json";
+    const headers = { authorization: `Bearer ${this.#token}`, "content-type": type };
+    return fetch(this.origin + API + path, { method, ...sent, headers });
   }
 
   /** Calls once and checks the answer. Errors: throws when it is not of the shape. */

@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import { serveBare } from "./bare_server.ts";
 import { measureMonthClose } from "./billing/month_close.ts";
 import { Cleanup } from "./cleanup.ts";
+import { measureCollections } from "./collections/collecting.ts";
 import { Company } from "./company.ts";
 import { measureGoals, PARTS } from "./goals/goals.ts";
 import { seed } from "./goals/seed.ts";
 import { ingest, seedEvents } from "./ingest.ts";
-import { FULL, GOALS, MONTH_EVENTS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
+import { FULL, GOALS, MANDATES, MONTH_EVENTS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
 import { callTool } from "./mcp.ts";
 import { pressure } from "./pressure.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
@@ -32,6 +33,8 @@ const BENCHES: readonly Bench[] = [
 const USAGE = "usage";
 /** Measures the close of a company's month instead. */
 const BILLING = "billing";
+/** Measures the collection of a company's mandates instead. */
+const COLLECTIONS = "collections";
 
 const list = (entries: readonly { name: string; summary: string }[]) => {
   const width = Math.max(...entries.map(({ name }) => name.length));
@@ -41,6 +44,7 @@ const list = (entries: readonly { name: string; summary: string }[]) => {
 const HELP = `Usage: bun run bench [NAME …] [OPTIONS]
        bun run bench usage [PART …] [OPTIONS]
        bun run bench billing [OPTIONS]
+       bun run bench collections [OPTIONS]
 
 Starts the service as a process of its own on a temporary folder, loads it over HTTP and prints each figure
 beside that of a peer measured in the same run. Without a NAME it measures everything in this list:
@@ -55,6 +59,10 @@ ${list(PARTS)}
 \`billing\` bills a company's last month in one run, a subscription for every thousand events, and checks the
 bills; the goal is set for 10m.
 
+\`collections\` collects a company's mandates, all due on one day, in one run, and checks the debits; the goal is
+set for 100k.
+
+  --mandates N  for \`collections\`: how many (${MANDATES / 1e3}k)
   --events N  usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
               for \`billing\` ${MONTH_EVENTS / 1e6}m)
   --keep DIR  for \`usage\` and \`billing\`: keep the events in DIR, or take up those kept there
@@ -65,6 +73,7 @@ Progress goes to standard error, the table to standard output as markdown.`;
 
 const OPTIONS = {
   events: { type: "string" },
+  mandates: { type: "string" },
   keep: { type: "string" },
   quick: { type: "boolean" },
   help: { type: "boolean", short: "h" },
@@ -153,6 +162,10 @@ async function main(): Promise<void> {
     return withCleanup((cleanup, progress) =>
       measureMonthClose(events, keep && resolve(keep), { cleanup, progress }),
     );
+  }
+  if (first === COLLECTIONS) {
+    const mandates = values.mandates === undefined ? MANDATES : readCount(values.mandates);
+    return withCleanup((cleanup, progress) => measureCollections(mandates, { cleanup, progress }));
   }
   if (keep !== undefined) throw new Error("Cannot keep anything: --keep is for `usage` and `billing`");
   const benches = pick(BENCHES, positionals);

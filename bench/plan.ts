@@ -50,6 +50,9 @@ export const QUICK_GOALS: Plan = { ...QUICK, events: 200_000 };
 /** The events of a month that is closed, to be tried out; the goal is set for ten times as many. */
 export const MONTH_EVENTS = 1_000_000;
 
+/** The mandates that are collected, to be tried out; the goal is set for ten times as many. */
+export const MANDATES = 10_000;
+
 /**
  * Reads a number of events: `250000`, `250k`, `10m`. Errors: throws for what is no whole number from 100 to
  * 999,999,999.

@@ -12,14 +12,21 @@ import {
 } from "./features/billing/routes.ts";
 import { billingModelRoutes, billingTypeRoutes } from "./features/billing_models/routes.ts";
 import { clientRoutes } from "./features/clients/routes.ts";
+import { collectionResultRoutes, collectionRoutes } from "./features/collections/routes.ts";
 import { companyRoutes } from "./features/companies/routes.ts";
+import { emandateConfigRoutes } from "./features/emandate_config/routes.ts";
 import { formRoutes, myFormRoutes } from "./features/forms/routes.ts";
+import { emandateCustomerRoutes } from "./features/emandate_customers/routes.ts";
+import { emandateProductRoutes } from "./features/emandate_products/routes.ts";
+import { mandateDebitRoutes, mandatePaymentRoutes } from "./features/mandate_payments/routes.ts";
 import { eventRoutes } from "./features/events/routes.ts";
 import {
   billingModelChangeRoutes,
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
+import { mandateRoutes } from "./features/mandates/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import {
@@ -87,9 +94,19 @@ export function buildApp(deps: Deps) {
         .use(exportLinkRoutes(deps))
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps))
+        .use(emandateProductRoutes(deps))
+        .use(emandateCustomerRoutes(deps))
+        .use(mandateRoutes(deps))
+        .use(simulatorRoutes(deps))
+        .use(schemeRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
+        .use(emandateConfigRoutes(deps))
+        .use(mandateDebitRoutes(deps))
+        .use(mandatePaymentRoutes(deps))
+        .use(collectionRoutes(deps))
+        .use(collectionResultRoutes(deps))
         .use(lenderWebhookLogRoutes(deps))
         .use(lenderProgramRoutes(deps))
         .use(agentProgramRoutes(deps))

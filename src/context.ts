@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import type { CallContext, Operation } from "./core/operation.ts";
+import type { Secrets } from "./core/sealing.ts";
 import type { Note } from "./features/audit/model.ts";
 import { mayChange, telling } from "./features/audit/telling.ts";
 import type { Claim } from "./features/idempotency/claims.ts";
@@ -24,6 +25,8 @@ export interface Context extends CallContext {
   passwords: Passwords;
   tokens: Tokens;
   login_guard: LoginGuard;
+  /** For secrets that the database keeps. */
+  secrets: Secrets;
   /** For work that goes on after the call was answered. */
   background: Background;
   /** The request's hold on its Idempotency-Key, where it came with one. */
@@ -62,6 +65,8 @@ export interface Job {
   summary: string;
   /** A cron expression with seconds, read in UTC. */
   cron: string;
+  /** Whether it also runs once when the service starts, for what fell due meanwhile. */
+  runs_at_start?: boolean;
   /**
    * For what runs every second: the companies that have something to do, by one cheap query. Such a job takes no
    * lease, which one that was killed would hold for minutes: instances may run it at once, and what it does is

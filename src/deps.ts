@@ -9,6 +9,7 @@ import { MinuteLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
+import { openSecrets } from "./core/sealing.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { Claim } from "./features/idempotency/claims.ts";
@@ -96,6 +97,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     tokens,
     passwords: openPasswords(),
     login_guard: openLoginGuard(config),
+    secrets: openSecrets(config.secrets_keys),
     background,
     observe: metrics.observeOperation.bind(metrics),
     note: () => undefined,

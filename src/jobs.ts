@@ -4,7 +4,9 @@ import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";
 import { AUTHORIZATION_JOBS } from "./features/authorizations/jobs.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";
+import { EMANDATE_CONFIG_JOBS } from "./features/emandate_config/jobs.ts";
 import { EVENT_JOBS } from "./features/events/jobs.ts";
+import { COLLECTION_JOBS } from "./features/collections/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
 import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs.ts";
 import { CREDIT_JOBS } from "./features/credits/jobs.ts";
@@ -13,6 +15,8 @@ import { LOAN_CONSENT_JOBS } from "./features/loan_consents/jobs.ts";
 import { LOAN_DOCUMENT_JOBS } from "./features/loan_documents/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
+import { MANDATE_ORDER_JOBS } from "./features/mandate_orders/jobs.ts";
+import { MANDATE_JOBS } from "./features/mandates/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
 import { releaseLease, takeLease } from "./store/lease.ts";
 
@@ -26,6 +30,10 @@ export const JOBS: readonly Job[] = [
   ...AUTHORIZATION_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
+  ...MANDATE_JOBS,
+  ...MANDATE_ORDER_JOBS,
+  ...COLLECTION_JOBS,
+  ...EMANDATE_CONFIG_JOBS,
   ...LOAN_APPLICATION_JOBS,
   ...LOAN_DOCUMENT_JOBS,
   ...LOAN_CONSENT_JOBS,
@@ -84,21 +92,19 @@ async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
 /** Starts every job at its times. Returns the switch that stops them and waits for those that run. */
 export function startJobs(deps: Deps): () => Promise<void> {
   const running = new Set<Promise<unknown>>();
-  const timers = JOBS.map(
-    (job) =>
-      new Cron(
-        job.cron,
-        { timezone: "UTC", protect: true, name: `${job.name} ${crypto.randomUUID()}` },
-        async () => {
-          const run = runJob(deps, job).catch((error) =>
-            deps.log.error({ err: error, job: job.name }, "job failed"),
-          );
-          running.add(run);
-          await run;
-          running.delete(run);
-        },
-      ),
-  );
+  const start = async (job: Job): Promise<void> => {
+    const run = runJob(deps, job).catch((error) =>
+      deps.log.error({ err: error, job: job.name }, "job failed"),
+    );
+    running.add(run);
+    await run;
+    running.delete(run);
+  };
+  const timers = JOBS.map((job) => {
+    const name = `${job.name} ${crypto.randomUUID()}`;
+    return new Cron(job.cron, { timezone: "UTC", protect: true, name }, () => start(job));
+  });
+  for (const job of JOBS) if (job.runs_at_start) void start(job);
   return async () => {
     for (const timer of timers) timer.stop();
     await Promise.all(running);

@@ -6,6 +6,7 @@ import { decode } from "../core/validate.ts";
 import { type Deps, openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { foundCompany, listCompanies } from "../features/companies/service.ts";
+import { interruptCollections } from "../features/collections/service.ts";
 import { interruptRuns } from "../features/billing/service.ts";
 import { releaseIdempotencyKeys } from "../features/idempotency/service.ts";
 import { makePassword } from "../features/sessions/passwords.ts";
@@ -63,6 +64,7 @@ async function addFirstCompany(deps: Deps): Promise<void> {
 async function endLostWork(deps: Deps): Promise<void> {
   for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
     await call(commandContext(deps, id), interruptRuns, {});
+    await call(commandContext(deps, id), interruptCollections, {});
     await call(commandContext(deps, id), releaseIdempotencyKeys, {});
   }
 }

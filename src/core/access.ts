@@ -28,6 +28,7 @@ export const PERMISSIONS = [
   "webhooks:write",
   "emandate:read",
   "emandate:write",
+  "emandate_config:write",
   "api_keys:read",
   "api_keys:write",
   "lending:read",
@@ -64,12 +65,13 @@ const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
-/** Who holds these decides who gets in, or where the company's data goes. */
+/** Who holds these decides who gets in, or where the company's data or money goes. */
 const ADMIN_ONLY: readonly Permission[] = [
   "users:read",
   "users:write",
   "webhooks:read",
   "webhooks:write",
+  "emandate_config:write",
   "audit:read",
   "api_keys:read",
   "api_keys:write",

@@ -36,6 +36,12 @@ export interface Config {
   loan_service_key: string | null;
   /** Outside of production webhooks may go to this machine. */
   is_production: boolean;
+  /** What seals secrets in the database: the first seals, each opens; null: none are kept. */
+  secrets_keys: readonly Uint8Array[] | null;
+  /** The origin of the FPX scheme's endpoints; null: no company can work with it. */
+  fpx_url: string | null;
+  /** A file with the private key for companies that have stored none. */
+  fpx_private_key_file: string | null;
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -83,6 +89,28 @@ function origin(value: string): string {
   const url = URL.parse(value);
   if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search) return url.origin;
   throw new BadSetting("must be an http or https origin such as https://billing.example.com");
+}
+
+/** An origin that secrets and money may go to: https, and http on this machine only. */
+function safeOrigin(value: string): string {
+  const url = URL.parse(origin(value));
+  const is_here = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? "");
+  if (url?.protocol === "https:" || is_here) return origin(value);
+  throw new BadSetting("must be https; http is for this machine only");
+}
+
+/** One key or two, separated by a comma: each 32 bytes in base64 or hexadecimal digits. */
+function secretsKeys(value: string): readonly Uint8Array[] {
+  const keys = value.split(",").map((part) => {
+    const encoding = /^[0-9a-f]{64}$/i.test(part) ? "hex" : "base64";
+    return /^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(part) ? Buffer.from(part, encoding) : null;
+  });
+  const read = keys.filter((key) => key?.length === LIMITS.secret_bytes);
+  if (read.length === keys.length && keys.length <= LIMITS.secrets_keys)
+    return read.filter((key) => key !== null);
+  throw new BadSetting(
+    `must be ${LIMITS.secret_bytes} bytes in base64 or hexadecimal digits, and may have an older key after a comma`,
+  );
 }
 
 function postgresUrl(value: string): string {
@@ -228,6 +256,24 @@ export const SETTINGS = {
     "production",
     "Anything else lets webhooks go to this machine, over http too",
     (value) => value === "production",
+  ),
+  secrets_keys: defineSetting(
+    "SECRETS_KEY",
+    null,
+    "Seals secrets in the database: 32 bytes in base64 or hex, an older key after a comma; unset: none can be stored",
+    secretsKeys,
+  ),
+  fpx_url: defineSetting(
+    "FPX_URL",
+    null,
+    "Origin of the FPX scheme, https; unset: e-mandates work in the sandbox only",
+    safeOrigin,
+  ),
+  fpx_private_key_file: defineSetting(
+    "FPX_PRIVATE_KEY_FILE",
+    null,
+    "PEM file of the private key for companies that have stored none",
+    (value) => resolve(value),
   ),
 } satisfies { [K in keyof Config]: Setting<Config[K] & {}> };
 

@@ -14,6 +14,9 @@ const SECRETS = [
   "loan_service_key",
   "secret",
   "secrets",
+  "secrets_keys",
+  "private_key_pem",
+  "private_key_sealed",
 ];
 
 export function openLog(level: string): Log {

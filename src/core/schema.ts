@@ -17,6 +17,13 @@ FormatRegistry.Set("instant", (text) => {
     return false;
   }
 });
+FormatRegistry.Set("calendar day", (text) => {
+  try {
+    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
+  } catch {
+    return false;
+  }
+});
 FormatRegistry.Set("currency", isCurrency);
 FormatRegistry.Set("time-zone", (text) => {
   try {
@@ -41,6 +48,13 @@ export const InstantText = Type.String({
   "x-schema": { type: "string", format: "date-time" },
 });
 
+/** A day of the calendar that we are told, as YYYY-MM-DD. */
+export const Day = Type.String({
+  format: "calendar day",
+  description: "a day such as 2026-08-31",
+  "x-schema": { type: "string", format: "date" },
+});
+
 /** A name that people read: trimmed, not blank. */
 export const Name = trimmed(LIMITS.name_length);
 
@@ -61,11 +75,15 @@ export const Email = Type.Transform(
   .Decode((text) => text.toLowerCase())
   .Encode((text) => text);
 
-/** A text that people read, trimmed, with something in it that can be seen. */
-export function trimmed(max: number) {
-  const format = `text of 1 to ${max}`;
-  const description = `1 to ${max} characters, not blank`;
-  FormatRegistry.Set(format, (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max);
+/** A text that people read, trimmed, with something in it that can be seen; on one line where told so. */
+export function trimmed(max: number, { one_line = false } = {}) {
+  const format = `text of 1 to ${max}${one_line ? " on one line" : ""}`;
+  const description = `1 to ${max} characters, not blank${one_line ? ", none of them a control character" : ""}`;
+  const refused = one_line ? /\p{Cc}/u : /$^/;
+  FormatRegistry.Set(
+    format,
+    (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max && !refused.test(text),
+  );
   return Type.Transform(
     Type.String({
       format,
@@ -99,11 +117,15 @@ export function strict<T extends Parameters<typeof Type.Object>[0]>(
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 
-/** A page of a list: both optional. */
-export const pageFields = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_limit })),
-};
+/** A page of a list, of at most so many rows: both optional. */
+export function pageFieldsUpTo(page_limit: number) {
+  return {
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: page_limit })),
+  };
+}
+
+export const pageFields = pageFieldsUpTo(LIMITS.page_limit);
 
 export const PageMeta = Type.Object(
   { page: Type.Integer(), limit: Type.Integer(), total: Type.Integer(), total_pages: Type.Integer() },

@@ -26,7 +26,8 @@ const InEnvironment = said(oneOf(ENVIRONMENTS), "never assumed");
 
 /** How deep an answer's schema is told: `data`, and the fields of its records; of loans the first alone. */
 const OUTLINE_DEPTH = 2;
-const LOAN_OUTLINE_DEPTH = 1;
+/** Where a finder tells of the record, or an agent reads it before it acts. */
+const BRIEF_OUTLINE_DEPTH = 1;
 
 /** A tool as it is written down. Its name and texts are read by models: they say when to use it, and what next. */
 interface ToolDefinition<I extends TProperties, O extends TSchema> {
@@ -39,10 +40,14 @@ interface ToolDefinition<I extends TProperties, O extends TSchema> {
   operations: readonly { readonly permission: Permission }[];
   /** It takes something away, or does what can't be undone. */
   is_destructive?: boolean;
-  /** It works on loans, in the `environment` that it asks for: there only where the deployment has a service key. */
-  is_for_loans?: boolean;
+  /** It may ask somebody outside of Meterhouse to act: a bank, say. */
+  reaches_out?: boolean;
   /** Making something twice would hurt: the tool takes a `request_id`. */
   takes_request_id?: boolean;
+  /** It answers the record that a finder of its family describes: a list of tools describes it once. */
+  is_outlined_elsewhere?: boolean;
+  /** It works on loans, in the `environment` that it asks for: there only where the deployment has a service key. */
+  is_for_loans?: boolean;
   /**
    * Present where records are large: the fields, at any depth, that the concise format leaves out. What changes a
    * loan has no other format: the tool that reads it tells all.
@@ -99,6 +104,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     level,
     details,
     is_destructive = false,
+    reaches_out = false,
+    is_outlined_elsewhere = false,
     is_for_loans = false,
     takes_request_id = false,
   } = definition;
@@ -126,12 +133,18 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       title,
       description,
       inputSchema: rootOf(wireSchema(accepted)),
-      outputSchema: rootOf(outlined(whole, left_out, is_for_loans ? LOAN_OUTLINE_DEPTH : OUTLINE_DEPTH)),
+      outputSchema: rootOf(
+        outlined(
+          whole,
+          left_out,
+          is_outlined_elsewhere || is_for_loans ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH,
+        ),
+      ),
       annotations: {
         readOnlyHint: is_read_only,
         destructiveHint: is_destructive,
         idempotentHint: is_read_only,
-        openWorldHint: false,
+        openWorldHint: reaches_out,
       },
     },
     async run(ctx, input) {

@@ -1,6 +1,9 @@
 import { sees, type Tool, type Viewer } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
 import { catalogTools } from "./tools/catalog.ts";
+import { emandateCatalogTools } from "./tools/emandate_catalog.ts";
+import { emandateMandateTools } from "./tools/emandate_mandates.ts";
+import { emandatePaymentTools } from "./tools/emandate_payments.ts";
 import { loanApplicationTools } from "./tools/loan_applications.ts";
 import { loanEvidenceTools } from "./tools/loan_evidence.ts";
 import { loanProgramTools } from "./tools/loan_programs.ts";
@@ -17,6 +20,9 @@ export const TOOLS: readonly Tool[] = [
   ...usageTools,
   ...billingTools,
   ...otherTools,
+  ...emandateCatalogTools,
+  ...emandateMandateTools,
+  ...emandatePaymentTools,
   ...loanApplicationTools,
   ...loanEvidenceTools,
   ...loanProgramTools,

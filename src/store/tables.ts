@@ -9,11 +9,12 @@ import {
 } from "../features/billing_model_changes/tables.ts";
 import { billingModelTables } from "../features/billing_models/tables.ts";
 import { clientTables } from "../features/clients/tables.ts";
-import { collectionTables } from "../features/collections/tables.ts";
+import { COLLECTION_CONSTRAINTS, collectionTables } from "../features/collections/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { creditTables } from "../features/credits/tables.ts";
+import { emandateConfigTables } from "../features/emandate_config/tables.ts";
 import { emandateCustomerTables } from "../features/emandate_customers/tables.ts";
-import { emandateProductTables } from "../features/emandate_products/tables.ts";
+import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTables } from "../features/emandate_products/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
@@ -81,6 +82,7 @@ export function defineTables(k: ColumnKit) {
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
+    ...emandateConfigTables(k, companies),
     ...emandate_products,
     ...emandate_customers,
     ...mandates,
@@ -102,6 +104,8 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
+  ...EMANDATE_PRODUCT_CONSTRAINTS,
+  ...COLLECTION_CONSTRAINTS,
   ...LOAN_PROGRAM_CONSTRAINTS,
   ...LOAN_APPLICATION_CONSTRAINTS,
   ...LOAN_DOCUMENT_CONSTRAINTS,

@@ -5,6 +5,7 @@ CREATE TABLE `collection_runs` (
 	`date` text NOT NULL,
 	`requested_by` integer,
 	`counts` text NOT NULL,
+	`error` text,
 	`finished_at` text,
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
@@ -12,6 +13,7 @@ CREATE TABLE `collection_runs` (
 );
 --> statement-breakpoint
 CREATE INDEX `collection_runs_company` ON `collection_runs` (`company_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `collection_runs_running` ON `collection_runs` (`company_id`) WHERE status = 'running';--> statement-breakpoint
 CREATE TABLE `consent_definitions` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -65,6 +67,35 @@ CREATE TABLE `consents` (
 CREATE UNIQUE INDEX `consents_granted` ON `consents` (`application_id`,`definition_id`) WHERE status = 'granted';--> statement-breakpoint
 CREATE INDEX `consents_application` ON `consents` (`application_id`,`id`);--> statement-breakpoint
 CREATE INDEX `consents_expiring` ON `consents` (`company_id`,`expires_at`) WHERE status = 'granted';--> statement-breakpoint
+CREATE TABLE `emandate_bank_lists` (
+	`company_id` integer PRIMARY KEY NOT NULL,
+	`banks` text NOT NULL,
+	`asked_at` text NOT NULL,
+	`checked_at` text,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE TABLE `emandate_configs` (
+	`company_id` integer PRIMARY KEY NOT NULL,
+	`connector` text NOT NULL,
+	`exchange_id` text,
+	`seller_id` text,
+	`private_key_sealed` text,
+	`scheme_certificate_pem` text,
+	`callback_url` text,
+	`return_url` text,
+	`max_retries` integer NOT NULL,
+	`retry_interval_days` integer NOT NULL,
+	`first_collection_lead_days` integer NOT NULL,
+	`suspend_after_failures` integer NOT NULL,
+	`auto_collect` integer NOT NULL,
+	`holidays` text NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `emandate_configs_seller` ON `emandate_configs` (`exchange_id`,`seller_id`);--> statement-breakpoint
 CREATE TABLE `emandate_customers` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -197,6 +228,19 @@ CREATE TABLE `loan_programs` (
 CREATE UNIQUE INDEX `loan_programs_code` ON `loan_programs` (`company_id`,`environment`,`code`);--> statement-breakpoint
 CREATE INDEX `loan_programs_scope` ON `loan_programs` (`company_id`,`environment`,`id`);--> statement-breakpoint
 CREATE INDEX `loan_programs_form` ON `loan_programs` (`form_config_id`);--> statement-breakpoint
+CREATE TABLE `mandate_events` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`mandate_id` integer NOT NULL,
+	`type` text NOT NULL,
+	`status` text NOT NULL,
+	`reason` text,
+	`created_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`mandate_id`) REFERENCES `mandates`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `mandate_events_mandate` ON `mandate_events` (`mandate_id`,`id`);--> statement-breakpoint
 CREATE TABLE `mandate_orders` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -210,6 +254,7 @@ CREATE TABLE `mandate_orders` (
 	`amount` integer NOT NULL,
 	`status` text NOT NULL,
 	`awaits` text,
+	`awaits_since` text NOT NULL,
 	`response_code` text,
 	`response_message` text,
 	`scheme_txn_id` text,
@@ -230,14 +275,14 @@ CREATE UNIQUE INDEX `mandate_orders_number` ON `mandate_orders` (`order_no`);-->
 CREATE UNIQUE INDEX `mandate_orders_attempt` ON `mandate_orders` (`payment_id`,`attempt_no`);--> statement-breakpoint
 CREATE INDEX `mandate_orders_mandate` ON `mandate_orders` (`mandate_id`,`id`);--> statement-breakpoint
 CREATE INDEX `mandate_orders_run` ON `mandate_orders` (`collection_run_id`,`id`);--> statement-breakpoint
-CREATE INDEX `mandate_orders_query` ON `mandate_orders` (`company_id`,`next_query_at`);--> statement-breakpoint
+CREATE INDEX `mandate_orders_query` ON `mandate_orders` (`next_query_at`,`company_id`) WHERE next_query_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `mandate_payments` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
 	`mandate_id` integer NOT NULL,
 	`period_key` text,
-	`debit_period` text NOT NULL,
 	`due_date` text NOT NULL,
+	`debit_date` text NOT NULL,
 	`amount` integer NOT NULL,
 	`description` text,
 	`status` text NOT NULL,
@@ -256,8 +301,8 @@ CREATE TABLE `mandate_payments` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `mandate_payments_period` ON `mandate_payments` (`mandate_id`,`period_key`);--> statement-breakpoint
 CREATE INDEX `mandate_payments_company` ON `mandate_payments` (`company_id`,`id`);--> statement-breakpoint
-CREATE INDEX `mandate_payments_mandate` ON `mandate_payments` (`mandate_id`,`debit_period`);--> statement-breakpoint
-CREATE INDEX `mandate_payments_due` ON `mandate_payments` (`company_id`,`status`,`next_attempt_at`);--> statement-breakpoint
+CREATE INDEX `mandate_payments_mandate` ON `mandate_payments` (`mandate_id`,`debit_date`);--> statement-breakpoint
+CREATE INDEX `mandate_payments_due` ON `mandate_payments` (`company_id`,`status`,`next_attempt_at`,`id`);--> statement-breakpoint
 CREATE TABLE `mandates` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -297,7 +342,8 @@ CREATE UNIQUE INDEX `mandates_reference` ON `mandates` (`company_id`,`reference`
 CREATE INDEX `mandates_company` ON `mandates` (`company_id`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `mandates_customer` ON `mandates` (`customer_id`);--> statement-breakpoint
 CREATE INDEX `mandates_product` ON `mandates` (`emandate_product_id`);--> statement-breakpoint
-CREATE INDEX `mandates_due` ON `mandates` (`company_id`,`status`,`next_collection_at`);--> statement-breakpoint
+CREATE INDEX `mandates_due` ON `mandates` (`company_id`,`status`,`next_collection_at`,`id`);--> statement-breakpoint
+CREATE INDEX `mandates_expiry` ON `mandates` (`status`,`expiry_date`) WHERE expiry_date IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `scheme_callbacks` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer,

@@ -1,5 +1,6 @@
 import type { Context } from "../../context.ts";
 import { AppError } from "../../core/errors.ts";
+import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
 import { isSame, makeSecret } from "../../core/secrets.ts";
@@ -19,7 +20,7 @@ import {
   refusePage,
   signInToAuthorize,
 } from "./granting.ts";
-import { refusalPage, type SignInFacts, signInPage } from "./page.ts";
+import { type SignInFacts, signInPage } from "./page.ts";
 import { csrfOf, SentBack } from "./rules.ts";
 
 /** The sign-in page of an agent's request, and the user's answer to it. */

@@ -1,3 +1,5 @@
+import { sql } from "drizzle-orm";
+import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import { COLLECTION_STATUSES, type CollectionCounts } from "./model.ts";
@@ -17,12 +19,21 @@ export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
       /** A user's id, which outlives the user; null where the house started the run. */
       requested_by: k.integer("requested_by"),
       counts: k.json<CollectionCounts>("counts").notNull(),
+      /** What ended it before its end. */
+      error: k.text("error"),
       finished_at: k.at("finished_at"),
       ...stamps(k),
     },
-    (t) => [k.index("collection_runs_company").on(t.company_id, t.id)],
+    (t) => [
+      k.index("collection_runs_company").on(t.company_id, t.id),
+      k.uniqueIndex("collection_runs_running").on(t.company_id).where(sql`status = 'running'`),
+    ],
   );
   return { collection_runs };
 }
 
 export type CollectionTables = ReturnType<typeof collectionTables>;
+
+export const COLLECTION_CONSTRAINTS = {
+  collection_runs_running: () => new AppError("conflict", "Cannot start a collection run: one is running"),
+};

@@ -1,5 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, nullable } from "../../core/schema.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+
+/** A name as the scheme takes it. */
+export const CustomerName = trimmed(LIMITS.emandate_customer_name_length, { one_line: true });
 
 /** Who is debited, made with the first mandate. Source: emandate.md, Records. */
 export const EmandateCustomer = Type.Object(
@@ -20,3 +24,16 @@ export const EmandateCustomer = Type.Object(
   { title: "EmandateCustomer" },
 );
 export type EmandateCustomer = Static<typeof EmandateCustomer>;
+
+/** What is known of a customer when a mandate is asked for; the rest is filled in later. */
+export interface GivenCustomer {
+  name: string;
+  email: string;
+  phone?: string | undefined;
+  ic_number?: string | undefined;
+}
+
+export const ListEmandateCustomers = strict({
+  search: Type.Optional(Search),
+  ...pageFieldsUpTo(LIMITS.emandate_page_limit),
+});

@@ -1,5 +1,80 @@
+import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/limits.ts";
+import { amountOf, compare, type Decimal, senOf } from "../../core/money.ts";
+import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+
 /** How often a mandate is debited, with the scheme's word for it. Source: emandate.md, Choices. */
 export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
 export const FREQUENCY_MODES = ["DL", "WK", "MT", "YR"] as const;
 export type FrequencyMode = (typeof FREQUENCY_MODES)[number];
+
+/** An amount of MYR that we are told: text, never a number; read as "100.00". */
+export function amountUpTo(max: Decimal) {
+  const min = LIMITS.emandate_amount_min;
+  const format = `amount up to ${max}`;
+  const pattern = /^\d{1,7}(\.\d{1,2})?$/;
+  FormatRegistry.Set(
+    format,
+    (text) => pattern.test(text) && compare(text, min) >= 0 && compare(text, max) <= 0,
+  );
+  const description = `an amount of MYR as text, from "${min}" to "${max}"`;
+  const shown = { type: "string", pattern: pattern.source, description };
+  return Type.Transform(Type.String({ format, description, "x-schema": shown }))
+    .Decode((text) => amountOf(senOf(text)))
+    .Encode((text) => text);
+}
+
+/** An amount within what the scheme takes from a person's account. */
+export const Amount = amountUpTo(LIMITS.emandate_amount_max);
+
+/** An amount that we answer. */
+export const AmountAnswer = Type.String({ description: 'MYR, such as "100.00"' });
+
+/** What mandates are made after: up to how much, how often. Source: emandate.md, Records. */
+export const EmandateProduct = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    product_code: Type.String(),
+    product_name: Type.String(),
+    max_amount: AmountAnswer,
+    max_no_debit: Type.String({ description: "debits in a calendar period of the frequency" }),
+    frequency: oneOf(FREQUENCIES),
+    frequency_mode: oneOf(FREQUENCY_MODES),
+    is_active: Type.Boolean(),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "EmandateProduct" },
+);
+export type EmandateProduct = Static<typeof EmandateProduct>;
+
+export const ListEmandateProducts = strict({
+  search: Type.Optional(Search),
+  is_active: Type.Optional(Type.Boolean()),
+  ...pageFieldsUpTo(LIMITS.emandate_page_limit),
+});
+
+export const CreateEmandateProduct = strict(
+  {
+    product_code: Type.String({
+      pattern: "^[A-Za-z0-9_-]{1,30}$",
+      description: "1 to 30 letters, digits, _ and -",
+    }),
+    product_name: trimmed(LIMITS.emandate_product_name_length),
+    max_amount: Amount,
+    max_no_debit: Type.Optional(
+      Type.String({ pattern: "^[1-9][0-9]{0,2}$", description: 'a whole number as text, from "1" to "999"' }),
+    ),
+    frequency: oneOf(FREQUENCIES),
+  },
+  { title: "CreateEmandateProduct" },
+);
+
+/** A full replacement; `is_active` stays as it is when it is left out. */
+export const EmandateProductChange = strict(
+  { ...CreateEmandateProduct.properties, is_active: Type.Optional(Type.Boolean()) },
+  { title: "EmandateProductChange" },
+);
+export const UpdateEmandateProduct = strict({ id: Id, ...EmandateProductChange.properties });

@@ -1,3 +1,4 @@
+import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import { FREQUENCIES } from "./model.ts";
@@ -30,3 +31,8 @@ export function emandateProductTables(k: ColumnKit, { companies }: CompanyTables
 }
 
 export type EmandateProductTables = ReturnType<typeof emandateProductTables>;
+
+export const EMANDATE_PRODUCT_CONSTRAINTS = {
+  emandate_products_code: () =>
+    invalid("/product_code", "is already used by another product of this company, maybe a deleted one"),
+};

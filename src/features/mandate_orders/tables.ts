@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CollectionTables } from "../collections/tables.ts";
 import type { CompanyTables } from "../companies/tables.ts";
@@ -40,6 +41,8 @@ export function mandateOrderTables(
       amount: k.sen("amount").notNull(),
       status: k.enumeration("status", ORDER_STATUSES).notNull(),
       awaits: k.enumeration("awaits", ORDER_AWAITS),
+      /** Since when it awaits that: what the times of asking count from. */
+      awaits_since: k.at("awaits_since").notNull(),
       response_code: k.text("response_code"),
       response_message: k.text("response_message"),
       scheme_txn_id: k.text("scheme_txn_id"),
@@ -56,7 +59,8 @@ export function mandateOrderTables(
       k.uniqueIndex("mandate_orders_attempt").on(t.payment_id, t.attempt_no),
       k.index("mandate_orders_mandate").on(t.mandate_id, t.id),
       k.index("mandate_orders_run").on(t.collection_run_id, t.id),
-      k.index("mandate_orders_query").on(t.company_id, t.next_query_at),
+      // Asked for every second, for all companies.
+      k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
     ],
   );
   /** What came in over the scheme's callbacks, also what was refused. */

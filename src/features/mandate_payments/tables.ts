@@ -18,10 +18,10 @@ export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: Comp
         .references(() => mandates.id),
       /** The period that a run collects; null for a payment that was asked for by hand. */
       period_key: k.text("period_key"),
-      /** The calendar period whose debits max_no_debit counts. */
-      debit_period: k.text("debit_period").notNull(),
       /** A day in Kuala Lumpur, YYYY-MM-DD. */
       due_date: k.text("due_date").notNull(),
+      /** The day on which it is debited: as planned, then as it was. What max_no_debit counts goes by it. */
+      debit_date: k.text("debit_date").notNull(),
       amount: k.sen("amount").notNull(),
       description: k.text("description"),
       status: k.enumeration("status", PAYMENT_STATUSES).notNull(),
@@ -39,8 +39,8 @@ export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: Comp
       // A period is collected once, however many runs there are.
       k.uniqueIndex("mandate_payments_period").on(t.mandate_id, t.period_key),
       k.index("mandate_payments_company").on(t.company_id, t.id),
-      k.index("mandate_payments_mandate").on(t.mandate_id, t.debit_period),
-      k.index("mandate_payments_due").on(t.company_id, t.status, t.next_attempt_at),
+      k.index("mandate_payments_mandate").on(t.mandate_id, t.debit_date),
+      k.index("mandate_payments_due").on(t.company_id, t.status, t.next_attempt_at, t.id),
     ],
   );
   return { mandate_payments };

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import type { EmandateCustomerTables } from "../emandate_customers/tables.ts";
@@ -42,7 +43,7 @@ export function mandateTables(
       frequency: k.enumeration("frequency", FREQUENCIES).notNull(),
       bank_code: k.text("bank_code"),
       bank_account_last4: k.text("bank_account_last4"),
-      /** Days in Kuala Lumpur, YYYY-MM-DD: from the first on, before the second. */
+      /** Days in Kuala Lumpur, YYYY-MM-DD: the first and the last. */
       effective_date: k.text("effective_date"),
       expiry_date: k.text("expiry_date"),
       /** What the bank was asked to change and has not answered yet. */
@@ -59,14 +60,36 @@ export function mandateTables(
       ...stamps(k),
     },
     (t) => [
+      // Numbered within the day: of two that are made at once one is made again.
       k.uniqueIndex("mandates_reference").on(t.company_id, t.reference),
       k.index("mandates_company").on(t.company_id, t.status, t.id),
       k.index("mandates_customer").on(t.customer_id),
       k.index("mandates_product").on(t.emandate_product_id),
-      k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at),
+      k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at, t.id),
+      k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
     ],
   );
-  return { mandates };
+  /** What happened to each mandate: the outbox forgets, this does not. */
+  const mandate_events = k.table(
+    "mandate_events",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      mandate_id: k
+        .integer("mandate_id")
+        .notNull()
+        .references(() => mandates.id),
+      type: k.text("type").notNull(),
+      status: k.enumeration("status", MANDATE_STATUSES).notNull(),
+      reason: k.text("reason"),
+      created_at: k.at("created_at").notNull(),
+    },
+    (t) => [k.index("mandate_events_mandate").on(t.mandate_id, t.id)],
+  );
+  return { mandates, mandate_events };
 }
 
 export type MandateTables = ReturnType<typeof mandateTables>;

@@ -4,17 +4,29 @@ import type { OrderAwaits, OrderKind } from "../../mandate_orders/model.ts";
 import type { ConnectorName } from "../model.ts";
 
 /**
- * What the scheme says of an order now. `ok` answers what the order awaited; `pending` says nothing new, also
- * after a call of which nobody knows whether it was heard: it is asked again later, never sent again.
+ * What a result is about: something that an order awaits; `first`, what it awaited at first; or `end`, that the
+ * customer or the bank ended a mandate that was in force, told by the number of its enrolment without being asked.
+ */
+export type SchemeAnswer = OrderAwaits | "first" | "end";
+
+/**
+ * What the scheme says of an order now. `ok` is the good answer to what it `answers`; `pending` says nothing new,
+ * also after a call of which nobody knows whether it was heard: it is asked again later, never sent again. `failed`
+ * where the order awaits settlement is a late failure; `charged_back` is said of money that had moved.
  */
 export interface SchemeResult {
-  status: "ok" | "pending" | "failed";
+  status: "ok" | "pending" | "failed" | "charged_back";
   /** The scheme's own code and words. */
   code: string | null;
   message: string | null;
   /** Whether the same may be tried again on a later day: only where `status` is failed. */
   is_retriable: boolean;
   scheme_txn_id: string | null;
+  /**
+   * Which question it answers; null where that is what the order awaits. FPX confirms, as often as it likes, that
+   * the customer authorized, and that is no approval by the bank; an approval may come before it.
+   */
+  answers: SchemeAnswer | null;
 }
 
 /** An order as a connector needs it. Amounts are "100.00", in MYR. */
@@ -48,6 +60,12 @@ export interface SchemeBank {
   status: "online" | "offline";
 }
 
+/** What the customer's browser posts to the scheme, to authorize an order. Holds personal data. */
+export interface AuthorizationForm {
+  action: string;
+  fields: Record<string, string>;
+}
+
 /** What a callback says, once its signature was found good. */
 export interface SchemeCallback {
   order_no: string;
@@ -61,16 +79,20 @@ export interface SchemeCallback {
  */
 export interface SchemeConnector {
   readonly name: ConnectorName;
-  listBanks(now: Temporal.Instant): Promise<SchemeBank[]>;
-  /** Asks for the customer's authorization: where the customer goes to give it. */
-  startEnrolment(
-    order: SchemeOrder,
-    now: Temporal.Instant,
-  ): Promise<SchemeResult & { authorization_url: string | null }>;
-  amend(order: SchemeOrder, now: Temporal.Instant): Promise<SchemeResult>;
-  terminate(order: SchemeOrder, now: Temporal.Instant): Promise<SchemeResult>;
-  /** Debits; the result of an order that is not in the answer is pending. */
-  collect(orders: readonly SchemeOrder[], now: Temporal.Instant): Promise<Map<string, SchemeResult>>;
+  /** Which banks take part and are online; null where the scheme gave no answer that can be used. */
+  listBanks(now: Temporal.Instant): Promise<SchemeBank[] | null>;
+  /**
+   * Asks for an enrolment, a change or an end of a mandate. FPX is asked by the customer's browser, with the form
+   * below: until that came back, the result is pending.
+   */
+  startEnrolment(order: SchemeOrder): Promise<SchemeResult>;
+  amend(order: SchemeOrder): Promise<SchemeResult>;
+  terminate(order: SchemeOrder): Promise<SchemeResult>;
+  /** The form for such an order, always the same one; null where the scheme needs none from the customer. */
+  authorizationForm(order: SchemeOrder): AuthorizationForm | null;
+  /** Debits; the result of an order that is not in the answer is pending. FPX takes them by file. */
+  collect(orders: readonly SchemeOrder[]): Promise<Map<string, SchemeResult>>;
+  /** Asks how orders stand; one that is not in the answer is pending. */
   queryStatus(orders: readonly SchemeOrder[], now: Temporal.Instant): Promise<Map<string, SchemeResult>>;
   /** Reads a callback's raw body. Errors: malformed for a bad signature or an unreadable body. */
   parseCallback(raw_body: string, now: Temporal.Instant): SchemeCallback;

@@ -1,0 +1,163 @@
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, or } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { ofCompany } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { MandateOrder } from "../mandate_orders/queries.ts";
+import type { CollectionLine } from "../mandates/schemes/collection_file.ts";
+import type { CollectionRun } from "./model.ts";
+
+/** Errors: conflict while another run of the company goes on. */
+export async function insertRun(
+  q: Queries,
+  { company_id }: Scope,
+  now: Temporal.Instant,
+  run: Pick<CollectionRun, "date" | "requested_by" | "counts" | "error">,
+): Promise<CollectionRun> {
+  const begun = { status: "running" as const, finished_at: null };
+  const rows = await q
+    .insert(q.tables.collection_runs)
+    .values({ ...run, ...begun, company_id, ...stamped(now) })
+    .returning();
+  return only(rows);
+}
+
+/** Writes how far a run is, or how it ended; returns whether it was still running. */
+export async function updateRun(
+  q: Queries,
+  { id, status, counts, error, finished_at, updated_at }: CollectionRun,
+): Promise<boolean> {
+  const { collection_runs: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ status, counts, error, finished_at, updated_at })
+    .where(and(eq(t.id, id), eq(t.status, "running")))
+    .returning({ id: t.id });
+  return rows.length > 0;
+}
+
+/** Forgets a run that had nothing to tell. */
+export async function deleteRun(q: Queries, id: number): Promise<void> {
+  const { collection_runs: t } = q.tables;
+  await q.delete(t).where(eq(t.id, id));
+}
+
+/**
+ * Ends the runs that say they are running but have told of no progress since: their process died. One that told of
+ * it after `until` did so before the clock went back.
+ */
+export async function interruptSilentRuns(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { since, until }: { since: Temporal.Instant; until: Temporal.Instant },
+): Promise<void> {
+  const { collection_runs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
+    .where(
+      and(
+        ofCompany(t, scope),
+        eq(t.status, "running"),
+        or(lt(t.updated_at, iso(since)), gt(t.updated_at, iso(until))),
+      ),
+    );
+}
+
+/** Runs, newest first, and how many there are in all. */
+export async function listRuns(
+  q: Reads,
+  scope: Scope,
+  { limit, offset }: Slice,
+): Promise<{ rows: CollectionRun[]; total: number }> {
+  const { collection_runs: t } = q.tables;
+  const where = ofCompany(t, scope);
+  const rows = await q.select().from(t).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findRun(q: Reads, scope: Scope, id: number): Promise<CollectionRun | undefined> {
+  const { collection_runs: t } = q.tables;
+  const [row] = await q
+    .select()
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
+  return row;
+}
+
+/**
+ * Takes the debits by hand into a run that wait for the file of one: the connectors that debit by file are told of
+ * them by no other. Returns how many.
+ */
+export async function adoptOrders(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  run_id: number,
+): Promise<number> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ collection_run_id: run_id, updated_at: iso(now) })
+    .where(
+      and(
+        ofCompany(t, scope),
+        // Those of which the scheme is still asked: what the index holds.
+        isNotNull(t.next_query_at),
+        isNull(t.collection_run_id),
+        eq(t.kind, "debit"),
+        ne(t.connector, "sandbox"),
+      ),
+    )
+    .returning({ id: t.id });
+  return rows.length;
+}
+
+/** The debits of a run as lines of its file, in the order in which they were made. */
+export async function listRunLines(
+  q: Reads,
+  scope: Scope,
+  run_id: number,
+  { after_id, limit }: { after_id: number; limit: number },
+): Promise<(CollectionLine & { id: number })[]> {
+  const { mandate_orders: t, mandates, mandate_payments: payments, emandate_customers: customers } = q.tables;
+  const rows = await q
+    .select({
+      id: t.id,
+      order_no: t.order_no,
+      mandate_reference: mandates.reference,
+      scheme_reference: mandates.scheme_reference,
+      customer_name: customers.name,
+      bank_code: mandates.bank_code,
+      amount: t.amount,
+      due_date: payments.due_date,
+      description: payments.description,
+    })
+    .from(t)
+    .innerJoin(mandates, eq(mandates.id, t.mandate_id))
+    .innerJoin(payments, eq(payments.id, t.payment_id))
+    .innerJoin(customers, eq(customers.id, mandates.customer_id))
+    .where(and(ofCompany(t, scope), eq(t.collection_run_id, run_id), gt(t.id, after_id)))
+    .orderBy(asc(t.id))
+    .limit(limit);
+  return rows.map((row) => ({ ...row, currency: "MYR" }));
+}
+
+/** The orders of a run with these numbers: all that results need of them. */
+export async function listRunOrders(
+  q: Reads,
+  scope: Scope,
+  run_id: number,
+  order_nos: readonly string[],
+): Promise<Map<string, MandateOrder>> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .select()
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.collection_run_id, run_id), inArray(t.order_no, [...order_nos])));
+  return new Map(rows.map((order) => [order.order_no, order]));
+}

@@ -1,0 +1,85 @@
+import { Elysia } from "elysia";
+import { call } from "../../core/operation.ts";
+import { paged } from "../../core/schema.ts";
+import type { Deps } from "../../deps.ts";
+import { answers, attachment, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { readText } from "../../http/body.ts";
+import { fromText, IdPath } from "../../http/params.ts";
+import { session } from "../../http/session.ts";
+import { CollectionResults, CollectionRun, ListCollectionRuns, RunCollection } from "./model.ts";
+import {
+  applyCollectionResults,
+  getCollectionFile,
+  getCollectionRun,
+  listCollectionRuns,
+  runCollection,
+} from "./service.ts";
+
+const TAGS = ["E-mandates"];
+
+const CSV = "text/csv";
+const CSV_CONTENT = { [CSV]: { schema: { type: "string" as const } } };
+
+export const collectionRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/collections", tags: TAGS })
+    .use(session(deps, "company"))
+    .post("/run", async ({ ctx, body, status }) => status(202, await data(call(ctx, runCollection, body))), {
+      body: RunCollection,
+      response: answers({ 202: dataOf(CollectionRun), 409: ErrorBody }),
+      detail: {
+        summary: "Collect what is due",
+        description:
+          "By the end of the date in Kuala Lumpur, today without one; a date ahead is for the sandbox. With status running it goes on: GET /emandate/collections/{id} tells how far it is. The service does the same every 15 minutes.",
+      },
+    })
+    .get("", ({ ctx, query }) => call(ctx, listCollectionRuns, query), {
+      query: fromText(ListCollectionRuns),
+      response: answers({ 200: paged(CollectionRun) }),
+      detail: {
+        summary: "List collection runs",
+        description: "Newest first. Runs that the service began and that found nothing to do are not kept.",
+      },
+    })
+    .get("/:id", ({ ctx, params }) => data(call(ctx, getCollectionRun, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(CollectionRun), 404: ErrorBody }),
+      detail: { summary: "Get a collection run" },
+    })
+    .get("/:id/file", ({ ctx, params }) => attachment(call(ctx, getCollectionFile, params)), {
+      params: IdPath,
+      response: answers({ 404: ErrorBody }),
+      detail: {
+        summary: "Get a run's debits as a file",
+        description:
+          "CSV, a line for each debit of the run, for a bank that takes debits by file. Its columns are documented in docs/emandate_fpx.md.",
+        responses: { 200: { description: "The file.", content: CSV_CONTENT } },
+      },
+    });
+
+/** What a bank sends is no JSON. */
+export const collectionResultRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/collections", tags: TAGS })
+    .use(session(deps, "company", { reads_body: false }))
+    .post(
+      "/:id/results",
+      async ({ ctx, params, request }) => {
+        const csv = await readText(request, [CSV]);
+        return data(call(ctx, applyCollectionResults, { ...params, csv }));
+      },
+      {
+        params: IdPath,
+        response: answers({
+          200: dataOf(CollectionResults),
+          400: ErrorBody,
+          404: ErrorBody,
+          413: ErrorBody,
+          415: ErrorBody,
+        }),
+        detail: {
+          summary: "Apply a bank's results",
+          description:
+            "CSV, a line for each debit. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are documented in docs/emandate_fpx.md.",
+          requestBody: { required: true, content: CSV_CONTENT },
+        },
+      },
+    );

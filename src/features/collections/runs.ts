@@ -1,0 +1,236 @@
+import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
+import type { Queries } from "../../store/store.ts";
+import { deleteEntriesOf } from "../audit/queries.ts";
+import { recordEvents } from "../events/queries.ts";
+import {
+  advanceMandates,
+  type DueCursor,
+  type DueMandate,
+  insertPayments,
+  listDueMandates,
+  listDuePayments,
+  type NewPayment,
+} from "../mandate_payments/queries.ts";
+import { type CollectionPlan, dueAt, paymentEvent, planCollection } from "../mandate_payments/rules.ts";
+import { type Connectors, sendDebits, submitPayments } from "../mandate_payments/submit.ts";
+import { debitPeriod } from "../mandates/rules.ts";
+import type { CollectionCounts, CollectionRun } from "./model.ts";
+import * as queries from "./queries.ts";
+
+/** What of a context a run needs. */
+type Tools = Pick<Context, "store" | "log" | "now" | "request_id" | "background">;
+
+/** A run on its way. */
+export interface Work {
+  readonly ctx: Tools;
+  readonly scope: Scope;
+  /** As it was begun. */
+  readonly run: CollectionRun;
+  /** Up to the end of which day it collects, and which day it is meanwhile. */
+  readonly until: Temporal.PlainDate;
+  readonly today: Temporal.PlainDate;
+  readonly connectors: Connectors;
+  /** Whether mandates are collected; else only what waits already is sent. */
+  readonly collects: boolean;
+  /** Whether a run that found nothing to do is forgotten. */
+  readonly forgets_idle: boolean;
+}
+
+/** Thrown where the run is another's or nobody's by now: what it was about to do is undone. */
+class RunOver extends Error {}
+
+/**
+ * Collects until everything due is sent or the process is about to end; each step is a transaction of its own, and
+ * what is left follows from the records alone. Never throws: what stopped it is told in the run and logged.
+ * Source: emandate.md, Collection run. Decision 0096.
+ */
+export async function runToEnd(work: Work): Promise<CollectionRun> {
+  const { ctx, scope } = work;
+  const progress = new Progress(work);
+  try {
+    if (work.collects) await scheduleAll(work, progress);
+    await inStep(work, progress, async (q) => ({
+      submitted: await queries.adoptOrders(q, scope, ctx.now, work.run.id),
+    }));
+    await submitAll(work, progress, "retry_scheduled");
+    await submitAll(work, progress, "scheduled");
+    progress.end(ctx.background.is_stopping ? "interrupted" : "finished");
+  } catch (error) {
+    progress.end("interrupted", error instanceof AppError ? error.message : "Internal error");
+    ctx.log.error({ err: error, request_id: ctx.request_id, ...scope }, "collection run interrupted");
+  }
+  try {
+    await ctx.store.tx(async (q) => {
+      if (work.forgets_idle && progress.isIdle()) await forget(q, work);
+      else await queries.updateRun(q, progress.run);
+    });
+  } catch (error) {
+    // The row says "running" until the next run finds it silent.
+    ctx.log.error({ err: error, request_id: ctx.request_id, ...scope }, "collection run not written down");
+  }
+  return progress.run;
+}
+
+/** Forgets a run that found nothing to do, and that it was started. */
+async function forget(q: Queries, { scope, run: { id } }: Work): Promise<void> {
+  await queries.deleteRun(q, id);
+  await deleteEntriesOf(q, scope, { type: "collection_run", id });
+}
+
+/** How far a run is. */
+class Progress {
+  readonly #started_ms = performance.now();
+  readonly #began_at: Temporal.Instant;
+  #run: CollectionRun;
+
+  constructor({ run, ctx }: Work) {
+    this.#run = run;
+    this.#began_at = ctx.now;
+  }
+
+  get run(): CollectionRun {
+    return this.#run;
+  }
+
+  /** The run when so much more is done: to be written with it, and kept once that is durable. */
+  with(more: Partial<CollectionCounts>): CollectionRun {
+    const counts = { ...this.#run.counts };
+    counts.due += more.due ?? 0;
+    counts.scheduled += more.scheduled ?? 0;
+    counts.skipped += more.skipped ?? 0;
+    counts.submitted += more.submitted ?? 0;
+    counts.refused += more.refused ?? 0;
+    return { ...this.#run, counts, updated_at: this.#time() };
+  }
+
+  keep(run: CollectionRun): void {
+    this.#run = run;
+  }
+
+  end(status: CollectionRun["status"], error = this.#run.error): void {
+    const at = this.#time();
+    this.#run = { ...this.#run, status, error, finished_at: at, updated_at: at };
+  }
+
+  /** Whether there is nothing to tell. */
+  isIdle(): boolean {
+    const { status, error, counts } = this.#run;
+    return status === "finished" && error === null && Object.values(counts).every((n) => n === 0);
+  }
+
+  /** The call's `now` stands still; a run may take long. */
+  #time(): IsoInstant {
+    return iso(this.#began_at.add({ milliseconds: Math.round(performance.now() - this.#started_ms) }));
+  }
+}
+
+/** Makes the payments of every mandate that is due. */
+async function scheduleAll(work: Work, progress: Progress): Promise<void> {
+  const { ctx, scope, until } = work;
+  const before = dueAt(until.add({ days: 1 }));
+  while (!ctx.background.is_stopping) {
+    const due = await listDueMandates(ctx.store.read, scope, before, LIMITS.collection_batch);
+    if (due.length === 0) return;
+    const planned = due.map((mandate) => planOf(work, mandate));
+    await inStep(work, progress, (q) => scheduleSome(q, work, planned));
+  }
+}
+
+interface Planned {
+  readonly mandate: DueMandate;
+  readonly plan: CollectionPlan;
+  readonly next: IsoInstant | null;
+}
+
+function planOf({ until, today }: Work, mandate: DueMandate): Planned {
+  const next_day = dayAt(instant(mandate.next_collection_at));
+  const plan = planCollection({ ...mandate, next_day }, { until, today }, LIMITS.collection_missed_periods);
+  return { mandate, plan, next: plan.next && dueAt(plan.next) };
+}
+
+/** Advances the mandates that nobody else advanced, and writes their payments. */
+async function scheduleSome(
+  q: Queries,
+  { scope, ctx: { now } }: Work,
+  planned: readonly Planned[],
+): Promise<Partial<CollectionCounts>> {
+  const won = new Set<number>();
+  const steps = Map.groupBy(planned, ({ mandate, next }) => `${mandate.next_collection_at} ${next}`);
+  for (const [first, ...others] of steps.values()) {
+    if (!first) continue;
+    const ids = [first, ...others].map(({ mandate }) => mandate.id);
+    const step = { was: first.mandate.next_collection_at, next: first.next };
+    for (const id of await advanceMandates(q, scope, now, ids, step)) won.add(id);
+  }
+  const mine = planned.filter(({ mandate }) => won.has(mandate.id));
+  const payments = await insertPayments(q, scope, now, mine.flatMap(paymentsOf));
+  await recordEvents(q, scope, now, payments.map(paymentEvent));
+  const scheduled = payments.filter(({ status }) => status === "scheduled").length;
+  return { due: mine.length, scheduled, skipped: payments.length - scheduled };
+}
+
+function paymentsOf({ mandate, plan: { due, missed } }: Planned): NewPayment[] {
+  const payment = (day: Temporal.PlainDate, status: NewPayment["status"]): NewPayment => ({
+    mandate_id: mandate.id,
+    period_key: debitPeriod(mandate.frequency, day).key,
+    due_date: day.toString(),
+    debit_date: day.toString(),
+    amount: mandate.amount,
+    description: null,
+    status,
+    next_attempt_at: status === "scheduled" ? dueAt(day) : null,
+  });
+  const skipped = missed.map((day) => payment(day, "skipped"));
+  return due === null ? skipped : [...skipped, payment(due, "scheduled")];
+}
+
+/** Submits and sends every payment that waits in one of the open states and whose time has come. */
+async function submitAll(
+  work: Work,
+  progress: Progress,
+  status: "scheduled" | "retry_scheduled",
+): Promise<void> {
+  const { ctx, scope, run, until, today, connectors } = work;
+  const before = dueAt(until.add({ days: 1 }));
+  const usable = [...connectors.keys()];
+  let after: DueCursor | undefined;
+  while (!ctx.background.is_stopping) {
+    const where = { before, after, usable, limit: LIMITS.collection_batch };
+    const due = await listDuePayments(ctx.store.read, scope, status, where);
+    after = due.at(-1);
+    if (!after) return;
+    const ids = due.map(({ id }) => id);
+    const options = { today, collection_run_id: run.id };
+    const orders = await inStep(work, progress, async (q) => {
+      const submitted = await submitPayments(q, scope, ctx.now, ids, options);
+      const counts = { submitted: submitted.orders.length, refused: submitted.refused.length };
+      return { ...counts, orders: submitted.orders };
+    });
+    await sendDebits(ctx, scope, connectors, orders.orders);
+  }
+}
+
+/**
+ * One transaction of a run, with how far that brings it; then requests get their turn. Errors: RunOver where the
+ * run was ended meanwhile, by an instance that took it for dead.
+ */
+async function inStep<T extends Partial<CollectionCounts>>(
+  { ctx }: Work,
+  progress: Progress,
+  step: (q: Queries) => Promise<T>,
+): Promise<T> {
+  const { done, told } = await ctx.store.tx(async (q) => {
+    const result = await step(q);
+    const run = progress.with(result);
+    if (!(await queries.updateRun(q, run))) throw new RunOver("Another run took this one's place");
+    return { done: result, told: run };
+  });
+  progress.keep(told);
+  await Bun.sleep(LIMITS.collection_pause_ms);
+  return done;
+}

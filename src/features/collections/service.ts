@@ -1,0 +1,220 @@
+import { Type } from "@sinclair/typebox";
+import { type Context, operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { type Download, streamOf } from "../../core/download.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/page.ts";
+import { ById, Nothing, paged, strict } from "../../core/schema.ts";
+import { endedWithin } from "../../core/time.ts";
+import { openConnector } from "../emandate_config/connect.ts";
+import { findConfig } from "../emandate_config/queries.ts";
+import type { StoredConfig } from "../emandate_config/rules.ts";
+import type { Connectors } from "../mandate_payments/submit.ts";
+import { CONNECTORS } from "../mandates/model.ts";
+import { COLLECTION_HEADER, collectionLines, readResults } from "../mandates/schemes/collection_file.ts";
+import {
+  type CollectionCounts,
+  CollectionResults,
+  CollectionRun,
+  ListCollectionRuns,
+  RunCollection,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { applyResults } from "./results.ts";
+import { runToEnd } from "./runs.ts";
+
+/**
+ * Collects what is due by the end of a day in Kuala Lumpur, today without one: payments of mandates whose day has
+ * come, debits by hand, further attempts. Answers after a few seconds at the latest, with status `running` when
+ * the run goes on. Errors: conflict while one runs; invalid for a day ahead outside of the sandbox.
+ * Source: emandate.md, Collection run, Wire details. Decision 0096.
+ */
+export const runCollection = operation({
+  name: "run_collection",
+  permission: "emandate:write",
+  target: "collection_run",
+  input: RunCollection,
+  output: CollectionRun,
+  run: (ctx, { date }) => startRun(ctx, date),
+});
+
+/** Collects what is due by now, unless a run is at it. Source: emandate.md, Collection run. */
+export const collectDue = operation({
+  name: "collect_due",
+  permission: "emandate:write",
+  target: "collection_run",
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    try {
+      await startRun(ctx);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== "conflict") throw error;
+    }
+    return {};
+  },
+});
+
+/**
+ * Marks the company's runs as interrupted that say they run while nobody can be running them: after a start on a
+ * store that only this process uses.
+ */
+export const interruptCollections = operation({
+  name: "interrupt_collections",
+  permission: "emandate:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, now }) {
+    await store.tx((q) => queries.interruptSilentRuns(q, scopeOf(actor), now, { since: now, until: now }));
+    return {};
+  },
+});
+
+/** Lists collection runs, newest first. Source: emandate.md, Endpoints. */
+export const listCollectionRuns = operation({
+  name: "list_collection_runs",
+  permission: "emandate:read",
+  input: ListCollectionRuns,
+  output: paged(CollectionRun),
+  run: ({ store, actor }, page) =>
+    pagedList(page, LIMITS.page_limit_default, (slice) =>
+      queries.listRuns(store.read, scopeOf(actor), slice),
+    ),
+});
+
+/** Finds one collection run. Errors: not_found. Source: emandate.md, Endpoints. */
+export const getCollectionRun = operation({
+  name: "get_collection_run",
+  permission: "emandate:read",
+  input: ById,
+  output: CollectionRun,
+  run: ({ store, actor }, { id }) => findRun(store.read, scopeOf(actor), id),
+});
+
+/**
+ * The debits of a run as the file that a bank is given: CSV, made while it is sent. Errors: not_found.
+ * Source: emandate.md, Endpoints; docs/emandate_fpx.md.
+ */
+export const getCollectionFile = operation({
+  name: "get_collection_file",
+  permission: "emandate:read",
+  input: ById,
+  output: Type.Unsafe<Download>(Type.Any()),
+  async run({ store, actor, log, request_id }, { id }) {
+    const scope = scopeOf(actor);
+    const { date } = await findRun(store.read, scope, id);
+    const encoder = new TextEncoder();
+    const body = await streamOf(
+      async (write, gone) => {
+        await write(encoder.encode(COLLECTION_HEADER));
+        for (let after_id = 0; !gone.aborted; ) {
+          const lines = await queries.listRunLines(store.read, scope, id, {
+            after_id,
+            limit: LIMITS.collection_file_batch,
+          });
+          const last = lines.at(-1);
+          if (!last) return;
+          await write(encoder.encode(collectionLines(lines)));
+          after_id = last.id;
+        }
+      },
+      {
+        idle_ms: LIMITS.usage_export_idle_ms,
+        onBreak: (error) => log.warn({ err: error, request_id, id }, "collection file broke off"),
+      },
+    );
+    return { media_type: "text/csv; charset=utf-8", filename: `collection-${id}-${date}.csv`, body };
+  },
+});
+
+/**
+ * Applies a bank's results for the debits of a run: CSV. Every line that can be used counts, whatever is wrong with
+ * others, and a second time it changes nothing. Errors: not_found; invalid for what is not such a file.
+ * Source: emandate.md, Endpoints; docs/emandate_fpx.md.
+ */
+export const applyCollectionResults = operation({
+  name: "apply_collection_results",
+  permission: "emandate:write",
+  target: "collection_run",
+  input: strict({ ...ById.properties, csv: Type.String() }),
+  output: CollectionResults,
+  async run(ctx, { id, csv }) {
+    const scope = scopeOf(ctx.actor);
+    await findRun(ctx.store.read, scope, id);
+    return applyResults(ctx, scope, id, await readResults(csv));
+  },
+});
+
+const NOTHING_YET: CollectionCounts = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
+
+/** Begins a run and answers it as it ended or, over HTTP after a few seconds, as it stands. */
+async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
+  const { store, actor, now, origin, background } = ctx;
+  const scope = scopeOf(actor);
+  const config = await findConfig(store.read, scope);
+  const day = dayAt(now);
+  const until = date === undefined ? day : Temporal.PlainDate.from(date);
+  checkAhead(until, day, config);
+  const { connectors, error } = await openConnectors(ctx, config);
+  const requested_by = actor.kind === "user" ? actor.user_id : null;
+  const silence = { minutes: LIMITS.collection_silent_minutes };
+  const run = await store.tx(async (q) => {
+    const alive = { since: now.subtract(silence), until: now.add(silence) };
+    await queries.interruptSilentRuns(q, scope, now, alive);
+    const row = { date: until.toString(), requested_by, counts: NOTHING_YET, error };
+    return queries.insertRun(q, scope, now, row);
+  });
+  const is_job = origin === "job";
+  const today = Temporal.PlainDate.compare(until, day) > 0 ? until : day;
+  const collects = !is_job || config.auto_collect;
+  const work = { ctx, scope, run, until, today, connectors, collects, forgets_idle: is_job };
+  const running = background.keep(runToEnd(work));
+  if (is_job || origin === "cli") return running;
+  return (
+    (await endedWithin(running, LIMITS.collection_wait_ms)) ??
+    (await queries.findRun(store.read, scope, run.id)) ??
+    run
+  );
+}
+
+/** Errors: invalid. */
+function checkAhead(
+  until: Temporal.PlainDate,
+  today: Temporal.PlainDate,
+  { connector }: Pick<StoredConfig, "connector">,
+): void {
+  if (Temporal.PlainDate.compare(until, today) <= 0) return;
+  if (connector !== "sandbox")
+    throw invalid("/date", `must not be after ${today.toString()}: only the sandbox looks ahead`);
+  const latest = today.add({ years: LIMITS.collection_years_ahead });
+  if (Temporal.PlainDate.compare(until, latest) > 0)
+    throw invalid("/date", `must not be after ${latest.toString()}`);
+}
+
+/** The ways to the scheme that can be used, and why the company's own can't, if so. */
+async function openConnectors(
+  ctx: Context,
+  config: StoredConfig,
+): Promise<{ connectors: Connectors; error: string | null }> {
+  const opened = new Map<(typeof CONNECTORS)[number], Awaited<ReturnType<typeof openConnector>>>();
+  let error: string | null = null;
+  for (const name of CONNECTORS) {
+    try {
+      opened.set(name, await openConnector(ctx, config, name));
+    } catch (refused) {
+      if (!(refused instanceof AppError)) throw refused;
+      if (name === config.connector) error = refused.message;
+    }
+  }
+  return { connectors: opened, error };
+}
+
+/** Errors: not_found. */
+async function findRun(q: Context["store"]["read"], scope: Scope, id: number): Promise<CollectionRun> {
+  const run = await queries.findRun(q, scope, id);
+  if (!run) throw notFound("Collection run", id);
+  return run;
+}

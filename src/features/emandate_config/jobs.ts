@@ -1,0 +1,22 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { refreshEmandateBanks, resealEmandateKey } from "./service.ts";
+
+export const EMANDATE_CONFIG_JOBS: readonly Job[] = [
+  {
+    name: "emandate_banks",
+    summary: "Ask the debit scheme which banks are online, for companies that work with FPX",
+    cron: "20 */5 * * * *",
+    async run(ctx) {
+      await call(ctx, refreshEmandateBanks, {});
+    },
+  },
+  {
+    name: "emandate_reseal",
+    summary: "Seal private keys with the newest key of SECRETS_KEY",
+    cron: "50 35 3 * * *",
+    async run(ctx) {
+      await call(ctx, resealEmandateKey, {});
+    },
+  },
+];

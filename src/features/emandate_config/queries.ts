@@ -1,0 +1,106 @@
+import { and, asc, eq, isNotNull } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { SchemeBank } from "../mandates/schemes/scheme.ts";
+import { DEFAULTS, type StoredConfig } from "./rules.ts";
+
+/** The company's configuration, or the defaults, as of the company's beginning, where it never changed any. */
+export async function findConfig(q: Reads, { company_id }: Scope): Promise<StoredConfig> {
+  const { companies, emandate_configs: t } = q.tables;
+  const rows = await q
+    .select({ config: t, created_at: companies.created_at })
+    .from(companies)
+    .leftJoin(t, eq(t.company_id, companies.id))
+    .where(eq(companies.id, company_id));
+  const { config, created_at } = only(rows);
+  if (config === null) return { ...DEFAULTS, company_id, updated_at: created_at };
+  const { created_at: _, ...stored } = config;
+  return stored;
+}
+
+export async function saveConfig(q: Queries, now: Temporal.Instant, config: StoredConfig): Promise<void> {
+  const { emandate_configs: t } = q.tables;
+  await q
+    .insert(t)
+    .values({ ...config, ...stamped(now) })
+    .onConflictDoUpdate({ target: t.company_id, set: { ...config, updated_at: iso(now) } });
+}
+
+/** Puts another seal on the same key: the configuration stays as it was. */
+export async function updateSealedKey(
+  q: Queries,
+  { company_id }: Scope,
+  private_key_sealed: string,
+): Promise<void> {
+  const { emandate_configs: t } = q.tables;
+  await q.update(t).set({ private_key_sealed }).where(eq(t.company_id, company_id));
+}
+
+/** What is needed to find out whether the scheme sent a callback. */
+export interface CallbackReader {
+  company_id: number;
+  exchange_id: string;
+  seller_id: string;
+  scheme_certificate_pem: string;
+}
+
+/** Who may be meant by a callback: for the door that takes them, which knows no company yet. */
+export async function listCallbackReaders(
+  q: Reads,
+  exchange_id: string,
+  seller_id: string,
+): Promise<CallbackReader[]> {
+  const { emandate_configs: t } = q.tables;
+  const rows = await q
+    .select({ company_id: t.company_id, scheme_certificate_pem: t.scheme_certificate_pem })
+    .from(t)
+    .where(
+      and(eq(t.exchange_id, exchange_id), eq(t.seller_id, seller_id), isNotNull(t.scheme_certificate_pem)),
+    )
+    .orderBy(asc(t.company_id))
+    .limit(LIMITS.callback_companies);
+  return rows.flatMap(({ company_id, scheme_certificate_pem }) =>
+    scheme_certificate_pem === null ? [] : [{ company_id, exchange_id, seller_id, scheme_certificate_pem }],
+  );
+}
+
+/** The list of banks that the company was last given. */
+export interface BankList {
+  banks: SchemeBank[];
+  asked_at: string;
+  checked_at: string | null;
+}
+
+export async function findBankList(q: Reads, { company_id }: Scope): Promise<BankList | undefined> {
+  const { emandate_bank_lists: t } = q.tables;
+  const { banks, asked_at, checked_at } = t;
+  const [list] = await q.select({ banks, asked_at, checked_at }).from(t).where(eq(t.company_id, company_id));
+  return list;
+}
+
+/** Notes that the scheme is being asked. The list stays as it was. */
+export async function noteAsked(q: Queries, { company_id }: Scope, now: Temporal.Instant): Promise<void> {
+  const { emandate_bank_lists: t } = q.tables;
+  const asked_at = iso(now);
+  await q
+    .insert(t)
+    .values({ company_id, banks: [], asked_at, checked_at: null })
+    .onConflictDoUpdate({ target: t.company_id, set: { asked_at } });
+}
+
+export async function updateBankList(
+  q: Queries,
+  { company_id }: Scope,
+  now: Temporal.Instant,
+  banks: SchemeBank[],
+): Promise<void> {
+  const { emandate_bank_lists: t } = q.tables;
+  await q
+    .update(t)
+    .set({ banks, checked_at: iso(now) })
+    .where(eq(t.company_id, company_id));
+}

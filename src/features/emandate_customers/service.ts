@@ -1,0 +1,36 @@
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/page.ts";
+import { ById, paged } from "../../core/schema.ts";
+import { EmandateCustomer, ListEmandateCustomers } from "./model.ts";
+import * as queries from "./queries.ts";
+
+/**
+ * Lists the customers that mandates were made for, by id, with their IC numbers masked; always one page.
+ * Source: interface, Company: e-mandate.
+ */
+export const listEmandateCustomers = operation({
+  name: "list_emandate_customers",
+  permission: "emandate:read",
+  input: ListEmandateCustomers,
+  output: paged(EmandateCustomer),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listEmandateCustomers(store.read, scopeOf(actor), filter, slice),
+    ),
+});
+
+/** Finds one customer, with its whole IC number. Errors: not_found. Source: emandate.md, Wire details. */
+export const getEmandateCustomer = operation({
+  name: "get_emandate_customer",
+  permission: "emandate:read",
+  input: ById,
+  output: EmandateCustomer,
+  async run({ store, actor }, { id }) {
+    const customer = await queries.findEmandateCustomer(store.read, scopeOf(actor), id);
+    if (!customer) throw notFound("Customer", id);
+    return customer;
+  },
+});

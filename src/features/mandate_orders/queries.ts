@@ -1,0 +1,386 @@
+import { and, asc, desc, eq, inArray, isNull, lt, lte, ne } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Decimal } from "../../core/money.ts";
+import { instant, type IsoInstant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { insertRows } from "../../store/insert_rows.ts";
+import { ofCompany } from "../../store/expressions.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { modeOf } from "../emandate_products/rules.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { CallbackOutcome, OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
+import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
+
+/** Something that the scheme was asked, as it stands. */
+export interface MandateOrder {
+  id: number;
+  company_id: number;
+  mandate_id: number;
+  payment_id: number | null;
+  connector: ConnectorName;
+  kind: OrderKind;
+  order_no: string;
+  attempt_no: number;
+  amount: Decimal;
+  status: OrderStatus;
+  awaits: OrderAwaits | null;
+  awaits_since: IsoInstant;
+  response_code: string | null;
+  response_message: string | null;
+  scheme_txn_id: string | null;
+  submitted_at: IsoInstant;
+  completed_at: IsoInstant | null;
+}
+
+function orderColumns({ tables: { mandate_orders: t } }: Reads) {
+  const { id, company_id, mandate_id, payment_id, connector, kind, order_no, attempt_no, amount } = t;
+  const { status, awaits, awaits_since, response_code, response_message, scheme_txn_id } = t;
+  const { submitted_at, completed_at } = t;
+  return {
+    id,
+    company_id,
+    mandate_id,
+    payment_id,
+    connector,
+    kind,
+    order_no,
+    attempt_no,
+    amount,
+    status,
+    awaits,
+    awaits_since,
+    response_code,
+    response_message,
+    scheme_txn_id,
+    submitted_at,
+    completed_at,
+  };
+}
+
+/** What the scheme is to be asked. */
+export interface NewOrder {
+  mandate_id: number;
+  connector: ConnectorName;
+  kind: OrderKind;
+  amount: Decimal;
+  /** A number that no other order has; one is made up where there is none. */
+  order_no?: string;
+  /** Of a debit: the payment, which of its attempts this is, and the run that makes it, if one does. */
+  payment_id?: number;
+  attempt_no?: number;
+  collection_run_id?: number | null;
+}
+
+/** An order's number, which no other order has: at most 40 letters and digits. */
+function newOrderNo(): string {
+  return `MH${Bun.randomUUIDv7().replaceAll("-", "").toUpperCase()}`;
+}
+
+/** Writes down orders, before the scheme is asked: whatever breaks then, it is asked what became of them. */
+export async function insertOrders(
+  q: Queries,
+  { company_id }: Scope,
+  now: Temporal.Instant,
+  orders: readonly NewOrder[],
+): Promise<MandateOrder[]> {
+  const rows = orders.map(({ payment_id = null, attempt_no = 1, collection_run_id = null, ...order }) => {
+    const next = nextQueryAt(order.connector, now, now);
+    return {
+      ...order,
+      company_id,
+      payment_id,
+      attempt_no,
+      collection_run_id,
+      order_no: order.order_no ?? newOrderNo(),
+      status: "submitted" as const,
+      awaits: FIRST_AWAITED[order.kind],
+      awaits_since: iso(now),
+      submitted_at: iso(now),
+      next_query_at: next && iso(next),
+      queries: 0,
+      ...stamped(now),
+    };
+  });
+  return insertRows(q, q.tables.mandate_orders, rows, { returning: orderColumns(q) });
+}
+
+export async function findOrder(q: Reads, scope: Scope, id: number): Promise<MandateOrder | undefined> {
+  const { mandate_orders: t } = q.tables;
+  const [order] = await q
+    .select(orderColumns(q))
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
+  return order;
+}
+
+/** The last order about a mandate itself, or about a payment of it. */
+export async function findLastOrder(
+  q: Reads,
+  scope: Scope,
+  of: { mandate_id: number } | { payment_id: number },
+): Promise<MandateOrder | undefined> {
+  const { mandate_orders: t } = q.tables;
+  const whose =
+    "payment_id" in of
+      ? eq(t.payment_id, of.payment_id)
+      : and(eq(t.mandate_id, of.mandate_id), isNull(t.payment_id));
+  const [order] = await q
+    .select(orderColumns(q))
+    .from(t)
+    .where(and(ofCompany(t, scope), whose))
+    .orderBy(desc(t.id))
+    .limit(1);
+  return order;
+}
+
+/** What an answer changes of an order. */
+export type OrderChange = Partial<
+  Pick<MandateOrder, "status" | "response_code" | "response_message" | "scheme_txn_id">
+> & {
+  /** What it awaits from now on; null completes it. */
+  awaits?: OrderAwaits | null;
+};
+
+/**
+ * Changes an order that still awaits what it did when it was read; returns whether it does. What it awaits anew is
+ * asked for from the beginning; an order that awaits nothing is complete.
+ */
+export async function updateOrder(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { id, awaits: awaited, connector }: Pick<MandateOrder, "id" | "awaits" | "connector">,
+  { awaits, ...change }: OrderChange,
+): Promise<boolean> {
+  const { mandate_orders: t } = q.tables;
+  const next = awaits ? nextQueryAt(connector, now, now) : null;
+  const asking =
+    awaits === undefined
+      ? {}
+      : {
+          awaits,
+          next_query_at: next && iso(next),
+          flagged_at: null,
+          ...(awaits === null ? { completed_at: iso(now) } : { awaits_since: iso(now), queries: 0 }),
+        };
+  const rows = await q
+    .update(t)
+    .set({ ...change, ...asking, updated_at: iso(now) })
+    .where(
+      and(ofCompany(t, scope), eq(t.id, id), awaited === null ? isNull(t.awaits) : eq(t.awaits, awaited)),
+    )
+    .returning({ id: t.id });
+  return rows.length > 0;
+}
+
+/** Gives up what is still awaited of a mandate itself, which has ended: what is heard of it later changes nothing. */
+export async function closeMandateOrders(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate_id: number,
+): Promise<void> {
+  const { mandate_orders: t } = q.tables;
+  await q
+    .update(t)
+    .set({
+      status: "failed",
+      awaits: null,
+      next_query_at: null,
+      completed_at: iso(now),
+      updated_at: iso(now),
+    })
+    .where(
+      and(
+        ofCompany(t, scope),
+        eq(t.mandate_id, mandate_id),
+        isNull(t.payment_id),
+        inArray(t.status, ["submitted", "pending"]),
+      ),
+    );
+}
+
+/** Orders as a connector needs them, by id. */
+export async function listSchemeOrders(
+  q: Reads,
+  scope: Scope,
+  ids: readonly number[],
+): Promise<{ order: MandateOrder; asked: SchemeOrder }[]> {
+  const { mandate_orders: t, mandates, emandate_customers: customers, mandate_payments: payments } = q.tables;
+  const rows = await q
+    .select({
+      order: orderColumns(q),
+      mandate: {
+        reference: mandates.reference,
+        scheme_reference: mandates.scheme_reference,
+        customer_name: customers.name,
+        customer_email: customers.email,
+        customer_ic_number: customers.ic_number,
+        bank_code: mandates.bank_code,
+        max_amount: mandates.max_amount,
+        max_no_debit: mandates.max_no_debit,
+        effective_date: mandates.effective_date,
+        expiry_date: mandates.expiry_date,
+      },
+      frequency: mandates.frequency,
+      amendment: mandates.amendment,
+      description: payments.description,
+    })
+    .from(t)
+    .innerJoin(mandates, eq(mandates.id, t.mandate_id))
+    .innerJoin(customers, eq(customers.id, mandates.customer_id))
+    .leftJoin(payments, eq(payments.id, t.payment_id))
+    .where(and(ofCompany(t, scope), inArray(t.id, [...ids])))
+    .orderBy(asc(t.id));
+  return rows.map(({ order, mandate, frequency, amendment, description }) => {
+    const { order_no, kind, awaits, amount, submitted_at } = order;
+    // A change is asked for in the words that it would have.
+    const wanted = kind === "amendment" && amendment !== null ? amendment : {};
+    return {
+      order,
+      asked: {
+        order_no,
+        kind,
+        awaits,
+        amount,
+        submitted_at: instant(submitted_at),
+        description,
+        mandate: {
+          ...mandate,
+          max_amount: wanted.amount ?? mandate.max_amount,
+          frequency_mode: modeOf(wanted.frequency ?? frequency),
+          expiry_date: wanted.expiry_date ?? mandate.expiry_date,
+        },
+      },
+    };
+  });
+}
+
+/** Orders of which the scheme is to be asked now, the longest due first. */
+export async function listDueOrders(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  limit: number,
+): Promise<number[]> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))
+    .orderBy(asc(t.next_query_at))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Takes the due orders that nobody took meanwhile: until `until` nobody else asks for them. */
+export async function claimOrders(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  ids: readonly number[],
+  until: Temporal.Instant,
+): Promise<number[]> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ next_query_at: iso(until) })
+    .where(and(ofCompany(t, scope), inArray(t.id, [...ids]), lte(t.next_query_at, iso(now))))
+    .returning({ id: t.id });
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
+ * which is told, but of money that moved and may only come back.
+ */
+export async function postponeOrder(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { id, status, awaits }: Pick<MandateOrder, "id" | "status" | "awaits">,
+  next: Temporal.Instant | null,
+  { code, message }: Pick<SchemeResult, "code" | "message">,
+): Promise<void> {
+  if (awaits === null) return;
+  const { mandate_orders: t } = q.tables;
+  const said = status === "submitted" ? { status: "pending" as const } : {};
+  const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
+  await q
+    .update(t)
+    .set({
+      ...said,
+      ...(is_first ? { response_code: code, response_message: message } : {}),
+      next_query_at: next && iso(next),
+      ...(next === null && awaits !== "settlement" ? { flagged_at: iso(now) } : {}),
+      updated_at: iso(now),
+    })
+    .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.awaits, awaits)));
+}
+
+// What acts for nobody has no scope: the job that looks for work, and the door that the scheme calls at.
+
+/** The companies with orders of which the scheme is to be asked now. */
+export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .where(lte(t.next_query_at, iso(now)));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Whose order has this number. */
+export async function findOrderByNumber(q: Reads, order_no: string): Promise<MandateOrder | undefined> {
+  const { mandate_orders: t } = q.tables;
+  const [order] = await q.select(orderColumns(q)).from(t).where(eq(t.order_no, order_no));
+  return order;
+}
+
+/** A callback that came in. */
+export interface CallbackNote {
+  company_id: number | null;
+  address: string | null;
+  order_no: string | null;
+  digest: string;
+  response_code: string | null;
+  outcome: CallbackOutcome;
+  reason: string | null;
+}
+
+export async function insertCallback(
+  q: Queries,
+  now: Temporal.Instant,
+  callback: CallbackNote,
+): Promise<void> {
+  await q.insert(q.tables.scheme_callbacks).values({ ...callback, received_at: iso(now) });
+}
+
+/** Whether these very bytes were taken before. */
+export async function isKnownCallback(q: Reads, order_no: string, digest: string): Promise<boolean> {
+  const { scheme_callbacks: t } = q.tables;
+  const [known] = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.order_no, order_no), eq(t.digest, digest), ne(t.outcome, "refused")))
+    .limit(1);
+  return known !== undefined;
+}
+
+/** Forgets callbacks from before `until`, at most `limit` of them; some belong to nobody. */
+export async function deleteOldCallbacks(
+  q: Queries,
+  until: Temporal.Instant,
+  limit: number,
+): Promise<number> {
+  const { scheme_callbacks: t } = q.tables;
+  const old = q
+    .select({ id: t.id })
+    .from(t)
+    .where(lt(t.received_at, iso(until)))
+    .orderBy(asc(t.received_at))
+    .limit(limit);
+  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
+  return rows.length;
+}

@@ -1,0 +1,93 @@
+import { LIMITS } from "../../core/limits.ts";
+import { instant } from "../../core/time.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
+
+/** What an order awaits first. */
+export const FIRST_AWAITED: Record<OrderKind, OrderAwaits> = {
+  enrolment: "authorization",
+  amendment: "confirmation",
+  termination: "confirmation",
+  debit: "payment",
+};
+
+/** When the scheme is asked, counted from when something is awaited: 5, 15 and 60 minutes, then each hour. */
+const FIRST_MINUTES = [5, 15];
+const HOUR_MS = 3_600_000;
+/** The sandbox acts within five seconds of each step, where the customer's name drives it. */
+const SANDBOX_MS = 2_000;
+
+/**
+ * When the scheme is next asked of an order, or null when nobody asks any more, after 48 hours.
+ * Source: emandate.md, Collection run.
+ */
+export function nextQueryAt(
+  connector: ConnectorName,
+  awaits_since: Temporal.Instant,
+  now: Temporal.Instant,
+): Temporal.Instant | null {
+  const passed = now.epochMilliseconds - awaits_since.epochMilliseconds;
+  const early = [
+    ...(connector === "sandbox" ? [SANDBOX_MS] : []),
+    ...FIRST_MINUTES.map((minutes) => minutes * 60_000),
+  ];
+  const next = early.find((ms) => ms > passed) ?? Math.max(1, Math.floor(passed / HOUR_MS) + 1) * HOUR_MS;
+  if (next > LIMITS.mandate_order_hours * HOUR_MS) return null;
+  return awaits_since.add({ milliseconds: next });
+}
+
+/** What of an order its answers are judged by. */
+export interface OrderStanding {
+  readonly kind: OrderKind;
+  readonly status: OrderStatus;
+  readonly awaits: OrderAwaits | null;
+  readonly awaits_since: string;
+}
+
+/** Whether a customer has not authorized within 24 hours, and so will not. Source: emandate.md, Mandate states. */
+export function isUnanswered({ awaits, awaits_since }: OrderStanding, now: Temporal.Instant): boolean {
+  const until = instant(awaits_since).add({ hours: LIMITS.mandate_authorization_hours });
+  return awaits === "authorization" && Temporal.Instant.compare(now, until) >= 0;
+}
+
+/** In which order the scheme answers what an order awaits. */
+const ORDER_OF_ANSWERS: readonly OrderAwaits[] = [
+  "authorization",
+  "approval",
+  "confirmation",
+  "payment",
+  "settlement",
+];
+
+/** What a result answers; null where the order awaits nothing and the result does not say. */
+export function answeredBy(
+  { kind, awaits }: Pick<OrderStanding, "kind" | "awaits">,
+  { answers }: Pick<SchemeResult, "answers">,
+): OrderAwaits | "end" | null {
+  return answers === "first" ? FIRST_AWAITED[kind] : (answers ?? awaits);
+}
+
+/**
+ * What an answer does to an order: `next` answers what it awaits; `ahead` answers what comes after, so that what
+ * it awaits is answered as well; `end` tells that the mandate has ended; null where it changes nothing, since it
+ * says nothing or was heard before.
+ */
+export function meaningOf(order: OrderStanding, result: SchemeResult): "next" | "ahead" | "end" | null {
+  const answered = answeredBy(order, result);
+  if (answered === "end") return result.status === "ok" ? "end" : null;
+  if (result.status === "pending" || order.awaits === null || answered === null) return null;
+  const difference = ORDER_OF_ANSWERS.indexOf(answered) - ORDER_OF_ANSWERS.indexOf(order.awaits);
+  if (difference === 0) return "next";
+  return difference > 0 ? "ahead" : null;
+}
+
+/** What is taken for the answer where there was none within 24 hours. */
+export const UNANSWERED: SchemeResult = {
+  status: "failed",
+  answers: null,
+  code: null,
+  message: `Not authorized within ${LIMITS.mandate_authorization_hours} hours`,
+  is_retriable: false,
+  scheme_txn_id: null,
+};

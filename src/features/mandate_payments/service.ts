@@ -1,0 +1,180 @@
+import { type Context, operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/page.ts";
+import { ById, paged } from "../../core/schema.ts";
+import { only } from "../../store/rows.ts";
+import type { Reads } from "../../store/store.ts";
+import { openConnector } from "../emandate_config/connect.ts";
+import { findConfig } from "../emandate_config/queries.ts";
+import { recordEvents } from "../events/queries.ts";
+import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
+import { debitPeriod } from "../mandates/rules.ts";
+import { CreateMandatePayment, ListMandatePayments, MandatePayment, MandatePaymentDetail } from "./model.ts";
+import * as queries from "./queries.ts";
+import { debitProblem, type DebitProblem, dueAt, PAYMENT_MOVES, paymentEvent } from "./rules.ts";
+import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
+
+/** Lists payments, newest first. Source: emandate.md, Endpoints. */
+export const listMandatePayments = operation({
+  name: "list_mandate_payments",
+  permission: "emandate:read",
+  input: ListMandatePayments,
+  output: paged(MandatePayment),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listPayments(store.read, scopeOf(actor), filter, slice),
+    ),
+});
+
+/** Finds one payment with its attempts. Errors: not_found. Source: emandate.md, Endpoints. */
+export const getMandatePayment = operation({
+  name: "get_mandate_payment",
+  permission: "emandate:read",
+  input: ById,
+  output: MandatePaymentDetail,
+  run: ({ store, actor }, { id }) => findDetail(store.read, scopeOf(actor), id),
+});
+
+/**
+ * Debits a mandate by hand: at once where that is due today or earlier, else when its day has come. Errors:
+ * not_found; conflict where the mandate is not active; invalid for more than it allows, at once or in the period.
+ * Source: emandate.md, Choices, Wire details. Decision 0096.
+ */
+export const createMandatePayment = operation({
+  name: "create_mandate_payment",
+  permission: "emandate:write",
+  input: CreateMandatePayment,
+  output: MandatePaymentDetail,
+  async run(ctx, { id, amount, due_date, description = null }) {
+    const { store, actor, now } = ctx;
+    const scope = scopeOf(actor);
+    const today = dayAt(now);
+    const due = due_date === undefined ? today : Temporal.PlainDate.from(due_date);
+    checkAhead(due, today);
+    const day = Temporal.PlainDate.compare(due, today) > 0 ? due : today;
+    const connectors = await connectorsOf(ctx, scope, await findMandate(store.read, scope, id));
+    const made = await store.tx(async (q) => {
+      const mandate = await findMandate(q, scope, id);
+      const period = debitPeriod(mandate.frequency, day);
+      const debits = await queries.countDebits(q, scope, [id], period, { planned: true });
+      const problem = debitProblem(mandate, amount, day, debits.get(id) ?? 0);
+      if (problem) throw refusal(id, problem);
+      const payment = only(
+        await queries.insertPayments(q, scope, now, [
+          {
+            mandate_id: id,
+            period_key: null,
+            due_date: due.toString(),
+            debit_date: day.toString(),
+            amount,
+            description,
+            status: "scheduled",
+            next_attempt_at: dueAt(due),
+          },
+        ]),
+      );
+      await recordEvents(q, scope, now, [paymentEvent(payment)]);
+      if (Temporal.PlainDate.compare(day, today) > 0) return { id: payment.id, orders: [] };
+      const options = { today, collection_run_id: null };
+      const { orders } = await submitPayments(q, scope, now, [payment.id], options);
+      return { id: payment.id, orders };
+    });
+    await sendDebits(ctx, scope, connectors, made.orders);
+    return findDetail(store.read, scope, made.id);
+  },
+});
+
+/**
+ * Tries a payment again now that waits for its next attempt; that counts as one. Errors: not_found; conflict where
+ * it does not wait for one, or the mandate does not allow it now. Source: emandate.md, Wire details.
+ */
+export const retryMandatePayment = operation({
+  name: "retry_mandate_payment",
+  permission: "emandate:write",
+  input: ById,
+  output: MandatePaymentDetail,
+  async run(ctx, { id }) {
+    const { store, actor, now } = ctx;
+    const scope = scopeOf(actor);
+    const { mandate_id } = await findPayment(store.read, scope, id);
+    const connectors = await connectorsOf(ctx, scope, await findMandate(store.read, scope, mandate_id));
+    const made = await store.tx(async (q) => {
+      const { status } = await findPayment(q, scope, id);
+      if (status !== "retry_scheduled") throw cannot("retry", id, `it is ${status}`);
+      const options = { today: dayAt(now), collection_run_id: null };
+      const { orders, refused } = await submitPayments(q, scope, now, [id], options);
+      if (orders.length === 0) {
+        throw cannot("retry", id, refused[0]?.response_message ?? "its mandate is not active");
+      }
+      return { id, orders };
+    });
+    await sendDebits(ctx, scope, connectors, made.orders);
+    return findDetail(store.read, scope, id);
+  },
+});
+
+/** Cancels a payment that waits. Errors: not_found; conflict where it does not. Source: emandate.md, Endpoints. */
+export const cancelMandatePayment = operation({
+  name: "cancel_mandate_payment",
+  permission: "emandate:write",
+  input: ById,
+  output: MandatePaymentDetail,
+  async run({ store, actor, now }, { id }) {
+    const scope = scopeOf(actor);
+    return store.tx(async (q) => {
+      const payment = await findPayment(q, scope, id);
+      const status = PAYMENT_MOVES[payment.status].cancel;
+      const change = status && { status, next_attempt_at: null };
+      const cancelled = change && (await queries.movePayment(q, scope, now, payment, change));
+      if (!cancelled) throw cannot("cancel", id, `it is ${payment.status}`);
+      await recordEvents(q, scope, now, [paymentEvent(cancelled)]);
+      return findDetail(q, scope, id);
+    });
+  },
+});
+
+/** Errors: not_found. */
+async function findPayment(q: Reads, scope: Scope, id: number): Promise<MandatePayment> {
+  const payment = await queries.findPayment(q, scope, id);
+  if (!payment) throw notFound("Payment", id);
+  return payment;
+}
+
+/** Errors: not_found. */
+async function findDetail(q: Reads, scope: Scope, id: number): Promise<MandatePaymentDetail> {
+  const payment = await findPayment(q, scope, id);
+  return { ...payment, attempts: await queries.listAttempts(q, scope, id) };
+}
+
+/** Errors: not_found. */
+async function findMandate(q: Reads, scope: Scope, id: number): Promise<StoredMandate> {
+  const mandate = await findStoredMandate(q, scope, id);
+  if (!mandate) throw notFound("Mandate", id);
+  return mandate;
+}
+
+/** The way to the scheme of one mandate, before anything is written down. Errors: conflict. */
+async function connectorsOf(ctx: Context, scope: Scope, { connector }: StoredMandate): Promise<Connectors> {
+  const config = await findConfig(ctx.store.read, scope);
+  return new Map([[connector, await openConnector(ctx, config, connector)]]);
+}
+
+/** Errors: invalid. */
+function checkAhead(due: Temporal.PlainDate, today: Temporal.PlainDate): void {
+  const latest = today.add({ years: LIMITS.emandate_due_years_ahead });
+  if (Temporal.PlainDate.compare(due, latest) <= 0) return;
+  throw invalid("/due_date", `must not be after ${latest.toString()}`);
+}
+
+function refusal(mandate_id: number, { rule, message }: DebitProblem): AppError {
+  if (rule === "status") return new AppError("conflict", `Cannot debit mandate ${mandate_id}: it ${message}`);
+  const path = rule === "amount" ? "/amount" : "/due_date";
+  return invalid(path, `can't be that: the mandate ${message}`);
+}
+
+function cannot(what: string, id: number, why: string): AppError {
+  return new AppError("conflict", `Cannot ${what} payment ${id}: ${why}`);
+}

@@ -1,0 +1,159 @@
+import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { insertOrders, listSchemeOrders, type MandateOrder } from "../mandate_orders/queries.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import { debitPeriod } from "../mandates/rules.ts";
+import type { SchemeConnector, SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { MandatePayment } from "./model.ts";
+import { applyPaymentResult } from "./outcomes.ts";
+import * as queries from "./queries.ts";
+import {
+  type DebitProblem,
+  debitOrderNo,
+  debitProblem,
+  isMissed,
+  OPEN_STATUSES,
+  paymentEvent,
+} from "./rules.ts";
+
+/**
+ * How a debit leaves the house: one transaction checks it again and writes down that it is submitted, with the
+ * number of its order; then the scheme is called, once; then its answers are written down. A crash in between
+ * leaves an order of which the scheme is asked what became of it, and that is never sent again. Decision 0096.
+ */
+
+/** What submitting some payments came to. */
+export interface Submitted {
+  readonly orders: readonly MandateOrder[];
+  /** Those that may not be made any more. */
+  readonly refused: readonly MandatePayment[];
+}
+
+/** A payment that may not go, and why. */
+interface Refusal {
+  readonly payment: queries.PaymentWithMandate;
+  readonly problem: DebitProblem;
+}
+
+/**
+ * Submits the payments that still wait, as debits of the day. Those whose mandate rests go on waiting; those
+ * whose period is over, or that the mandate does not allow, are given up.
+ */
+export async function submitPayments(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  ids: readonly number[],
+  { today, collection_run_id }: { today: Temporal.PlainDate; collection_run_id: number | null },
+): Promise<Submitted> {
+  // Those that another run submitted since they were listed are none of ours.
+  const listed = await queries.listWithMandates(q, scope, ids);
+  const payments = listed.filter(({ status }) => OPEN_STATUSES.some((open) => open === status));
+  const { good, bad } = await judge(q, scope, payments, today);
+  const submitted = await queries.submitOpenPayments(
+    q,
+    scope,
+    now,
+    good.map(({ id }) => id),
+    today.toString(),
+  );
+  const connectors = new Map(good.map(({ id, mandate }) => [id, mandate.connector]));
+  const orders = await insertOrders(
+    q,
+    scope,
+    now,
+    submitted.map(({ id: payment_id, mandate_id, amount, attempt_count: attempt_no }) => ({
+      kind: "debit",
+      mandate_id,
+      payment_id,
+      attempt_no,
+      collection_run_id,
+      order_no: debitOrderNo(payment_id, attempt_no),
+      connector: connectors.get(payment_id) ?? "sandbox",
+      amount,
+    })),
+  );
+  const refused = await giveUp(q, scope, now, bad);
+  await recordEvents(q, scope, now, [...submitted, ...refused].map(paymentEvent));
+  return { orders, refused };
+}
+
+/** Parts those that may go from those that may not, in order: each that goes counts for those after it. */
+async function judge(
+  q: Queries,
+  scope: Scope,
+  payments: readonly queries.PaymentWithMandate[],
+  today: Temporal.PlainDate,
+): Promise<{ good: queries.PaymentWithMandate[]; bad: Refusal[] }> {
+  const good: queries.PaymentWithMandate[] = [];
+  const bad: Refusal[] = [];
+  for (const [frequency, some] of Map.groupBy(payments, ({ mandate }) => mandate.frequency)) {
+    const mandate_ids = [...new Set(some.map(({ mandate_id }) => mandate_id))];
+    const made = await queries.countDebits(q, scope, mandate_ids, debitPeriod(frequency, today));
+    for (const payment of some) {
+      const { mandate, mandate_id } = payment;
+      const debits = made.get(mandate_id) ?? 0;
+      const problem = isMissed(payment, frequency, today)
+        ? ({ rule: "missed", message: "is in another period by now" } as const)
+        : debitProblem(mandate, payment.amount, today, debits);
+      if (problem === null) {
+        good.push(payment);
+        made.set(mandate_id, debits + 1);
+      } else if (problem.rule !== "status") bad.push({ payment, problem });
+    }
+  }
+  return { good, bad };
+}
+
+async function giveUp(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  refusals: readonly Refusal[],
+): Promise<MandatePayment[]> {
+  const given_up: MandatePayment[] = [];
+  for (const { payment, problem } of refusals) {
+    const is_skipped = problem.rule === "missed" && payment.status === "scheduled";
+    const moved = await queries.movePayment(q, scope, now, payment, {
+      status: is_skipped ? "skipped" : "cancelled",
+      next_attempt_at: null,
+      response_message: `Not made: the mandate ${problem.message}`,
+    });
+    if (moved) given_up.push(moved);
+  }
+  return given_up;
+}
+
+/** The ways to the scheme that are open: each mandate is debited by the one that it began with. */
+export type Connectors = ReadonlyMap<ConnectorName, SchemeConnector>;
+
+/** Calls the scheme for orders that were just written down, and writes down what it answers at once. Never throws. */
+export async function sendDebits(
+  ctx: Pick<Context, "store" | "log" | "now" | "request_id">,
+  scope: Scope,
+  connectors: Connectors,
+  orders: readonly MandateOrder[],
+): Promise<void> {
+  const { store, now, log, request_id } = ctx;
+  try {
+    const ids = orders.map(({ id }) => id);
+    const asked = await listSchemeOrders(store.read, scope, ids);
+    const answered: { order: MandateOrder; result: SchemeResult }[] = [];
+    for (const [name, some] of Map.groupBy(asked, ({ order }) => order.connector)) {
+      const results = await connectors.get(name)?.collect(some.map((one) => one.asked));
+      for (const { order } of some) {
+        const result = results?.get(order.order_no);
+        if (result && result.status !== "pending") answered.push({ order, result });
+      }
+    }
+    if (answered.length === 0) return;
+    await store.tx(async (q) => {
+      for (const { order, result } of answered) await applyPaymentResult(q, scope, now, order, result);
+    });
+  } catch (error) {
+    // The scheme is asked later what became of them.
+    log.error({ err: error, request_id, company_id: scope.company_id }, "debits sent without an answer");
+  }
+}

@@ -1,0 +1,54 @@
+import type { Scope } from "../../core/access.ts";
+import { AppError } from "../../core/errors.ts";
+import { iso } from "../../core/time.ts";
+import type { Queries } from "../../store/store.ts";
+import type { EventType } from "../events/model.ts";
+import { recordEvents } from "../events/queries.ts";
+import { closeMandateOrders } from "../mandate_orders/queries.ts";
+import { cancelOpenPayments } from "../mandate_payments/queries.ts";
+import type { MandateTrigger } from "./model.ts";
+import { insertMandateEvent, type StoredMandate, updateMandate } from "./queries.ts";
+import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveOf } from "./rules.ts";
+
+/**
+ * Moves a mandate from the state in which it was read to another, tells of it, and does what follows: one that is
+ * no longer in force has its open payments cancelled, one that has ended awaits nothing from the scheme.
+ * Errors: conflict where the trigger may not come in that state, or the mandate has left it.
+ */
+export async function moveMandate(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate: StoredMandate,
+  trigger: MandateTrigger,
+  { reason = null, ...change }: MandateChange & { reason?: string | null | undefined } = {},
+): Promise<StoredMandate> {
+  const status = moveOf(mandate, trigger);
+  const after = await updateMandate(q, scope, now, mandate, {
+    ...changeBy(mandate, trigger, now),
+    ...change,
+    status,
+    status_reason: reason,
+  });
+  if (!after) {
+    throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it has just been changed`);
+  }
+  await tellOfMandate(q, scope, now, after, MANDATE_EVENTS[trigger], reason);
+  if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(q, scope, now, mandate.id);
+  if (isFinal(status)) await closeMandateOrders(q, scope, now, mandate.id);
+  return after;
+}
+
+/** Writes down what happened to a mandate: for those who listen, and for good. */
+export async function tellOfMandate(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { id, reference, status, customer_id, emandate_product_id }: StoredMandate,
+  type: EventType,
+  reason: string | null = null,
+): Promise<void> {
+  const data = { id, reference, status, customer_id, emandate_product_id };
+  await recordEvents(q, scope, now, [{ type, data }]);
+  await insertMandateEvent(q, scope, id, { type, status, reason, created_at: iso(now) });
+}

@@ -1,0 +1,241 @@
+import { and, asc, desc, eq, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
+import { maskIcNumber } from "../../core/malaysia.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { Tables } from "../../store/tables.ts";
+import { modeOf } from "../emandate_products/rules.ts";
+import type { Mandate, MandateEvent, MandateStatus } from "./model.ts";
+import { nextReference, referencePrefix } from "./rules.ts";
+
+/** A mandate as it is stored. */
+export type StoredMandate = Tables["mandates"]["$inferSelect"];
+
+/** Which mandates are meant; every field given narrows further. */
+export interface MandateFilter {
+  id?: number;
+  status?: MandateStatus;
+  customer_id?: number;
+  product_id?: number;
+  search?: string;
+}
+
+/** Mandates, newest first, and how many there are in all. */
+export async function listMandates(
+  q: Reads,
+  scope: Scope,
+  filter: MandateFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: Mandate[]; total: number }> {
+  const { mandates: t, emandate_customers: customers } = q.tables;
+  const where = matching(q, scope, filter);
+  const rows = await selectMandates(q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
+  // The customer is looked at only where somebody is searched for.
+  const total =
+    filter.search === undefined
+      ? await q.$count(t, where)
+      : await q.$count(
+          q
+            .select({ id: t.id })
+            .from(t)
+            .innerJoin(customers, eq(customers.id, t.customer_id))
+            .where(where)
+            .as("found"),
+        );
+  return { rows: rows.map(toMandate), total: Number(total) };
+}
+
+export async function findMandate(q: Reads, scope: Scope, id: number): Promise<Mandate | undefined> {
+  const [row] = await selectMandates(q).where(matching(q, scope, { id }));
+  return row && toMandate(row);
+}
+
+export async function findStoredMandate(
+  q: Reads,
+  scope: Scope,
+  id: number,
+): Promise<StoredMandate | undefined> {
+  const { mandates: t } = q.tables;
+  const [row] = await q
+    .select()
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
+  return row;
+}
+
+function matching(q: Reads, scope: Scope, filter: MandateFilter): SQL | undefined {
+  const { mandates: t, emandate_customers: customers } = q.tables;
+  const { id, status, customer_id, product_id, search } = filter;
+  return and(
+    ofCompany(t, scope),
+    id === undefined ? undefined : eq(t.id, id),
+    status === undefined ? undefined : eq(t.status, status),
+    customer_id === undefined ? undefined : eq(t.customer_id, customer_id),
+    product_id === undefined ? undefined : eq(t.emandate_product_id, product_id),
+    search === undefined
+      ? undefined
+      : or(
+          contains(customers.name, search),
+          contains(customers.email, search),
+          contains(t.reference, search),
+        ),
+  );
+}
+
+/** Mandates with whom they debit and what they were made after, deleted products included. */
+function selectMandates(q: Reads) {
+  const { mandates: t, emandate_customers: customers, emandate_products: products } = q.tables;
+  const { name, email, phone, ic_number } = customers;
+  const { product_code, product_name } = products;
+  return q
+    .select({
+      stored: t,
+      customer: { id: customers.id, name, email, phone, ic_number },
+      product: { id: products.id, product_code, product_name },
+    })
+    .from(t)
+    .innerJoin(customers, eq(customers.id, t.customer_id))
+    .leftJoin(products, eq(products.id, t.emandate_product_id))
+    .$dynamic();
+}
+
+type Selected = Awaited<ReturnType<typeof selectMandates>>[number];
+
+function toMandate({ stored, customer, product }: Selected): Mandate {
+  const { status_before: _, anchor_date: __, failed_payments: ___, ...told } = stored;
+  const { ic_number } = customer;
+  return {
+    ...told,
+    customer: { ...customer, ic_number: ic_number === null ? null : maskIcNumber(ic_number) },
+    product,
+    frequency_mode: modeOf(stored.frequency),
+    currency: "MYR",
+  };
+}
+
+type NewMandate = Pick<
+  StoredMandate,
+  | "customer_id"
+  | "emandate_product_id"
+  | "connector"
+  | "bankscheme_txn_amount"
+  | "max_amount"
+  | "max_no_debit"
+  | "frequency"
+>;
+
+/** Writes a new mandate, with the next reference of the day. Errors: conflict where the day has no more. */
+export async function insertMandate(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate: NewMandate,
+): Promise<StoredMandate> {
+  const { mandates: t } = q.tables;
+  const prefix = referencePrefix(dayAt(now));
+  const [last] = await q
+    .select({ reference: t.reference })
+    .from(t)
+    // ":" comes after all digits.
+    .where(and(ofCompany(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)))
+    .orderBy(desc(t.reference))
+    .limit(1);
+  const rows = await q
+    .insert(t)
+    .values({
+      ...mandate,
+      company_id: scope.company_id,
+      reference: nextReference(last?.reference, prefix),
+      application_type: "01",
+      status: "pending",
+      failed_payments: 0,
+      ...stamped(now),
+    })
+    .returning();
+  return only(rows);
+}
+
+/**
+ * Changes a mandate that still stands where it stood when it was read. Returns it, or undefined where it does not.
+ */
+export async function updateMandate(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { id, status }: Pick<StoredMandate, "id" | "status">,
+  change: Partial<Omit<StoredMandate, "id" | "company_id" | "created_at" | "updated_at">>,
+): Promise<StoredMandate | undefined> {
+  const { mandates: t } = q.tables;
+  const [row] = await q
+    .update(t)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.status, status)))
+    .returning();
+  return row;
+}
+
+/** Writes down what happened to a mandate. */
+export async function insertMandateEvent(
+  q: Queries,
+  { company_id }: Scope,
+  mandate_id: number,
+  event: MandateEvent,
+): Promise<void> {
+  await q.insert(q.tables.mandate_events).values({ company_id, mandate_id, ...event });
+}
+
+/** What happened to a mandate, newest first. */
+export async function listMandateEvents(
+  q: Reads,
+  scope: Scope,
+  mandate_id: number,
+  limit: number,
+): Promise<MandateEvent[]> {
+  const { mandate_events: t } = q.tables;
+  const { type, status, reason, created_at } = t;
+  return q
+    .select({ type, status, reason, created_at })
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id)))
+    .orderBy(desc(t.id))
+    .limit(limit);
+}
+
+/** Mandates in force whose last day has passed, some of them. */
+export async function listExpired(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  limit: number,
+): Promise<StoredMandate[]> {
+  const { mandates: t } = q.tables;
+  return q
+    .select()
+    .from(t)
+    .where(and(ofCompany(t, scope), hasPassed(q, now)))
+    .orderBy(asc(t.expiry_date), asc(t.id))
+    .limit(limit);
+}
+
+// For the job that looks for work: it acts for nobody, and so has no scope.
+
+/** The companies with mandates whose last day has passed. */
+export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { mandates: t } = q.tables;
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasPassed(q, now));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** The states in which a mandate expires: as `MANDATE_MOVES` has it. */
+function hasPassed({ tables: { mandates: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+  return and(
+    inArray(t.status, ["active", "suspended"]),
+    isNotNull(t.expiry_date),
+    lt(t.expiry_date, dayAt(now).toString()),
+  );
+}

@@ -1,0 +1,54 @@
+import "../../../src/environment.ts";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { readConfig } from "../../../src/core/config.ts";
+import { dayAt } from "../../../src/core/kuala_lumpur.ts";
+import { call } from "../../../src/core/operation.ts";
+import { openDeps } from "../../../src/deps.ts";
+import { collectDue, interruptCollections } from "../../../src/features/collections/service.ts";
+import { listDueMandates, listDuePayments } from "../../../src/features/mandate_payments/queries.ts";
+import { dueAt, OPEN_STATUSES } from "../../../src/features/mandate_payments/rules.ts";
+import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
+
+// Collects for the company COMPANY until nothing is due, as often as that takes, with a scheme that writes what it
+// is sent to the file argv[2], a line for each debit. For tests that kill it on the way.
+
+const sent = openSync(process.argv[2] ?? "", "a");
+Object.assign(sandbox, {
+  async collect(orders: { order_no: string; amount: string }[]) {
+    for (const { order_no, amount } of orders) writeSync(sent, `${order_no} ${amount}\n`);
+    await Bun.sleep(1);
+    return new Map();
+  },
+});
+
+const deps = await openDeps(readConfig(process.env), { without_usage: true });
+const company_id = Number(process.env.COMPANY);
+const open = () =>
+  deps.openContext({
+    actor: { kind: "system", company_id },
+    origin: "job",
+    request_id: "test",
+    address: null,
+  });
+
+async function isDone(): Promise<boolean> {
+  const before = dueAt(dayAt(deps.clock.now()).add({ days: 1 }));
+  const { read } = deps.store;
+  if ((await listDueMandates(read, { company_id }, before, 1)).length > 0) return false;
+  for (const status of OPEN_STATUSES) {
+    const where = { before, after: undefined, usable: ["sandbox" as const], limit: 1 };
+    if ((await listDuePayments(read, { company_id }, status, where)).length > 0) return false;
+  }
+  return true;
+}
+
+console.log("begins");
+// As a start does, on a database of its own; beside another instance it takes that one's run for dead.
+await call(open(), interruptCollections, {});
+while (!(await isDone())) {
+  await call(open(), collectDue, {});
+  await Bun.sleep(20);
+}
+closeSync(sent);
+await deps.close();
+console.log("done");
