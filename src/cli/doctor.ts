@@ -19,7 +19,7 @@ interface Finding {
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "Check configuration, stores, migrations, disk and clock",
+  summary: "Check configuration, stores, migrations, documents, disk and clock",
   help: `Usage: bun src/main.ts doctor [--rebuild-sums] [--read-documents]
 
 Prints one line for each check and exits with 1 when one fails. Beside a running server it leaves the usage

@@ -79,21 +79,26 @@ const SAID: Record<Trigger, string> = {
 
 type Standing = Pick<LoanApplication, "id" | "status" | "expires_at">;
 
-/**
- * The state that a trigger leads an application to at `now`. One whose time has run out is expired also before
- * the house has written that down. Errors: conflict where the state forbids it.
- */
-export function transition(
-  { id, status, expires_at }: Standing,
-  trigger: Trigger,
+/** The state at `now`: an application whose time has run out is expired, also before that is written down. */
+export function stateAt(
+  { status, expires_at }: Omit<Standing, "id">,
   now: Temporal.Instant,
 ): ApplicationStatus {
   const has_run_out = expires_at !== null && Temporal.Instant.compare(instant(expires_at), now) <= 0;
-  const stands = has_run_out && trigger !== "expire" ? "expired" : status;
+  return has_run_out ? "expired" : status;
+}
+
+/** The state that a trigger leads an application to at `now`. Errors: conflict where the state forbids it. */
+export function transition(
+  application: Standing,
+  trigger: Trigger,
+  now: Temporal.Instant,
+): ApplicationStatus {
+  const stands = trigger === "expire" ? application.status : stateAt(application, now);
   const next = nextStatus(stands, trigger);
   if (next !== undefined) return next;
-  const state = stands.replaceAll("_", " ");
-  throw new AppError("conflict", `Cannot ${SAID[trigger]} application ${id}: its status is ${state}`);
+  const action = `${SAID[trigger]} application ${application.id}`;
+  throw new AppError("conflict", `Cannot ${action}: its status is ${stands.replaceAll("_", " ")}`);
 }
 
 /**

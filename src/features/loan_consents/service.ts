@@ -10,7 +10,7 @@ import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { loseConsent } from "../loan_applications/lost_consent.ts";
 import { findApplication } from "../loan_applications/queries.ts";
-import { isFinal } from "../loan_applications/rules.ts";
+import { isFinal, stateAt } from "../loan_applications/rules.ts";
 import {
   Consent,
   ConsentDefinition,
@@ -218,8 +218,9 @@ export const grantConsent = operation({
       const scope = loanScopeOf(actor);
       const application = await findApplication(q, scope, application_id);
       if (!application) throw notFound("Application", application_id);
-      if (isFinal(application.status)) {
-        const state = `application ${application_id} is ${application.status}`;
+      const status = stateAt(application, now);
+      if (isFinal(status)) {
+        const state = `application ${application_id} is ${status}`;
         throw new AppError("conflict", `Cannot grant the consent: ${state}`);
       }
       const definition = await queries.findDefinition(q, scope, definition_id);

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { NewEvent } from "../events/model.ts";
-import type { LoanApplication } from "../loan_applications/model.ts";
+import type { ApplicationStatus } from "../loan_applications/model.ts";
 import { nextStatus as nextApplicationStatus } from "../loan_applications/rules.ts";
 import type { ContentType, DocumentStatus, LoanDocument } from "./model.ts";
 
@@ -94,11 +94,11 @@ export function downloadName(file_name: string, content_type: ContentType): stri
 /** Errors: conflict, unless the application may be edited and the document was not verified. */
 export function refuseRemoval(
   { id, status }: Pick<LoanDocument, "id" | "status">,
-  application: Pick<LoanApplication, "status">,
+  application_status: ApplicationStatus,
 ): void {
   const why =
-    nextApplicationStatus(application.status, "edit") === undefined
-      ? `its application is ${application.status.replaceAll("_", " ")}`
+    nextApplicationStatus(application_status, "edit") === undefined
+      ? `its application is ${application_status.replaceAll("_", " ")}`
       : status === "verified" && "it is verified";
   if (why) throw new AppError("conflict", `Cannot delete document ${id}: ${why}`);
 }

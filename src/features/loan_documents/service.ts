@@ -10,7 +10,7 @@ import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { findApplication } from "../loan_applications/queries.ts";
-import { isFinal } from "../loan_applications/rules.ts";
+import { isFinal, stateAt } from "../loan_applications/rules.ts";
 import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
 import * as queries from "./queries.ts";
 import { documentEvent, downloadName, nextStatus, refuseRemoval } from "./rules.ts";
@@ -78,14 +78,14 @@ export const uploadLoanDocument = operation({
     const scope = loanScopeOf(actor);
     const { company_id } = scope;
     // Before anything is read; whoever is refused here need not send it all.
-    await findOpen(store.read, scope, application_id);
+    await findOpen(store.read, scope, now, application_id);
     const staged = await documents.stage(company_id);
     try {
       const { type, file_name, content_type } = await receiveUpload(request, staged);
       const used = usedIn(store.read, company_id);
       return await documents.keep(company_id, staged, used, (written) =>
         store.tx(async (q) => {
-          const { agent_client_id } = await findOpen(q, scope, application_id);
+          const { agent_client_id } = await findOpen(q, scope, now, application_id);
           await queries.supersedeDocument(q, scope, now, { application_id, type });
           // Who uploads is the application's agent, or a user, who stands for the company.
           const uploaded_by = actor.kind === "user" ? actor.email : (agent_client_id ?? "");
@@ -111,13 +111,13 @@ export const deleteLoanDocument = operation({
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {
-    const { store, actor } = ctx;
+    const { store, actor, now } = ctx;
     const scope = loanScopeOf(actor);
     const { sha256 } = await store.tx(async (q) => {
       const document = await findDocument(q, scope, id);
       const application = await findApplication(q, scope, document.application_id);
       if (!application) throw notFound("Document", id);
-      refuseRemoval(document, application);
+      refuseRemoval(document, stateAt(application, now));
       if (!(await queries.deleteDocument(q, scope, document))) throw justChanged("delete", id);
       return document;
     });
@@ -189,11 +189,12 @@ async function findDocument(q: Reads, scope: LoanScope, id: number): Promise<Loa
 }
 
 /** An application that takes another document. Errors: not_found, conflict. */
-async function findOpen(q: Reads, scope: LoanScope, id: number) {
+async function findOpen(q: Reads, scope: LoanScope, now: Temporal.Instant, id: number) {
   const application = await findApplication(q, scope, id);
   if (!application) throw notFound("Application", id);
-  if (isFinal(application.status)) {
-    throw new AppError("conflict", `Cannot add a document to application ${id}: it is ${application.status}`);
+  const status = stateAt(application, now);
+  if (isFinal(status)) {
+    throw new AppError("conflict", `Cannot add a document to application ${id}: it is ${status}`);
   }
   if ((await queries.countDocuments(q, scope, id)) >= LIMITS.documents_application) {
     throw new AppError(
@@ -215,7 +216,7 @@ function review(
     const scope = loanScopeOf(actor);
     const found = await findDocument(q, scope, id);
     const application = await findApplication(q, scope, found.application_id);
-    if (!application || isFinal(application.status)) {
+    if (!application || isFinal(stateAt(application, now))) {
       throw new AppError("conflict", `Cannot ${trigger} document ${id}: its application has ended`);
     }
     const status = nextStatus(found, trigger);

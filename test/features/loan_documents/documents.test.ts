@@ -222,6 +222,19 @@ test("an application that has come to its end takes neither documents nor review
   expect((await lender("POST", `/lender/documents/${document}/verify`)).status).toBe(409);
 });
 
+test("one whose time has run out takes none, also before that is written down", async () => {
+  const id = await loans.apply();
+  const document = (await loans.upload(id)).body.data.id;
+  clock.set("2026-06-20T12:00:00Z");
+  const refused = await loans.upload(id);
+  expect([refused.status, refused.body.error]).toEqual([
+    409,
+    `Cannot add a document to application ${id}: it is expired`,
+  ]);
+  expect((await loans.lender("POST", `/lender/documents/${document}/verify`)).status).toBe(409);
+  expect((await loans.agent("DELETE", `/agent/documents/${document}`)).status).toBe(409);
+});
+
 describe("walls", () => {
   test("another environment, company or agent finds nothing", async () => {
     const id = await loans.apply();
