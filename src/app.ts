@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "./deps.ts";
+import { apiKeyRoutes, exchangeRoutes } from "./features/api_keys/routes.ts";
 import { auditRoutes } from "./features/audit/routes.ts";
 import { authorizationRoutes, metadataRoutes, oauthRoutes } from "./features/authorizations/routes.ts";
 import {
@@ -24,6 +25,8 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
+import { mandateRoutes } from "./features/mandates/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -51,10 +54,12 @@ export function buildApp(deps: Deps) {
     .group("/api/v1", (api) =>
       api
         .use(loginRoutes(deps))
+        .use(exchangeRoutes(deps))
         .use(profileRoutes(deps))
         .use(authorizationRoutes(deps))
         .use(companyRoutes(deps))
         .use(userRoutes(deps))
+        .use(apiKeyRoutes(deps))
         .use(auditRoutes(deps))
         .use(clientRoutes(deps))
         .use(productRoutes(deps))
@@ -79,6 +84,9 @@ export function buildApp(deps: Deps) {
         .use(myUsageRoutes(deps))
         .use(emandateProductRoutes(deps))
         .use(emandateCustomerRoutes(deps))
+        .use(mandateRoutes(deps))
+        .use(simulatorRoutes(deps))
+        .use(schemeRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))

@@ -2,7 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import type { CallContext, Operation } from "./core/operation.ts";
-import type { Secrets } from "./core/secrets.ts";
+import type { Secrets } from "./core/sealing.ts";
 import type { Note } from "./features/audit/model.ts";
 import { mayChange, telling } from "./features/audit/telling.ts";
 import type { Claim } from "./features/idempotency/claims.ts";

@@ -9,7 +9,7 @@ import { MinuteLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
-import { openSecrets } from "./core/secrets.ts";
+import { openSecrets } from "./core/sealing.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { Claim } from "./features/idempotency/claims.ts";
@@ -43,7 +43,7 @@ export interface Deps {
   request_limiter: MinuteLimiter;
   /** Work that outlives its call; told to stop before the stores close. */
   background: Background;
-  /** The actor behind a REST token. Errors: unauthorized. */
+  /** The actor behind a REST token: a user or a machine. Errors: unauthorized. */
   authenticate(token: string): Promise<Actor>;
   /** The actor behind an agent's access token. Errors: unauthorized. */
   authenticateAgent(token: string): Promise<Actor>;
@@ -107,7 +107,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     usage,
     request_limiter: new MinuteLimiter(config.rate_limit_requests),
     background,
-    authenticate: (token) => authenticate(store.read, tokens, token),
+    authenticate: (token) => authenticate(store.read, tokens, token, clock.now()),
     authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),
     openClaim: (request) => new Claim(store, request),
     openContext: (caller) => ({

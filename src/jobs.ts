@@ -12,6 +12,8 @@ import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs
 import { CREDIT_JOBS } from "./features/credits/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
+import { MANDATE_ORDER_JOBS } from "./features/mandate_orders/jobs.ts";
+import { MANDATE_JOBS } from "./features/mandates/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
 import { releaseLease, takeLease } from "./store/lease.ts";
 
@@ -25,6 +27,8 @@ export const JOBS: readonly Job[] = [
   ...AUTHORIZATION_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
+  ...MANDATE_JOBS,
+  ...MANDATE_ORDER_JOBS,
   ...COLLECTION_JOBS,
   ...EMANDATE_CONFIG_JOBS,
 ];

@@ -1,7 +1,9 @@
 import { statfsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { type Config, readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
+import { readPrivateKey } from "../core/pem.ts";
 import { openDeps } from "../deps.ts";
 import { describeSums } from "../features/usage/check.ts";
 import type { Command } from "./command.ts";
@@ -44,6 +46,7 @@ async function examine(rebuild_sums: boolean): Promise<Finding[]> {
     await check("transactional store", () => examineStore(config)),
     await check("usage store", () => examineUsage(config, rebuild_sums)),
     examineSecret(config.jwt_secret),
+    await check("FPX", () => examineFpx(config)),
     examineDisk(config.data_dir),
     examineClock(),
     examineThreads(),
@@ -96,6 +99,13 @@ function examineSecret(jwt_secret: string | null): Finding {
     ok: bytes >= secret_bytes,
     text: `signing secret: JWT_SECRET has ${bytes} bytes, ${secret_bytes} or more are safe`,
   };
+}
+
+async function examineFpx({ fpx_url, fpx_private_key_file: file }: Config): Promise<string> {
+  const { problem } = file === null ? {} : readPrivateKey(await readFile(file, "utf8"));
+  if (problem !== undefined) throw new Error(`FPX_PRIVATE_KEY_FILE ${problem}`);
+  const keys = file === null ? "keys are the companies' own" : "with a key for companies that have none";
+  return fpx_url === null ? "not set up, e-mandates work in the sandbox" : `${fpx_url}, ${keys}`;
 }
 
 function examineDisk(data_dir: string): Finding {

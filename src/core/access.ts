@@ -134,6 +134,24 @@ export type Actor =
   | { kind: "key"; key_id: number; company_id: number; role: KeyRole; environment: Environment }
   | { kind: "system"; company_id: number };
 
+/** Whose requests are counted together, and whose Idempotency-Keys are the same: a user's, or an API key's. */
+export interface Owner {
+  kind: "user" | "key";
+  id: number;
+}
+
+/** Whose requests the actor's are; null where nobody's are counted. */
+export function ownerOf(actor: Actor): Owner | null {
+  if (actor.kind === "user") return { kind: "user", id: actor.user_id };
+  return actor.kind === "key" ? { kind: "key", id: actor.key_id } : null;
+}
+
+/** What the actor may do and see, apart from whose company it is: the same call under other rights is another. */
+export function rightsOf(actor: Actor): (string | number | null)[] {
+  if (actor.kind === "user") return [actor.role, actor.client_id];
+  return actor.kind === "key" ? [actor.role, actor.environment] : [];
+}
+
 /** Whose rows a query may see. Every query takes one, so another company's row is simply not there. */
 export interface Scope {
   company_id: number;

@@ -20,9 +20,9 @@ export interface Config {
   audit_log_days: number;
   log_level: LogLevel;
   rate_limit_enabled: boolean;
-  /** Failed sign-ins a minute for one address and email; twenty times as many for the address alone. */
+  /** Failed sign-ins a minute for one address and email or clientId; twenty times as many for the address alone. */
   rate_limit_login: number;
-  /** Requests a minute for one user, usage ingest aside. */
+  /** Requests a minute for one user or API key, usage ingest aside. */
   rate_limit_requests: number;
   /** For so many seconds a refresh token that was used is taken again; else its second use ends the grant. */
   refresh_grace_s: number;
@@ -202,13 +202,13 @@ export const SETTINGS = {
   rate_limit_login: defineSetting(
     "RATE_LIMIT_LOGIN",
     "10",
-    "Failed sign-ins a minute for one address and email",
+    "Failed sign-ins a minute for one address and email or clientId",
     integer(1, 1e6),
   ),
   rate_limit_requests: defineSetting(
     "RATE_LIMIT_REQUESTS",
     "60000",
-    "Requests a minute for one user, ingest aside",
+    "Requests a minute for one user or API key, ingest aside",
     integer(1, 1e9),
   ),
   refresh_grace_s: defineSetting(

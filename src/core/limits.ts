@@ -28,6 +28,16 @@ export const LIMITS = {
   password_length_min: 12,
   password_length_max: 256,
   rest_token_hours: 24,
+  /** API keys that a company may have at once, revoked ones aside. */
+  api_keys: 200,
+  api_key_name_length: 100,
+  api_key_grace_hours: 168,
+  api_key_grace_hours_default: 24,
+  /** Longer than any clientId or clientSecret. */
+  api_key_credential_length: 200,
+  api_key_token_hours: 1,
+  /** How far behind a key's last use may be told. */
+  api_key_used_minutes: 1,
   /** As long as the hash that it keys: a shorter secret is easier to guess than to break. */
   secret_bytes: 32,
   /** Verified tokens remembered, to spare their signature check. */
@@ -48,10 +58,9 @@ export const LIMITS = {
   form_problems: 100,
   emandate_page_limit: 100,
   emandate_product_name_length: 100,
-  /** What the scheme takes: a debit in MYR of a person's account and of a business's, a name, an email. */
+  /** What the scheme takes: a debit of a person's account, in MYR, and a name. */
   emandate_amount_min: "1.00",
   emandate_amount_max: "30000.00",
-  emandate_amount_max_business: "1000000.00",
   emandate_customer_name_length: 40,
   emandate_description_length: 30,
   /** How far ahead a debit by hand may be due. */
@@ -70,7 +79,6 @@ export const LIMITS = {
   collection_file_batch: 1_000,
   /** How far ahead the sandbox collects. */
   collection_years_ahead: 2,
-  emandate_customer_email_length: 50,
   mandate_reason_length: 200,
   /** What the detail of a mandate tells of its history and its payments, the newest. */
   mandate_events: 100,
@@ -261,7 +269,9 @@ export const LIMITS = {
   /** Companies among which the sender of a callback is looked for. */
   callback_companies: 100,
   /** Lines of a file of results, and how long one value in it may be. */
-  collection_file_lines: 20_000,
+  collection_file_lines: 100_000,
+  /** How much of such a file is read at once. */
+  collection_file_piece: 16 * 1024,
   collection_value_characters: 200,
   /** Broken rules of a file that are named in one answer. */
   collection_file_problems: 100,

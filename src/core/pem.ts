@@ -47,15 +47,14 @@ export function describeCertificate(certificate: X509Certificate) {
 }
 
 /** From when to when a certificate is valid. */
-export function validityOf({ validFrom, validTo }: X509Certificate): {
+export function validityOf({ validFromDate, validToDate }: X509Certificate): {
   from: Temporal.Instant;
   to: Temporal.Instant;
 } {
-  const [from, to] = [validFrom, validTo].map((text) =>
-    Temporal.Instant.fromEpochMilliseconds(Date.parse(text)),
-  );
-  if (from === undefined || to === undefined) throw new Error("Unreachable: two dates were read");
-  return { from, to };
+  return {
+    from: Temporal.Instant.fromEpochMilliseconds(validFromDate.getTime()),
+    to: Temporal.Instant.fromEpochMilliseconds(validToDate.getTime()),
+  };
 }
 
 function tried<T>(read: () => T): T | null {

@@ -17,6 +17,13 @@ FormatRegistry.Set("instant", (text) => {
     return false;
   }
 });
+FormatRegistry.Set("calendar day", (text) => {
+  try {
+    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
+  } catch {
+    return false;
+  }
+});
 FormatRegistry.Set("currency", isCurrency);
 FormatRegistry.Set("time-zone", (text) => {
   try {
@@ -41,6 +48,13 @@ export const InstantText = Type.String({
   "x-schema": { type: "string", format: "date-time" },
 });
 
+/** A day of the calendar that we are told, as YYYY-MM-DD. */
+export const Day = Type.String({
+  format: "calendar day",
+  description: "a day such as 2026-08-31",
+  "x-schema": { type: "string", format: "date" },
+});
+
 /** A name that people read: trimmed, not blank. */
 export const Name = trimmed(LIMITS.name_length);
 
@@ -50,21 +64,16 @@ export const Search = Type.String({
   description: `1 to ${LIMITS.name_length} characters, a part of what is looked for`,
 });
 
-export const Email = emailUpTo(LIMITS.email_length, "an email address");
-
-/** An email address, read in lower case. */
-export function emailUpTo(max: number, description = `an email address of at most ${max} characters`) {
-  return Type.Transform(
-    Type.String({
-      format: "email-address",
-      maxLength: max,
-      description,
-      "x-schema": { type: "string", format: "email", maxLength: max },
-    }),
-  )
-    .Decode((text) => text.toLowerCase())
-    .Encode((text) => text);
-}
+export const Email = Type.Transform(
+  Type.String({
+    format: "email-address",
+    maxLength: LIMITS.email_length,
+    description: "an email address",
+    "x-schema": { type: "string", format: "email", maxLength: LIMITS.email_length },
+  }),
+)
+  .Decode((text) => text.toLowerCase())
+  .Encode((text) => text);
 
 /** A text that people read, trimmed, with something in it that can be seen; on one line where told so. */
 export function trimmed(max: number, { one_line = false } = {}) {

@@ -1,68 +1,29 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
-import { AppError } from "./errors.ts";
+import { timingSafeEqual } from "node:crypto";
 
-/** Seals secrets for the database, so that it alone tells nobody. Decision 0090. */
-export interface Secrets {
-  /** Whether secrets can be kept at all. */
-  readonly can_seal: boolean;
-  /** Seals a secret for one place, which has to be named to open it. Errors: conflict without a key. */
-  seal(secret: string, place: string): string;
-  /** Opens what was sealed for that place. Errors: conflict when no key opens it, or it was changed. */
-  open(sealed: string, place: string): string;
+/** A new secret of 256 bits. */
+export function makeSecret(prefix = ""): string {
+  return prefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 }
 
-const CIPHER = "aes-256-gcm";
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** Seals with the first of the keys (32 bytes each), opens with any. */
-export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
-  const named = new Map((keys ?? []).map((key) => [nameOf(key), key]));
-  const [newest] = named;
-  return {
-    can_seal: newest !== undefined,
-    seal(secret, place) {
-      if (newest === undefined) {
-        throw new AppError("conflict", "Cannot store a secret: SECRETS_KEY is not set on the deployment");
-      }
-      const [name, key] = newest;
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(contextOf(name, place));
-      const parts = [nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()];
-      return `${VERSION}.${name}.${Buffer.concat(parts).toString("base64url")}`;
-    },
-    open(sealed, place) {
-      const [version = "", name = "", text = ""] = sealed.split(".");
-      const key = named.get(name);
-      if (version !== VERSION || key === undefined) {
-        throw new AppError(
-          "conflict",
-          "Cannot open a stored secret: SECRETS_KEY no longer holds the key that sealed it",
-        );
-      }
-      const bytes = Buffer.from(text, "base64url");
-      try {
-        const nonce = bytes.subarray(0, NONCE_BYTES);
-        const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-          .setAAD(contextOf(name, place))
-          .setAuthTag(bytes.subarray(-TAG_BYTES));
-        const inside = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-        return Buffer.concat([inside, decipher.final()]).toString("utf8");
-      } catch (cause) {
-        throw new AppError("conflict", "Cannot open a stored secret: it was changed or moved", { cause });
-      }
-    },
-  };
+/** Random letters and digits, without those that look alike; 5.8 bits each. */
+export function makeLetters(count: number): string {
+  const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+  let made = "";
+  while (made.length < count) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
+      // Only whole rounds of the alphabet, so that no letter is likelier than another.
+      if (byte < 256 - (256 % letters.length) && made.length < count) made += letters[byte % letters.length];
+    }
+  }
+  return made;
 }
 
-const VERSION = "v1";
-
-/** Tells keys apart without telling of them. */
-function nameOf(key: Uint8Array): string {
-  return createHash("sha256").update("name of a key").update(key).digest("base64url").slice(0, 8);
+/** What is kept of a secret. It has 256 random bits, so that one round of SHA-256 is enough. */
+export function digestOf(secret: string): string {
+  return new Bun.CryptoHasher("sha256").update(secret).digest("base64url");
 }
 
-/** What the tag vouches for beside the secret: a sealed text is of no use in another row or field. */
-function contextOf(name: string, place: string): Buffer {
-  return Buffer.from(JSON.stringify([VERSION, name, place]));
+/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+export function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(digestOf(a)), Buffer.from(digestOf(b)));
 }

@@ -118,10 +118,15 @@ function refuseCut(cause: unknown): never {
  * text that not every database can store.
  */
 export async function readForm(request: Request): Promise<URLSearchParams> {
+  return new URLSearchParams(await readFormText(request, LIMITS.form_body_bytes));
+}
+
+/** The text of such a body, as it came: what is signed is signed so. Errors: as those of `readForm`. */
+export async function readFormText(request: Request, max_bytes: number): Promise<string> {
   mediaTypeOf(request, ["application/x-www-form-urlencoded"]);
-  const form = new URLSearchParams(decodeUtf8(await readPieces(request, LIMITS.form_body_bytes), "The body"));
-  refuseText(Object.fromEntries(form), "");
-  return form;
+  const text = decodeUtf8(await readPieces(request, max_bytes), "The body");
+  refuseText(Object.fromEntries(new URLSearchParams(text)), "");
+  return text;
 }
 
 /** Reads a body as text of one of the media types. Errors: unsupported_media_type, too_large, malformed, invalid. */

@@ -1,5 +1,5 @@
 import { ElysiaCustomStatusResponse } from "elysia";
-import type { Actor } from "../core/access.ts";
+import { type Actor, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
 import { invalid } from "../core/errors.ts";
 import type { Context } from "../context.ts";
 import type { Deps } from "../deps.ts";
@@ -26,17 +26,18 @@ export function digestBody(request: Request, bytes: Uint8Array): void {
  */
 export function claimOf(deps: Deps, request: Request, actor: Actor): Context["claim"] {
   const key = request.method === "POST" ? request.headers.get(HEADER) : null;
-  if (key === null || actor.kind !== "user") return null;
+  const owner = ownerOf(actor);
+  if (key === null || owner === null) return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid("/Idempotency-Key", "must be 1 to 255 visible ASCII characters");
-  const { company_id, user_id, role, client_id } = actor;
+  const { company_id } = scopeOf(actor);
   const { pathname, search } = new URL(request.url);
   const hasher = new Bun.CryptoHasher("sha256");
   // With the caller's rights: what one was answered before they changed is not shown again.
-  hasher.update(JSON.stringify([search, role, client_id, digests.get(request) ?? ""]));
+  hasher.update(JSON.stringify([search, ...rightsOf(actor), digests.get(request) ?? ""]));
   const digest = hasher.digest("hex");
   const path = pathname.replace(/\/$/, "");
-  return deps.openClaim({ company_id, user_id, method: "POST", path, key, digest, now: deps.clock.now() });
+  return deps.openClaim({ company_id, owner, method: "POST", path, key, digest, now: deps.clock.now() });
 }
 
 interface Keyed {

@@ -11,6 +11,7 @@ type JsonObject = { [key: string]: Json };
 const TAGS: Record<string, string> = {
   Authentication: "Signing in, and the signed-in user.",
   Company: "The company that the user works for.",
+  "API keys": "What machines call with: lenders, agents of borrowers, and whoever sends usage.",
   Users: "Who may sign in, and with which role.",
   Clients: "The company's customers.",
   Products: "What is sold.",
@@ -29,7 +30,17 @@ const TAGS: Record<string, string> = {
   Operations: "For whoever runs the service.",
 };
 
-const INTRODUCTION = `Sign in at \`POST /api/v1/login\` and send the token as \`Authorization: Bearer …\`. Answers wrap records in \`data\`;
+const JWT = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
+const SECURITY = {
+  bearer: { ...JWT, description: "A user's token, from `POST /api/v1/login`; valid for 24 hours." },
+  apiKey: { ...JWT, description: "A machine's token, from `POST /api/v1/auth/token`; valid for an hour." },
+};
+
+/** Paths that only machines are admitted to. */
+const MACHINES_ONLY = /^\/api\/v1\/(lender|agent)\//;
+
+const INTRODUCTION = `Sign in at \`POST /api/v1/login\`, or exchange an API key at \`POST /api/v1/auth/token\`, and send the token as
+\`Authorization: Bearer …\`. Answers wrap records in \`data\`;
 errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\` with the path of its field.`;
 
 /** The OpenAPI document of every route of the app. */
@@ -43,6 +54,7 @@ export function describe(app: AnyElysia): JsonObject {
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
     // Files are described by the route itself: the generator keeps only what has a schema.
     if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
+    if (route && MACHINES_ONLY.test(path)) route.security = [{ apiKey: [] }];
     if (route && method === "POST" && takesKey(hooks)) describeKey(route);
     if (route) describeAnswers(route);
   }
@@ -62,7 +74,7 @@ export function describe(app: AnyElysia): JsonObject {
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: shared,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      securitySchemes: SECURITY,
       schemas,
     },
   };

@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import { type Actor, type Level, levelOf } from "../core/access.ts";
+import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
 import type { Context } from "../context.ts";
 import { AppError } from "../core/errors.ts";
 import type { Deps } from "../deps.ts";
@@ -21,32 +21,34 @@ interface Options {
   keeps_answers?: boolean;
 }
 
+/** Whom a group of routes is for: users of any level, callers of these levels, or everyone without signing in. */
+type Admits = "any" | "open" | Level | readonly Level[];
+
 /**
- * Signs the caller in and gives the routes their `ctx`. Use one for each group of routes: it admits callers
- * of one level, of any level, or, for signing in itself, everyone ("open"). The caller is known before the
- * body is read.
+ * Signs the caller in and gives the routes their `ctx`. Use one for each group of routes: it admits users of
+ * any level, callers of one level or some, or, for signing in itself, everyone ("open"). Machines come in only
+ * where their level is named. The caller is known before the body is read.
  */
 export function session(
   deps: Deps,
-  admits: Level | "any" | "open",
+  admits: Admits,
   { counted = true, reads_body = true, keeps_answers = reads_body && admits !== "open" }: Options = {},
 ) {
   const actors = new WeakMap<Request, Actor>();
+  const levels = levelsOf(admits);
 
   async function signIn(request: Request): Promise<Actor> {
     const known = actors.get(request);
     if (known) return known;
     const actor = admits === "open" ? anonymous : await authenticate(deps, request);
-    if (actor.kind === "user") {
-      admit(actor, admits);
-      if (counted) countRequest(deps, actor.user_id);
-    }
+    if (levels.length > 0) admit(actor, levels);
+    if (counted) countRequest(deps, actor);
     actors.set(request, actor);
     return actor;
   }
 
   const words = [
-    admits,
+    [admits].flat().join(" or "),
     ...(counted ? [] : ["uncounted"]),
     ...(reads_body ? [] : ["bodies unread"]),
     ...(keeps_answers ? ["answers kept"] : []),
@@ -104,10 +106,11 @@ export async function renew(deps: Deps, request: Request, ctx: Context): Promise
 
 const anonymous: Actor = { kind: "anonymous" };
 
-/** Counts a request towards its user's limit. Errors: rate_limited. */
-export function countRequest({ config, request_limiter, clock }: Deps, user_id: number): void {
-  if (!config.rate_limit_enabled) return;
-  request_limiter.take(String(user_id), clock.now());
+/** Counts a request towards the limit of its user or API key. Errors: rate_limited. */
+export function countRequest({ config, request_limiter, clock }: Deps, actor: Actor): void {
+  const owner = ownerOf(actor);
+  if (!config.rate_limit_enabled || owner === null) return;
+  request_limiter.take(`${owner.kind} ${owner.id}`, clock.now());
 }
 
 async function authenticate(deps: Deps, request: Request): Promise<Actor> {
@@ -128,14 +131,36 @@ export function bearerOf(request: Request): string | undefined {
   return /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 
-function admit(actor: Actor, admits: Level | "any" | "open"): void {
-  if (admits === "any" || admits === "open" || levelOf(actor) === admits) return;
-  throw new AppError(
-    "forbidden",
-    admits === "client"
-      ? "Paths under /my are for client users"
-      : "This path is for company users; yours are under /my",
-  );
+/** None of them where nobody signs in. */
+function levelsOf(admits: Admits): readonly Level[] {
+  if (admits === "any") return USERS;
+  if (admits === "open") return [];
+  return typeof admits === "string" ? [admits] : admits;
+}
+
+const USERS: readonly Level[] = ["company", "client"];
+
+/** Whom paths are for, and where else theirs are. */
+const WHO: Record<Level, string> = {
+  company: "company users",
+  client: "client users",
+  lender: "API keys of lenders",
+  agent: "API keys of agents",
+  ingest: "API keys for ingest",
+};
+const WHERE: Record<Level, string> = {
+  company: "are all but those under /my, /lender and /agent",
+  client: "are under /my",
+  lender: "are under /lender",
+  agent: "are under /agent",
+  ingest: "is POST /usage/events",
+};
+
+function admit(actor: Actor, levels: readonly Level[]): void {
+  const level = levelOf(actor);
+  if (levels.includes(level)) return;
+  const who = levels.map((admitted) => WHO[admitted]).join(" and ");
+  throw new AppError("forbidden", `This path is for ${who}; yours ${WHERE[level]}`);
 }
 
 /** The caller's network address, where there is one. */

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { type Actor, levelOf } from "../core/access.ts";
+import { type Actor, levelOf, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { decode } from "../core/validate.ts";
@@ -89,13 +89,13 @@ function inOrder(_: string, value: unknown): unknown {
 
 function claimOf(deps: Deps, actor: Actor, tool: Tool, input: Arguments): Claim | null {
   const { request_id: key, ...request } = input;
-  if (typeof key !== "string" || actor.kind !== "user") return null;
-  const { company_id, user_id, role, client_id } = actor;
-  const told = JSON.stringify([role, client_id, request], inOrder);
+  const owner = ownerOf(actor);
+  if (typeof key !== "string" || owner === null) return null;
+  const told = JSON.stringify([...rightsOf(actor), request], inOrder);
   const digest = new Bun.CryptoHasher("sha256").update(told).digest("hex");
   return deps.openClaim({
-    company_id,
-    user_id,
+    company_id: scopeOf(actor).company_id,
+    owner,
     method: "MCP",
     path: tool.name,
     key,

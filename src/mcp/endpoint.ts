@@ -59,7 +59,7 @@ export function mcpEndpoint(deps: Deps) {
         answer.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
         return answer;
       }
-      if (actor.kind === "user") countRequest(deps, actor.user_id);
+      countRequest(deps, actor);
       return serve(request, {
         actor,
         request_id,

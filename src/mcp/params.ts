@@ -1,20 +1,30 @@
 import { Type } from "@sinclair/typebox";
 import type { Level } from "../core/access.ts";
-import { Id, pageFields, Search } from "../core/schema.ts";
+import { LIMITS } from "../core/limits.ts";
+import { Id, pageFields, pageFieldsUpTo, Search } from "../core/schema.ts";
 import { said } from "./wire_schema.ts";
 
 // Parameters that many tools share.
 
-export const page = {
-  page: said(pageFields.page, "Which page, from 1"),
-  limit: said(pageFields.limit, "Records on a page, 20 unless told"),
-};
+export const page = pageOf(pageFields);
+export const emandate_page = pageOf(pageFieldsUpTo(LIMITS.emandate_page_limit));
+
+function pageOf(fields: typeof pageFields) {
+  return {
+    page: said(fields.page, "Which page, from 1"),
+    limit: said(fields.limit, "Records on a page, 20 unless told"),
+  };
+}
 
 export const search = Type.Optional(said(Search, "Text in the name"));
 
 export const client_id = said(Id, "The client's id");
 export const product_id = said(Id, "The product's id");
 export const billing_model_id = said(Id, "The billing model's id");
+export const emandate_product_id = said(Id, "The e-mandate product's id");
+export const customer_id = said(Id, "The customer's id");
+export const mandate_id = said(Id, "The mandate's id");
+export const payment_id = said(Id, "The payment's id");
 export const subscription_id = said(Id, "The subscription's id");
 
 /** The tool that finds what an id means, for whoever named one that nobody has. */
@@ -33,6 +43,12 @@ export const FINDERS: Partial<Record<Level, Readonly<Record<string, string>>>> =
     run_id: "billing_find_runs",
     delivery_id: "billing_find_webhook_deliveries",
     form_id: "forms_find_forms",
+    emandate_product_id: "emandate_find_products",
+    customer_id: "emandate_find_customers",
+    mandate_id: "emandate_find_mandates",
+    payment_id: "emandate_find_payments",
+    collection_id: "emandate_find_collections",
+    bank_code: "emandate_get_setup",
   },
   client: {
     subscription_id: "billing_find_my_subscriptions",

@@ -34,8 +34,12 @@ interface ToolDefinition<I extends TProperties, O extends TSchema> {
   operations: readonly { readonly permission: Permission }[];
   /** It takes something away, or does what can't be undone. */
   is_destructive?: boolean;
+  /** It may ask somebody outside of Meterhouse to act: a bank, say. */
+  reaches_out?: boolean;
   /** Making something twice would hurt: the tool takes a `request_id`. */
   takes_request_id?: boolean;
+  /** It answers the record that a finder of its family describes: a list of tools describes it once. */
+  is_outlined_elsewhere?: boolean;
   /** Present where records are large: the fields, at any depth, that the concise format leaves out. */
   details?: readonly string[];
   input: I;
@@ -82,6 +86,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     level,
     details,
     is_destructive = false,
+    reaches_out = false,
+    is_outlined_elsewhere = false,
     takes_request_id = false,
   } = definition;
   const permissions = new Set(definition.operations.map(({ permission }) => permission));
@@ -105,12 +111,12 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       title,
       description,
       inputSchema: rootOf(wireSchema(accepted)),
-      outputSchema: rootOf(outlined(whole, left_out, OUTLINE_DEPTH)),
+      outputSchema: rootOf(outlined(whole, left_out, is_outlined_elsewhere ? 1 : OUTLINE_DEPTH)),
       annotations: {
         readOnlyHint: is_read_only,
         destructiveHint: is_destructive,
         idempotentHint: is_read_only,
-        openWorldHint: false,
+        openWorldHint: reaches_out,
       },
     },
     async run(ctx, input) {

@@ -2,6 +2,9 @@ import type { Actor } from "../core/access.ts";
 import { sees, type Tool } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
 import { catalogTools } from "./tools/catalog.ts";
+import { emandateCatalogTools } from "./tools/emandate_catalog.ts";
+import { emandateMandateTools } from "./tools/emandate_mandates.ts";
+import { emandatePaymentTools } from "./tools/emandate_payments.ts";
 import { myTools } from "./tools/mine.ts";
 import { otherTools } from "./tools/others.ts";
 import { subscriptionTools } from "./tools/subscriptions.ts";
@@ -14,6 +17,9 @@ export const TOOLS: readonly Tool[] = [
   ...usageTools,
   ...billingTools,
   ...otherTools,
+  ...emandateCatalogTools,
+  ...emandateMandateTools,
+  ...emandatePaymentTools,
   ...myTools,
 ];
 

@@ -22,6 +22,7 @@ export const {
   authorization_requests,
   authorizations,
   authorization_tokens,
+  api_keys,
   idempotency_keys,
   webhooks,
   webhook_logs,

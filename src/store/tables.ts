@@ -1,4 +1,5 @@
 import type { AppError } from "../core/errors.ts";
+import { apiKeyTables } from "../features/api_keys/tables.ts";
 import { auditTables } from "../features/audit/tables.ts";
 import { agentTables, authorizationTables } from "../features/authorizations/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
@@ -65,6 +66,7 @@ export function defineTables(k: ColumnKit) {
     ...auditTables(k, companies),
     ...agents,
     ...authorizationTables(k, { ...companies, ...agents }),
+    ...apiKeyTables(k, companies),
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,

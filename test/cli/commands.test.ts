@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeKey } from "../certificates.ts";
 import { openDatabase } from "../../src/features/usage/store/duckdb/database.ts";
 import { makePlace, type Place, run, startServer } from "./process.ts";
 
@@ -101,9 +103,22 @@ describe("the command line", () => {
     const doctor = await run(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, err: "" });
     expect(doctor.out).not.toContain("FAIL");
+    expect(doctor.out).toContain("ok    FPX: not set up, e-mandates work in the sandbox");
     expect(doctor.out).toContain("ok    usage store: answers, 0 sums by hour agree with 0 events");
     const { out } = await run(["openapi"], place.env);
     expect(JSON.parse(out).paths["/api/v1/login"].post.summary).toBe("Sign in");
+  });
+
+  test("doctor reads the key that FPX is spoken with", async () => {
+    const FPX_PRIVATE_KEY_FILE = `${place.data_dir}/seller.pem`;
+    const env = { ...place.env, FPX_PRIVATE_KEY_FILE, FPX_URL: "https://scheme.example.com" };
+    expect((await run(["doctor"], env)).out).toContain("FAIL  FPX: ENOENT");
+    writeFileSync(FPX_PRIVATE_KEY_FILE, makeKey("rsa 1024"));
+    expect((await run(["doctor"], env)).out).toContain(
+      "FAIL  FPX: FPX_PRIVATE_KEY_FILE must have an RSA key",
+    );
+    writeFileSync(FPX_PRIVATE_KEY_FILE, makeKey());
+    expect((await run(["doctor"], env)).out).toContain("ok    FPX: https://scheme.example.com, with a key");
   });
 
   test("doctor and the nightly check tell when sums of usage are not those of the events; one option mends them", async () => {

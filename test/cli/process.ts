@@ -46,6 +46,8 @@ export interface ServerProcess {
   url: string;
   /** What it printed before it listened, that line included. */
   greeting: string;
+  /** What it printed until now. */
+  printed(): string;
   pid: number;
   signIn(email?: string, password?: string): Promise<Api>;
   kill(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): void;
@@ -65,14 +67,18 @@ export async function startServer(env: Record<string, string>): Promise<ServerPr
     greeting += decoder.decode(value, { stream: true });
     url = /listens on (\S+)/.exec(greeting)?.[1];
   }
+  let printed = greeting;
   // Drained, so that a full pipe never stops the server.
   void (async () => {
-    while (!(await reader.read()).done);
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      printed += decoder.decode(read.value, { stream: true });
+    }
   })();
   const origin = url;
   return {
     url: origin,
     greeting,
+    printed: () => printed,
     pid: child.pid,
     async signIn(email = "admin@example.com", password = PASSWORD) {
       const { status, body } = await apiOf(origin, {})("POST", "/login", { email, password });

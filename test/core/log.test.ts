@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { DrizzleQueryError } from "drizzle-orm";
 import { withoutParameters } from "../../src/core/log.ts";
 
@@ -15,4 +16,15 @@ test("a failed query is logged without its parameters, wherever they stand", () 
   expect(logged).toContain("read-only");
   expect(logged).not.toContain(hash);
   expect(logged).not.toContain("u@example.com");
+});
+
+test("secrets reach no line under their names, alone or one level down", () => {
+  const told =
+    '{ private_key_pem: "S1", config: { secrets_keys: "S2", private_key_pem: "S3" }, seller_id: "SE1" }';
+  const code = `import { openLog } from "./src/core/log.ts"; openLog("info").info(${told}, "configured");`;
+  const { stdout } = Bun.spawnSync(["bun", "-e", code], { cwd: join(import.meta.dir, "../..") });
+  const line = stdout.toString();
+  expect(line).toContain("configured");
+  expect(line).toContain("SE1");
+  expect(line).not.toMatch(/S[123]/);
 });

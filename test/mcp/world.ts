@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { type Api, type House, type Json, PASSWORD, type Tenant, type TestClock } from "../harness.ts";
 
 /** A company with one client and its two subscriptions, metered and on credits, and one bill of February. */
-export interface World {
+export interface World extends Mandates {
   client: number;
   product: number;
   metered: number;
@@ -12,6 +12,14 @@ export interface World {
   subscription: number;
   credit_subscription: number;
   record: number;
+}
+
+interface Mandates {
+  emandate_product: number;
+  emandate_customer: number;
+  mandate: number;
+  payment: number;
+  collection: number;
 }
 
 export const NOW = "2026-03-10T12:00:00Z";
@@ -73,7 +81,36 @@ export async function fillCompany(house: House, clock: TestClock, tenant: Tenant
   expect((await signed("POST", "/billing-runs", {})).status).toBe(200);
   const records = (await signed("GET", `/billing-records?subscription_id=${subscription}`)).body.data;
   const ids = { client, product, metered, dearer, credits, more_credits, subscription, credit_subscription };
-  return { ...ids, record: records[0].id };
+  return { ...ids, record: records[0].id, ...(await fillMandates(signed)) };
+}
+
+/** A mandate in the sandbox whose one debit was paid, and the run that collected nothing. */
+async function fillMandates(api: Api): Promise<Mandates> {
+  const emandate_product = await create(api, "/emandate/products", {
+    product_code: "GYM",
+    product_name: "Gym",
+    max_amount: "150.00",
+    frequency: "Monthly",
+  });
+  const mandate = await create(api, "/emandate/mandates", {
+    customer_name: "Siti Aminah",
+    customer_email: "siti@example.com",
+    customer_ic_number: "900131-14-5678",
+    emandate_product_id: emandate_product,
+  });
+  const happen = async (scenario: string, subject: object) => {
+    const { status } = await api("POST", `/emandate/simulator/scenarios/${scenario}/run`, subject);
+    expect([scenario, status]).toEqual([scenario, 202]);
+  };
+  expect((await api("POST", `/emandate/mandates/${mandate}/authorize`, {})).status).toBe(200);
+  await happen("mandate_authorized", { mandate_id: mandate });
+  await happen("mandate_activated", { mandate_id: mandate });
+  const payment = await create(api, `/emandate/mandates/${mandate}/payments`, { amount: "20.00" });
+  await happen("payment_paid", { payment_id: payment });
+  const run = await api("POST", "/emandate/collections/run", {});
+  expect(run.status).toBe(202);
+  const { customer_id } = (await api("GET", `/emandate/mandates/${mandate}`)).body.data;
+  return { emandate_product, emandate_customer: customer_id, mandate, payment, collection: run.body.data.id };
 }
 
 /** Adds a user whose email is known, and gives it. */
@@ -108,6 +145,12 @@ export function readArguments(world: World): Record<string, Json> {
     billing_find_runs: {},
     billing_find_webhook_deliveries: {},
     forms_find_forms: {},
+    emandate_find_products: { emandate_product_id: world.emandate_product },
+    emandate_get_setup: {},
+    emandate_find_customers: { customer_id: world.emandate_customer },
+    emandate_find_mandates: { mandate_id: world.mandate },
+    emandate_find_payments: { payment_id: world.payment },
+    emandate_find_collections: { collection_id: world.collection },
     billing_find_my_subscriptions: { subscription_id },
     billing_get_my_subscription_overview: { subscription_id },
     billing_get_my_credits: { subscription_id: credit_subscription },

@@ -78,6 +78,7 @@ const word = Type.Optional(
 /** From inclusive, to exclusive. */
 export const ListAuditEntries = strict({
   user_id: Type.Optional(Id),
+  key_id: Type.Optional(Id),
   operation: word,
   target_type: word,
   target_id: Type.Optional(Id),

@@ -60,13 +60,14 @@ export async function insertEntry(
 export async function listEntries(
   q: Reads,
   scope: Scope,
-  { user_id, operation, target_type, target_id, origin, from, to }: AuditFilter,
+  { user_id, key_id, operation, target_type, target_id, origin, from, to }: AuditFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: AuditEntry[]; total: number }> {
   const { audit_log: t } = q.tables;
   const where = and(
     inScope(q, scope),
     user_id === undefined ? undefined : eq(t.user_id, user_id),
+    key_id === undefined ? undefined : eq(t.key_id, key_id),
     operation === undefined ? undefined : eq(t.operation, operation),
     target_type === undefined ? undefined : eq(t.target_type, target_type),
     target_id === undefined ? undefined : eq(t.target_id, target_id),

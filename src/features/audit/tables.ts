@@ -37,6 +37,7 @@ export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
     (t) => [
       k.index("audit_log_company").on(t.company_id, t.at, t.id),
       k.index("audit_log_user").on(t.company_id, t.user_id, t.at),
+      k.index("audit_log_key").on(t.company_id, t.key_id, t.at),
       k.index("audit_log_operation").on(t.company_id, t.operation, t.at),
       k.index("audit_log_target").on(t.company_id, t.target_type, t.target_id, t.at),
       k.index("audit_log_origin").on(t.company_id, t.origin, t.at),

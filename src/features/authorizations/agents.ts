@@ -1,9 +1,9 @@
 import type { Actor } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
+import { digestOf } from "../../core/secrets.ts";
 import type { Reads } from "../../store/store.ts";
 import { findAccount } from "../users/queries.ts";
 import { findAccess } from "./queries.ts";
-import { digestOf } from "./rules.ts";
 
 /**
  * For whom an access token lets an agent act: the user, with the role and client of this moment, and the

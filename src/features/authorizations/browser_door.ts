@@ -1,7 +1,9 @@
 import type { Context } from "../../context.ts";
 import { AppError } from "../../core/errors.ts";
+import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
+import { isSame, makeSecret } from "../../core/secrets.ts";
 import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
@@ -18,8 +20,8 @@ import {
   refusePage,
   signInToAuthorize,
 } from "./granting.ts";
-import { refusalPage, type SignInFacts, signInPage } from "./page.ts";
-import { csrfOf, isSame, makeSecret, SentBack } from "./rules.ts";
+import { type SignInFacts, signInPage } from "./page.ts";
+import { csrfOf, SentBack } from "./rules.ts";
 
 /** The sign-in page of an agent's request, and the user's answer to it. */
 export function openBrowserDoor(deps: Deps) {

@@ -4,6 +4,7 @@ import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Id } from "../../core/schema.ts";
+import { digestOf, makeSecret } from "../../core/secrets.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import { Login } from "../sessions/model.ts";
@@ -16,10 +17,8 @@ import {
   addToQuery,
   checkResource,
   checkScope,
-  digestOf,
   isChallenge,
   isRegistered,
-  makeSecret,
   makeToken,
   OAuthError,
   SentBack,

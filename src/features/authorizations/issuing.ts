@@ -2,6 +2,7 @@ import type { Context } from "../../context.ts";
 import { operation } from "../../context.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Nothing } from "../../core/schema.ts";
+import { digestOf } from "../../core/secrets.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { insertEntry } from "../audit/queries.ts";
@@ -9,7 +10,7 @@ import { type Account, findAccount } from "../users/queries.ts";
 import { CodeGrant, IssuedTokens, RefreshGrant, RevokedToken, SCOPE } from "./model.ts";
 import * as queries from "./queries.ts";
 import type { Held } from "./queries.ts";
-import { digestOf, isVerifierOf, makeToken, OAuthError } from "./rules.ts";
+import { isVerifierOf, makeToken, OAuthError } from "./rules.ts";
 
 /** What came of it: tokens, or a reason not to give any, which is thrown once the transaction has kept its end. */
 type Outcome = IssuedTokens | OAuthError;

@@ -1,5 +1,5 @@
-import { timingSafeEqual } from "node:crypto";
 import { AppError } from "../../core/errors.ts";
+import { digestOf, isSame, makeSecret } from "../../core/secrets.ts";
 import { SCOPE, type TokenKind } from "./model.ts";
 
 /** What OAuth calls what went wrong: RFC 6749, 7591, 8707. */
@@ -41,23 +41,8 @@ export class SentBack extends OAuthError {
 /** What each kind of token begins with, so that a lost one is recognised. */
 const PREFIX: Record<TokenKind, string> = { code: "mhc_", access: "mha_", refresh: "mhr_" };
 
-/** A new secret of 256 bits. */
-export function makeSecret(prefix = ""): string {
-  return prefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-}
-
 export function makeToken(kind: TokenKind): string {
   return makeSecret(PREFIX[kind]);
-}
-
-/** What is kept of a secret. It has 256 random bits, so that one round of SHA-256 is enough. */
-export function digestOf(secret: string): string {
-  return new Bun.CryptoHasher("sha256").update(secret).digest("base64url");
-}
-
-/** Whether two texts are the same, in a time that tells nothing of where they differ. */
-export function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(Buffer.from(digestOf(a)), Buffer.from(digestOf(b)));
 }
 
 /** What a sign-in page must bring back: it follows from the browser's cookie, which no other site can read. */

@@ -5,11 +5,12 @@ import { LIMITS } from "../../core/limits.ts";
 import { prune } from "../../core/prune.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
+import { makeSecret } from "../../core/secrets.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { AgentMetadata, Authorization, ListAuthorizations, RegisteredAgent, SCOPE } from "./model.ts";
 import * as queries from "./queries.ts";
-import { isRedirectUri, makeSecret, OAuthError } from "./rules.ts";
+import { isRedirectUri, OAuthError } from "./rules.ts";
 
 /**
  * Registers an agent, whoever asks: it may show a sign-in page, nothing more. It keeps no secret, whatever it

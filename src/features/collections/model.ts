@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Id, nullable, oneOf, pageFieldsUpTo, strict } from "../../core/schema.ts";
-import { Day } from "../mandates/model.ts";
+import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict } from "../../core/schema.ts";
 
 /** A run goes on until it is finished; one that a crash ended is interrupted, and the next makes it good. */
 export const COLLECTION_STATUSES = ["running", "finished", "interrupted"] as const;

@@ -144,7 +144,7 @@ export const applyCollectionResults = operation({
   async run(ctx, { id, csv }) {
     const scope = scopeOf(ctx.actor);
     await findRun(ctx.store.read, scope, id);
-    return applyResults(ctx, scope, id, readResults(csv));
+    return applyResults(ctx, scope, id, await readResults(csv));
   },
 });
 

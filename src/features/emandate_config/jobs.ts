@@ -1,6 +1,6 @@
 import type { Job } from "../../context.ts";
 import { call } from "../../core/operation.ts";
-import { refreshEmandateBanks } from "./service.ts";
+import { refreshEmandateBanks, resealEmandateKey } from "./service.ts";
 
 export const EMANDATE_CONFIG_JOBS: readonly Job[] = [
   {
@@ -9,6 +9,14 @@ export const EMANDATE_CONFIG_JOBS: readonly Job[] = [
     cron: "20 */5 * * * *",
     async run(ctx) {
       await call(ctx, refreshEmandateBanks, {});
+    },
+  },
+  {
+    name: "emandate_reseal",
+    summary: "Seal private keys with the newest key of SECRETS_KEY",
+    cron: "50 35 3 * * *",
+    async run(ctx) {
+      await call(ctx, resealEmandateKey, {});
     },
   },
 ];

@@ -1,19 +1,9 @@
-import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
+import { At, Day, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import { CONNECTORS } from "../mandates/model.ts";
 
 const BANK_TYPES = ["B2C", "B2B1"] as const;
-
-/** A day as `2026-08-31`. */
-FormatRegistry.Set("day", (text) => {
-  try {
-    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
-  } catch {
-    return false;
-  }
-});
-const Day = Type.String({ format: "day", description: "a day such as 2026-08-31" });
 
 /** How a company works with the debit scheme. Its keys are never among the fields. Source: emandate.md, Records. */
 export const MerchantConfig = Type.Object(

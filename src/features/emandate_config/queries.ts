@@ -30,6 +30,16 @@ export async function saveConfig(q: Queries, now: Temporal.Instant, config: Stor
     .onConflictDoUpdate({ target: t.company_id, set: { ...config, updated_at: iso(now) } });
 }
 
+/** Puts another seal on the same key: the configuration stays as it was. */
+export async function updateSealedKey(
+  q: Queries,
+  { company_id }: Scope,
+  private_key_sealed: string,
+): Promise<void> {
+  const { emandate_configs: t } = q.tables;
+  await q.update(t).set({ private_key_sealed }).where(eq(t.company_id, company_id));
+}
+
 /** What is needed to find out whether the scheme sent a callback. */
 export interface CallbackReader {
   company_id: number;

@@ -3,6 +3,7 @@ import type { ErrorDetail } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { addressProblem, ownAddresses, readUrl, type Surroundings } from "../webhooks/rules.ts";
 import type { Bank, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
+import { AUTHORIZATION_AMOUNT } from "../mandates/model.ts";
 import type { SchemeBank } from "../mandates/schemes/scheme.ts";
 
 /** A company's configuration as it is stored. */
@@ -66,7 +67,7 @@ export function answered(stored: StoredConfig, { fpx_private_key_file }: Deploym
     ...(certificate === undefined
       ? { certificate_fingerprint: null, certificate_expires_at: null }
       : describeCertificate(certificate)),
-    authorization_amount: "1.00",
+    authorization_amount: AUTHORIZATION_AMOUNT,
   };
 }
 

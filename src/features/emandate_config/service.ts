@@ -4,8 +4,7 @@ import { AppError, type ErrorDetail, invalid, placeOf } from "../../core/errors.
 import { readPrivateKey } from "../../core/pem.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
-import { sandbox } from "../mandates/schemes/sandbox.ts";
-import { schemeBanks } from "../mandates/schemes/banks.ts";
+import { findBanks } from "./banks.ts";
 import { keyPlace, openConnector } from "./connect.ts";
 import { Bank, ListEmandateBanks, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -82,16 +81,8 @@ export const listEmandateBanks = operation({
   async run({ store, actor, now }, { type }) {
     const scope = scopeOf(actor);
     const { connector } = await queries.findConfig(store.read, scope);
-    if (connector === "sandbox") {
-      return { data: answeredBanks((await sandbox.listBanks(now)) ?? [], iso(now), type) };
-    }
-    const list = await queries.findBankList(store.read, scope);
-    const never_told = schemeBanks({ with_tests: false }).map((bank) => ({
-      ...bank,
-      status: "online" as const,
-    }));
-    const banks = list?.checked_at ? list.banks : never_told;
-    return { data: answeredBanks(banks, list?.checked_at ?? null, type) };
+    const { banks, checked_at } = await findBanks(store.read, scope, connector, now);
+    return { data: answeredBanks(banks, checked_at, type) };
   },
 });
 
@@ -125,4 +116,23 @@ export const refreshEmandateBanks = operation({
     else await store.tx((q) => queries.updateBankList(q, scope, now, banks));
     return {};
   },
+});
+
+/**
+ * Seals the company's private key with the newest of the keys that SECRETS_KEY names, so that the older one can be
+ * taken away. Errors: conflict where none of them opens it. Decision 0090.
+ */
+export const resealEmandateKey = operation({
+  name: "reseal_emandate_key",
+  permission: "emandate_config:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  run: ({ store, actor, secrets }) =>
+    store.tx(async (q) => {
+      const { company_id, private_key_sealed } = await queries.findConfig(q, scopeOf(actor));
+      const resealed = private_key_sealed && secrets.reseal(private_key_sealed, keyPlace(company_id));
+      if (resealed) await queries.updateSealedKey(q, { company_id }, resealed);
+      return {};
+    }),
 });

@@ -43,5 +43,3 @@ export function emandateConfigTables(k: ColumnKit, { companies }: CompanyTables)
   });
   return { emandate_configs, emandate_bank_lists };
 }
-
-export type EmandateConfigTables = ReturnType<typeof emandateConfigTables>;

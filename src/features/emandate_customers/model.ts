@@ -1,10 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, emailUpTo, Id, nullable, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
 
-/** A name and an email as the scheme takes them; the email is read in lower case. */
+/** A name as the scheme takes it. */
 export const CustomerName = trimmed(LIMITS.emandate_customer_name_length, { one_line: true });
-export const CustomerEmail = emailUpTo(LIMITS.emandate_customer_email_length);
 
 /** Who is debited, made with the first mandate. Source: emandate.md, Records. */
 export const EmandateCustomer = Type.Object(

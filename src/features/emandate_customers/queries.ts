@@ -1,10 +1,10 @@
-import { and, asc, count, eq, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { EmandateCustomer, GivenCustomer } from "./model.ts";
@@ -28,7 +28,7 @@ export async function listEmandateCustomers(
 ): Promise<{ rows: EmandateCustomer[]; total: number }> {
   const { emandate_customers: t } = q.tables;
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.email, search));
-  const where = and(inScope(q, scope), found);
+  const where = and(ofCompany(t, scope), found);
   const rows = await q
     .select(customerColumns(q))
     .from(t)
@@ -49,7 +49,7 @@ export async function findEmandateCustomer(
   const rows = await q
     .select(customerColumns(q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
   return (await withCounts(q, scope, rows))[0];
 }
 
@@ -67,7 +67,7 @@ export async function findOrMakeCustomer(
 ): Promise<StoredCustomer> {
   const { emandate_customers: t } = q.tables;
   const { name, email, phone = null, ic_number = null } = given;
-  const by_email = and(inScope(q, scope), eq(t.email, email));
+  const by_email = and(ofCompany(t, scope), eq(t.email, email));
   const [known] = await q.select(customerColumns(q)).from(t).where(by_email);
   if (!known) {
     const made = { company_id: scope.company_id, name, email, phone, ic_number, ...stamped(now) };
@@ -100,15 +100,11 @@ async function withCounts(q: Reads, scope: Scope, rows: StoredCustomer[]): Promi
       active_mandate_count: sql`count(CASE WHEN ${t.status} = 'active' THEN 1 END)`.mapWith(Number),
     })
     .from(t)
-    .where(and(eq(t.company_id, scope.company_id), inArray(t.customer_id, ids)))
+    .where(and(ofCompany(t, scope), inArray(t.customer_id, ids)))
     .groupBy(t.customer_id);
   const counts = new Map(counted.map(({ customer_id, ...counts_of }) => [customer_id, counts_of]));
   return rows.map((row) => ({
     ...row,
     ...(counts.get(row.id) ?? { mandate_count: 0, active_mandate_count: 0 }),
   }));
-}
-
-function inScope({ tables: { emandate_customers: t } }: Reads, scope: Scope): SQL | undefined {
-  return eq(t.company_id, scope.company_id);
 }

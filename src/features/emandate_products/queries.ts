@@ -3,7 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { FINAL_STATUSES } from "../mandates/model.ts";
@@ -112,7 +112,7 @@ export function countMandatesOf(
 ): Promise<number> {
   const { mandates: t } = q.tables;
   const where = and(
-    eq(t.company_id, scope.company_id),
+    ofCompany(t, scope),
     eq(t.emandate_product_id, id),
     are_open ? notInArray(t.status, [...FINAL_STATUSES]) : undefined,
   );
@@ -120,5 +120,5 @@ export function countMandatesOf(
 }
 
 function inScope({ tables: { emandate_products: t } }: Reads, scope: Scope): SQL | undefined {
-  return and(eq(t.company_id, scope.company_id), isNull(t.deleted_at));
+  return and(ofCompany(t, scope), isNull(t.deleted_at));
 }

@@ -1,7 +1,9 @@
+import type { Owner } from "../../core/access.ts";
+
 /** A request that came with an Idempotency-Key, and whose it is. */
 export interface KeyedRequest {
   company_id: number;
-  user_id: number;
+  owner: Owner;
   method: string;
   path: string;
   key: string;

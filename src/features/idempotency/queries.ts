@@ -13,7 +13,7 @@ export interface Lives {
 /** Claims a key that is new or expired, or whose claim has died. Returns the row's id, null when it is taken. */
 export async function insertClaim(
   q: Queries,
-  { now, ...request }: KeyedRequest,
+  { now, owner, ...request }: KeyedRequest,
   claim: string,
   { lease, keep }: Lives,
 ): Promise<number | null> {
@@ -30,9 +30,9 @@ export async function insertClaim(
   };
   const rows = await q
     .insert(t)
-    .values({ ...request, ...anew })
+    .values({ ...request, ...anew, owner_kind: owner.kind, owner_id: owner.id })
     .onConflictDoUpdate({
-      target: [t.user_id, t.method, t.path, t.key],
+      target: [t.owner_kind, t.owner_id, t.method, t.path, t.key],
       set: anew,
       setWhere: sql`${t.expires_at} <= ${iso(now)} OR (${t.state} = 'in_progress' AND ${t.lease_until} <= ${iso(now)})`,
     })
@@ -43,7 +43,7 @@ export async function insertClaim(
 /** The key of a request as it stands. */
 export async function findKey(
   q: Reads,
-  { user_id, method, path, key }: KeyedRequest,
+  { owner, method, path, key }: KeyedRequest,
 ): Promise<FoundKey | undefined> {
   const { idempotency_keys: t } = q.tables;
   const [found] = await q
@@ -56,7 +56,15 @@ export async function findKey(
       answer: t.answer,
     })
     .from(t)
-    .where(and(eq(t.user_id, user_id), eq(t.method, method), eq(t.path, path), eq(t.key, key)));
+    .where(
+      and(
+        eq(t.owner_kind, owner.kind),
+        eq(t.owner_id, owner.id),
+        eq(t.method, method),
+        eq(t.path, path),
+        eq(t.key, key),
+      ),
+    );
   return found;
 }
 

@@ -11,8 +11,9 @@ export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
         .integer("company_id")
         .notNull()
         .references(() => companies.id),
-      /** A user's id, which is never handed out again. */
-      user_id: k.integer("user_id").notNull(),
+      /** Whose it is: the id of a user or of an API key, which is never handed out again. */
+      owner_kind: k.enumeration("owner_kind", ["user", "key"]).notNull().default("user"),
+      owner_id: k.integer("owner_id").notNull(),
       method: k.text("method").notNull(),
       path: k.text("path").notNull(),
       key: k.text("key").notNull(),
@@ -29,7 +30,7 @@ export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
       expires_at: k.at("expires_at").notNull(),
     },
     (t) => [
-      k.uniqueIndex("idempotency_keys_request").on(t.user_id, t.method, t.path, t.key),
+      k.uniqueIndex("idempotency_keys_request").on(t.owner_kind, t.owner_id, t.method, t.path, t.key),
       k.index("idempotency_keys_expiry").on(t.company_id, t.expires_at),
     ],
   );

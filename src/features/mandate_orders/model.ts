@@ -1,3 +1,6 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Id, nullable, strict } from "../../core/schema.ts";
+
 /** What the scheme is asked to do; each order has a number of its own, by which the scheme tells of it. */
 export const ORDER_KINDS = ["enrolment", "amendment", "termination", "debit"] as const;
 export type OrderKind = (typeof ORDER_KINDS)[number];
@@ -19,3 +22,37 @@ export type OrderAwaits = (typeof ORDER_AWAITS)[number];
 /** What came of a callback. */
 export const CALLBACK_OUTCOMES = ["applied", "repeated", "ignored", "refused"] as const;
 export type CallbackOutcome = (typeof CALLBACK_OUTCOMES)[number];
+
+/** A scenario is about a mandate or about a payment, as its name says. */
+export const ScenarioSubject = strict(
+  { mandate_id: Type.Optional(Id), payment_id: Type.Optional(Id) },
+  { title: "ScenarioSubject" },
+);
+export type ScenarioSubject = Static<typeof ScenarioSubject>;
+
+export const ScenarioPath = strict({ name: Type.String() });
+export const RunScenario = strict({ ...ScenarioPath.properties, ...ScenarioSubject.properties });
+
+/** What a scenario left its subject in. */
+export const RanScenario = Type.Object(
+  {
+    name: Type.String(),
+    mandate_id: Id,
+    payment_id: nullable(Id),
+    status: Type.String({
+      description: "of the payment where the scenario is about one, else of the mandate",
+    }),
+  },
+  { title: "RanScenario" },
+);
+export type RanScenario = Static<typeof RanScenario>;
+
+/** What the scheme posts. */
+export const SchemeMessage = strict({ body: Type.String() });
+
+/** An order's number, as it stands in addresses. */
+export const OrderNumber = strict({
+  order_no: Type.String({ pattern: "^[A-Za-z0-9-]{1,40}$", description: "the number of an order" }),
+});
+
+export const ReturnAddress = Type.Object({ location: Type.String() });

@@ -8,7 +8,7 @@ import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { modeOf } from "../emandate_products/rules.ts";
 import type { ConnectorName } from "../mandates/model.ts";
-import type { SchemeOrder } from "../mandates/schemes/scheme.ts";
+import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { CallbackOutcome, OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
 
@@ -291,24 +291,29 @@ export async function claimOrders(
   return rows.map(({ id }) => id);
 }
 
-/** Notes that the scheme had nothing new to say, and when it is asked next; never again where that is null. */
+/**
+ * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
+ * which is told, but of money that moved and may only come back.
+ */
 export async function postponeOrder(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { id, awaits }: Pick<MandateOrder, "id" | "awaits">,
+  { id, status, awaits }: Pick<MandateOrder, "id" | "status" | "awaits">,
   next: Temporal.Instant | null,
-  said: Pick<MandateOrder, "response_code" | "response_message">,
+  { code, message }: Pick<SchemeResult, "code" | "message">,
 ): Promise<void> {
   if (awaits === null) return;
   const { mandate_orders: t } = q.tables;
+  const said = status === "submitted" ? { status: "pending" as const } : {};
+  const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
   await q
     .update(t)
     .set({
       ...said,
-      status: "pending",
+      ...(is_first ? { response_code: code, response_message: message } : {}),
       next_query_at: next && iso(next),
-      ...(next === null ? { flagged_at: iso(now) } : {}),
+      ...(next === null && awaits !== "settlement" ? { flagged_at: iso(now) } : {}),
       updated_at: iso(now),
     })
     .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.awaits, awaits)));

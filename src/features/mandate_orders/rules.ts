@@ -81,3 +81,13 @@ export function meaningOf(order: OrderStanding, result: SchemeResult): "next" | 
   if (difference === 0) return "next";
   return difference > 0 ? "ahead" : null;
 }
+
+/** What is taken for the answer where there was none within 24 hours. */
+export const UNANSWERED: SchemeResult = {
+  status: "failed",
+  answers: null,
+  code: null,
+  message: `Not authorized within ${LIMITS.mandate_authorization_hours} hours`,
+  is_retriable: false,
+  scheme_txn_id: null,
+};

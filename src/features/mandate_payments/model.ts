@@ -1,8 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmed } from "../../core/schema.ts";
+import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmed } from "../../core/schema.ts";
 import { Amount, AmountAnswer } from "../emandate_products/model.ts";
-import { Day } from "../mandates/model.ts";
 
 /** Where a payment stands. Source: emandate.md, Mandate states. */
 export const PAYMENT_STATUSES = [

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
-import { paged } from "../../core/schema.ts";
+import { Nothing, paged } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
@@ -39,6 +39,7 @@ export const mandatePaymentRoutes = (deps: Deps) =>
     })
     .post("/:id/retry", ({ ctx, params }) => data(call(ctx, retryMandatePayment, params)), {
       params: IdPath,
+      body: Nothing,
       response: answers({ 200: dataOf(MandatePaymentDetail), 404: ErrorBody, 409: ErrorBody }),
       detail: {
         summary: "Try a payment again now",
@@ -48,6 +49,7 @@ export const mandatePaymentRoutes = (deps: Deps) =>
     })
     .post("/:id/cancel", ({ ctx, params }) => data(call(ctx, cancelMandatePayment, params)), {
       params: IdPath,
+      body: Nothing,
       response: answers({ 200: dataOf(MandatePaymentDetail), 404: ErrorBody, 409: ErrorBody }),
       detail: { summary: "Cancel a payment that was not submitted yet, or waits to be tried again" },
     });

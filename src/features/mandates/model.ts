@@ -1,8 +1,9 @@
-import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import {
   At,
   ById,
+  Day,
   Email,
   Id,
   nullable,
@@ -14,6 +15,7 @@ import {
 } from "../../core/schema.ts";
 import { CustomerName } from "../emandate_customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../emandate_products/model.ts";
+import { MandatePayment } from "../mandate_payments/model.ts";
 
 /** Where a mandate stands. Source: emandate.md, Mandate states. */
 export const MANDATE_STATUSES = [
@@ -42,6 +44,9 @@ export const FINAL_STATUSES = [
 /** What the scheme was last asked: enrolment, maintenance, termination. */
 export const APPLICATION_TYPES = ["01", "02", "03"] as const;
 
+/** What the customer authorizes a mandate with, in MYR. Source: emandate.md, FPX facts. */
+export const AUTHORIZATION_AMOUNT = "1.00";
+
 /** Who speaks with the banks. */
 export const CONNECTORS = ["sandbox", "fpx"] as const;
 export type ConnectorName = (typeof CONNECTORS)[number];
@@ -63,21 +68,6 @@ export const MANDATE_TRIGGERS = [
   "expire",
 ] as const;
 export type MandateTrigger = (typeof MANDATE_TRIGGERS)[number];
-
-FormatRegistry.Set("calendar day", (text) => {
-  try {
-    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
-  } catch {
-    return false;
-  }
-});
-
-/** A day in Kuala Lumpur. */
-export const Day = Type.String({
-  format: "calendar day",
-  description: "a day as YYYY-MM-DD",
-  "x-schema": { type: "string", format: "date" },
-});
 
 /** What the bank was asked to change and has not answered yet. */
 export const Amendment = Type.Object({
@@ -154,7 +144,12 @@ export const MandateDetail = Type.Object(
     order_no: nullable(
       Type.String({ description: "of what the scheme was last asked of the mandate itself" }),
     ),
-    events: Type.Array(MandateEvent, { description: "newest first" }),
+    payments: Type.Array(MandatePayment, {
+      description: `newest first, at most ${LIMITS.mandate_payments}; GET /emandate/payments has all`,
+    }),
+    events: Type.Array(MandateEvent, {
+      description: `newest first, at most ${LIMITS.mandate_events}`,
+    }),
   },
   { title: "MandateDetail" },
 );

@@ -3,32 +3,34 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { MinuteLimiter } from "../../core/limiter.ts";
 
-/** One address may fail for this many times as many emails as for a single one. */
-const EMAILS_PER_ADDRESS = 20;
+/** One address may fail for this many times as many names as for a single one. */
+const NAMES_PER_ADDRESS = 20;
 
-/** Slows down guessing: counts failed sign-ins by address and email, and by address alone. */
+/**
+ * Slows down guessing: counts failed sign-ins by address and name (an email, a clientId), and by address alone.
+ */
 export interface LoginGuard {
   /**
-   * Verifies a password and answers what `verify` says. No more verifications run at once than may still
-   * fail: the others wait for them, so that guesses made at once do not slip through, and right passwords
+   * Verifies a password or a secret and answers what `verify` says. No more verifications run at once than may still
+   * fail: the others wait for them, so that guesses made at once do not slip through, and right ones
    * are never refused for being many. Errors: rate_limited.
    */
   attempt(
     address: string | null,
-    email: string,
+    name: string,
     now: Temporal.Instant,
     verify: () => Promise<boolean>,
   ): Promise<boolean>;
 }
 
 export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config): LoginGuard {
-  if (!rate_limit_enabled) return { attempt: (_address, _email, _now, verify) => verify() };
+  if (!rate_limit_enabled) return { attempt: (_address, _name, _now, verify) => verify() };
   const pairs = new MinuteLimiter(rate_limit_login);
-  const addresses = new MinuteLimiter(rate_limit_login * EMAILS_PER_ADDRESS);
+  const addresses = new MinuteLimiter(rate_limit_login * NAMES_PER_ADDRESS);
   const gates = new Gates();
   return {
-    async attempt(address, email, now, verify) {
-      const pair = `${address} ${email}`;
+    async attempt(address, name, now, verify) {
+      const pair = `${address} ${name}`;
       const check = () => {
         addresses.check(`${address}`, now);
         return pairs.check(pair, now);

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
+import { makeLetters } from "../../core/secrets.ts";
 
 // Argon2id with 19 MiB and 2 passes: the smallest of OWASP's equivalent settings, so that a burst of
 // sign-ins can't take the machine's memory.
@@ -51,14 +52,5 @@ export function openPasswords(): Passwords {
 
 /** A password for a first sign-in: 24 letters and digits, 139 bits. */
 export function makePassword(): string {
-  const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-  let password = "";
-  while (password.length < 24) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
-      // Only whole rounds of the alphabet, so that no letter is likelier than another.
-      if (byte < 256 - (256 % letters.length) && password.length < 24)
-        password += letters[byte % letters.length];
-    }
-  }
-  return password;
+  return makeLetters(24);
 }

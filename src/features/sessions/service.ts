@@ -4,6 +4,7 @@ import { AppError, invalid } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
+import { authenticateKey } from "../api_keys/machines.ts";
 import { findAccount, updateUser } from "../users/queries.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
 import { signIn } from "./sign_in.ts";
@@ -59,11 +60,19 @@ export const changePassword = operation({
 });
 
 /**
- * Who a REST token speaks for. The account is read each time, so that a changed password or role and a
- * deleted user count at once. Errors: unauthorized.
+ * Who a REST token speaks for: a user or, where an API key was exchanged for it, a machine. The account and the key
+ * are read each time, so that a changed password or role, a deleted user and a revoked key count at once.
+ * Errors: unauthorized.
  */
-export async function authenticate(q: Reads, tokens: Tokens, token: string): Promise<Actor> {
-  const { user_id, token_version } = await tokens.verify(token);
+export async function authenticate(
+  q: Reads,
+  tokens: Tokens,
+  token: string,
+  now: Temporal.Instant,
+): Promise<Actor> {
+  const claims = await tokens.verify(token);
+  if (claims.kind === "key") return authenticateKey(q, claims, now);
+  const { user_id, token_version } = claims;
   const account = await findAccount(q, user_id);
   if (account?.token_version !== token_version) {
     throw new AppError("unauthorized", "The token has been ended by a change to its user: sign in again");

@@ -1,4 +1,5 @@
-import { jwtVerify, SignJWT } from "jose";
+import { type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { type Environment, KEY_ROLES, type KeyRole } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
@@ -7,17 +8,47 @@ const ISSUER = "meterhouse";
 const AUDIENCE = "meterhouse:rest";
 const LINK_AUDIENCE = "meterhouse:link";
 
-/** What a REST token says: who, in which version of their password and role, until when. */
-export interface Claims {
+/** For what the tokens of keys are good: no user's token is, and they are for nothing else. */
+const KEY_AUDIENCES: Record<KeyRole, string> = { lender: "loan", agent: "loan", ingest: "ingest" };
+
+/** What a user's REST token says: who, in which version of their password and role, until when. */
+interface UserClaims {
+  kind: "user";
   user_id: number;
   token_version: number;
   expires_ms: number;
 }
 
+/** What the token of an API key says: whose it is and which of its secrets it was got by. */
+export interface KeyClaims {
+  kind: "key";
+  clientId: string;
+  role: KeyRole;
+  secret_version: number;
+  expires_ms: number;
+}
+type Claims = UserClaims | KeyClaims;
+
+/** For whom a key's token is made. Role, company and environment are told to its holder; the key's row counts. */
+export interface KeyHolder {
+  clientId: string;
+  role: KeyRole;
+  company_id: number;
+  environment: Environment;
+  secret_version: number;
+}
+
+interface Signed {
+  token: string;
+  expires_at: Temporal.Instant;
+}
+
 /** Signs and checks REST tokens: JWT, HS256 only. */
 export interface Tokens {
-  sign(user_id: number, token_version: number): Promise<{ token: string; expires_at: Temporal.Instant }>;
-  /** Errors: unauthorized for a token that is not ours, not for REST, or expired. */
+  sign(user_id: number, token_version: number): Promise<Signed>;
+  /** Signs for a machine, until an instant; whole seconds count. */
+  signKey(holder: KeyHolder, until: Temporal.Instant): Promise<Signed>;
+  /** Errors: unauthorized for a token that is not ours, neither a user's nor a key's, or expired. */
   verify(token: string): Promise<Claims>;
   /** Signs what a link may ask for in a user's name, for a short time: links end up in histories and logs. */
   signLink(user: LinkUser, query: object): Promise<{ link: string; expires_at: Temporal.Instant }>;
@@ -26,7 +57,7 @@ export interface Tokens {
 }
 
 /** In whose name a link asks, with the version of their password and role. */
-export type LinkUser = Pick<Claims, "user_id" | "token_version">;
+export type LinkUser = Pick<UserClaims, "user_id" | "token_version">;
 
 /** Tokens signed by `secret`, read as UTF-8. Verified tokens are remembered until they expire, up to a bound. */
 export function openTokens(secret: string, clock: Clock): Tokens {
@@ -38,36 +69,46 @@ export function openTokens(secret: string, clock: Clock): Tokens {
       const { payload } = await jwtVerify(token, key, {
         algorithms: ["HS256"],
         issuer: ISSUER,
-        audience: AUDIENCE,
+        audience: [AUDIENCE, ...Object.values(KEY_AUDIENCES)],
         requiredClaims: ["sub", "exp", "iat", "ver"],
         currentDate: jwtDate(clock.now()),
       });
-      const claims = {
-        user_id: Number(payload.sub),
-        token_version: Number(payload.ver),
-        expires_ms: Number(payload.exp) * 1_000,
-      };
-      if (Number.isSafeInteger(claims.user_id) && claims.user_id > 0) return claims;
+      const claims = payload.aud === AUDIENCE ? userClaims(payload) : keyClaims(payload);
+      if (claims) return claims;
     } catch {
       // one answer for every kind of bad token
     }
     throw new AppError("unauthorized", "The token is not valid or has expired: sign in again");
   }
 
+  /** What a token says beside who made it when, for whom and until when. */
+  async function issue(
+    { sub, aud, ...said }: { sub: string; aud: string; ver: number } & Record<string, unknown>,
+    until: Temporal.Instant,
+  ): Promise<Signed> {
+    const issued_s = Math.floor(clock.now().epochMilliseconds / 1_000);
+    const expires_s = Math.floor(until.epochMilliseconds / 1_000);
+    const token = await new SignJWT(said)
+      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+      .setSubject(sub)
+      .setIssuer(ISSUER)
+      .setAudience(aud)
+      .setIssuedAt(issued_s)
+      .setExpirationTime(expires_s)
+      .setJti(crypto.randomUUID())
+      .sign(key);
+    return { token, expires_at: Temporal.Instant.fromEpochMilliseconds(expires_s * 1_000) };
+  }
+
   return {
-    async sign(user_id, token_version) {
-      const issued_s = Math.floor(clock.now().epochMilliseconds / 1_000);
-      const expires_s = issued_s + LIMITS.rest_token_hours * 3_600;
-      const token = await new SignJWT({ ver: token_version })
-        .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-        .setSubject(String(user_id))
-        .setIssuer(ISSUER)
-        .setAudience(AUDIENCE)
-        .setIssuedAt(issued_s)
-        .setExpirationTime(expires_s)
-        .setJti(crypto.randomUUID())
-        .sign(key);
-      return { token, expires_at: Temporal.Instant.fromEpochMilliseconds(expires_s * 1_000) };
+    sign: (user_id, token_version) =>
+      issue(
+        { sub: String(user_id), aud: AUDIENCE, ver: token_version },
+        clock.now().add({ hours: LIMITS.rest_token_hours }),
+      ),
+    signKey({ clientId, role, company_id, environment, secret_version }, until) {
+      const said = { role, company_id, environment, ver: secret_version };
+      return issue({ sub: clientId, aud: KEY_AUDIENCES[role], ...said }, until);
     },
     async verify(token) {
       const known = verified.get(token);
@@ -80,6 +121,24 @@ export function openTokens(secret: string, clock: Clock): Tokens {
       return claims;
     },
     ...openLinks(key, clock),
+  };
+}
+
+function userClaims({ sub, ver, exp }: JWTPayload): UserClaims | null {
+  const user_id = Number(sub);
+  if (!Number.isSafeInteger(user_id) || user_id <= 0) return null;
+  return { kind: "user", user_id, token_version: Number(ver), expires_ms: Number(exp) * 1_000 };
+}
+
+function keyClaims({ sub, aud, role, ver, exp }: JWTPayload): KeyClaims | null {
+  const known = KEY_ROLES.find((name) => name === role && KEY_AUDIENCES[name] === aud);
+  if (sub === undefined || known === undefined) return null;
+  return {
+    kind: "key",
+    clientId: sub,
+    role: known,
+    secret_version: Number(ver),
+    expires_ms: Number(exp) * 1_000,
   };
 }
 

@@ -55,10 +55,10 @@ const RefusedUsage = Type.Object(
   { title: "UsageError" },
 );
 
-/** Ingest is not counted towards the user's request limit: the usage store bounds what may wait. */
+/** Ingest is not counted towards the caller's request limit: the usage store bounds what may wait. */
 export const ingestRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/usage", tags: ["Usage"] })
-    .use(session(deps, "company", { counted: false, reads_body: false }))
+    .use(session(deps, ["company", "ingest"], { counted: false, reads_body: false }))
     .post(
       "/events",
       async ({ ctx, request, status }) =>
@@ -76,6 +76,7 @@ export const ingestRoutes = (deps: Deps) =>
         }),
         detail: {
           summary: "Record usage events",
+          security: [{ bearer: [] }, { apiKey: [] }],
           description: RECORD,
           // Only described: the operations check the body themselves and name every broken event.
           requestBody: {

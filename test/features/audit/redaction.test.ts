@@ -129,6 +129,29 @@ describe("redact()", () => {
     expect(redact({ url }).kept).toEqual({ url: kept });
   });
 
+  test.each([
+    "private_key_pem",
+    "privateKeyPem",
+    "PRIVATE-KEY",
+    "customer_ic_number",
+    "ic_number",
+    "icNumber",
+  ])("what stands under %s is left out, whatever it is", (name) => {
+    expect(redact({ [name]: "900131145678" })).toEqual({ kept: {}, withheld: [`/${name}`] });
+    expect(changesBetween({ [name]: "1" }, { [name]: "2" })).toEqual({});
+  });
+
+  test.each(["\n", "\r\n", " ", ""])(
+    "PEM is left out under any name, with %j between its lines",
+    (between) => {
+      const pem = ["-----BEGIN CERTIFICATE-----", "MIIB", "-----END CERTIFICATE-----"].join(between);
+      expect(redact({ scheme_certificate_pem: `note: ${pem}` })).toEqual({
+        kept: {},
+        withheld: ["/scheme_certificate_pem"],
+      });
+    },
+  );
+
   test("a broken address is left out whole", () => {
     expect(redact({ url: "https://:hunter2@" })).toEqual({ kept: {}, withheld: ["/url"] });
   });

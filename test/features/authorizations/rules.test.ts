@@ -1,15 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { digestOf, isSame } from "../../../src/core/secrets.ts";
 import { redact } from "../../../src/features/audit/rules.ts";
 import { TOKEN_KINDS } from "../../../src/features/authorizations/model.ts";
 import {
   addToQuery,
   challengeAt,
   csrfOf,
-  digestOf,
   isRedirectUri,
   isRegistered,
-  isSame,
   isVerifierOf,
   makeToken,
   placeIn,

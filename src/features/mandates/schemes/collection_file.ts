@@ -1,4 +1,5 @@
-import { CsvError, parse } from "csv-parse/sync";
+import { pipeline } from "node:stream/promises";
+import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { AppError } from "../../../core/errors.ts";
 import { LIMITS } from "../../../core/limits.ts";
@@ -72,26 +73,32 @@ const OPTIONAL = ["charged_back", "scheme_txn_id", "message"] as const;
 type ResultColumn = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
 
 /**
- * Reads a file of results. A line whose values can't be used is told of and the others count; of a file that is
- * not CSV, or has other columns, nothing does. Errors: invalid, with the line.
+ * Reads a file of results, leaving the process to others now and then. A line whose values can't be used is told
+ * of and the others count; of a file that is not CSV, or has other columns, nothing does. Errors: invalid, with the
+ * line.
  */
-export function readResults(text: string): ReadResults {
-  const [header, ...rows] = parseCsv(text);
-  const columns = readHeader(header?.record ?? []);
+export async function readResults(text: string): Promise<ReadResults> {
+  let columns: ResultColumn[] | undefined;
   const seen = new Map<string, number>();
   const lines: ResultLine[] = [];
   const problems: ReadResults["problems"] = [];
-  for (const { record, line } of rows) {
-    const value = (column: ResultColumn) => (record[columns.indexOf(column)] ?? "").trim();
+  await eachRecord(text, (record, line) => {
+    if (columns === undefined) {
+      columns = readHeader(record);
+      return;
+    }
+    const positions = columns;
+    const value = (column: ResultColumn) => (record[positions.indexOf(column)] ?? "").trim();
     const problem = lineProblem(value, seen);
     if (problem !== null) {
       problems.push({ line, message: problem });
-      continue;
+      return;
     }
     const order_no = value("order_no");
     seen.set(order_no, line);
     lines.push({ line, order_no, amount: amountOf(senOf(value("amount"))), result: resultIn(value) });
-  }
+  });
+  if (columns === undefined) readHeader([]);
   return { lines, problems };
 }
 
@@ -138,28 +145,38 @@ function readHeader(names: readonly string[]): ResultColumn[] {
   throw unreadable(1, `must name the columns ${REQUIRED.join(", ")}, and may name ${OPTIONAL.join(", ")}`);
 }
 
-/** The records of CSV, each with the line on which it ends. Errors: invalid. */
-function parseCsv(text: string): { record: string[]; line: number }[] {
-  const records: { record: string[]; line: number }[] = [];
+/** Hands out the records of CSV, each with the line on which it ends. Errors: invalid, and those of `use`. */
+async function eachRecord(text: string, use: (record: string[], line: number) => void): Promise<void> {
   const most = LIMITS.collection_file_lines;
+  let last = 0;
+  const parser = parse({
+    bom: true,
+    skip_empty_lines: true,
+    record_delimiter: ["\r\n", "\n"],
+    max_record_size: LIMITS.collection_value_characters * 10,
+    on_record(record, { lines }) {
+      last = lines;
+      if (lines > most) throw unreadable(lines, `is one too many: a file has at most ${most} lines`);
+      use(record, lines);
+      return null;
+    },
+  });
   try {
-    parse(text, {
-      bom: true,
-      skip_empty_lines: true,
-      record_delimiter: ["\r\n", "\n"],
-      max_record_size: LIMITS.collection_value_characters * 10,
-      on_record(record, { lines }) {
-        if (lines > most) throw unreadable(lines, `is one too many: a file has at most ${most} lines`);
-        records.push({ record, line: lines });
-        return null;
-      },
-    });
+    await pipeline(piecesOf(text), parser.resume());
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const line = typeof error.lines === "number" ? error.lines : (records.at(-1)?.line ?? 0) + 1;
-    throw unreadable(line, "can't be read as CSV");
+    throw unreadable(typeof error.lines === "number" ? error.lines : last + 1, "can't be read as CSV");
   }
-  return records;
+}
+
+/** The text bit by bit, with a turn for everyone else in between. */
+async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  const size = LIMITS.collection_file_piece;
+  for (let start = 0; start < bytes.length; start += size) {
+    yield bytes.subarray(start, start + size);
+    await Bun.sleep(0);
+  }
 }
 
 function unreadable(line: number, problem: string): AppError {

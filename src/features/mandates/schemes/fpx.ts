@@ -57,14 +57,6 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     };
   }
 
-  /** Nothing is sent from here: the customer's browser posts the form. */
-  async function awaitCustomer(order: SchemeOrder): Promise<SchemeResult> {
-    if (order.mandate.bank_code === null) {
-      return { ...pending("The customer's bank is not known"), status: "failed" };
-    }
-    return pending("Waiting for the customer's authorization");
-  }
-
   async function ask(order: SchemeOrder, now: Temporal.Instant): Promise<SchemeResult> {
     // What the bank decides later, and what became of debits, comes by file.
     if (!isAuthorized(order) || order.awaits === "approval") return pending("Waiting for the bank's file");
@@ -118,6 +110,14 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     },
     parseCallback: (raw_body, now) => readCallback(account, raw_body, now),
   };
+}
+
+/** Nothing is sent from here: the customer's browser posts the form. */
+async function awaitCustomer(order: SchemeOrder): Promise<SchemeResult> {
+  if (order.mandate.bank_code === null) {
+    return { ...pending("The customer's bank is not known"), status: "failed" };
+  }
+  return pending("Waiting for the customer's authorization");
 }
 
 /** What of an account is needed to believe the scheme. */

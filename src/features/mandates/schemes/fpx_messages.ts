@@ -53,8 +53,9 @@ export function orderMessage(
     msgToken: tokenOf(order),
     sellerExId: exchange_id,
     sellerExOrderNo: order_no,
-    sellerOrderNo: mandate.reference,
-    sellerTxnTime: `${asked_on.toPlainDateTime().toString({ smallestUnit: "second" })}`.replaceAll(/\D/g, ""),
+    // As unique as the exchange's: the scheme refuses a seller's number that it has seen (45).
+    sellerOrderNo: order_no,
+    sellerTxnTime: asked_on.toPlainDateTime().toString({ smallestUnit: "second" }).replaceAll(/\D/g, ""),
     sellerId: seller_id,
     sellerBankCode: seller_bank_code,
     txnCurrency: "MYR",

@@ -163,7 +163,6 @@ CREATE TABLE "scheme_callbacks" (
 	"reason" text
 );
 --> statement-breakpoint
-ALTER TABLE "audit_log" ADD COLUMN "key_id" bigint;--> statement-breakpoint
 ALTER TABLE "collection_runs" ADD CONSTRAINT "collection_runs_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "emandate_bank_lists" ADD CONSTRAINT "emandate_bank_lists_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "emandate_configs" ADD CONSTRAINT "emandate_configs_company_id_companies_id_fk" FOREIGN KEY ("company_id") REFERENCES "public"."companies"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint

@@ -204,5 +204,4 @@ CREATE TABLE `scheme_callbacks` (
 );
 --> statement-breakpoint
 CREATE INDEX `scheme_callbacks_order` ON `scheme_callbacks` (`order_no`);--> statement-breakpoint
-CREATE INDEX `scheme_callbacks_time` ON `scheme_callbacks` (`received_at`);--> statement-breakpoint
-ALTER TABLE `audit_log` ADD `key_id` integer;
+CREATE INDEX `scheme_callbacks_time` ON `scheme_callbacks` (`received_at`);

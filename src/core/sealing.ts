@@ -1,0 +1,75 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { AppError } from "./errors.ts";
+
+/** Seals secrets for the database, so that it alone tells nobody. Decision 0090. */
+export interface Secrets {
+  /** Whether secrets can be kept at all. */
+  readonly can_seal: boolean;
+  /** Seals a secret for one place, which has to be named to open it. Errors: conflict without a key. */
+  seal(secret: string, place: string): string;
+  /** Opens what was sealed for that place. Errors: conflict when no key opens it, or it was changed. */
+  open(sealed: string, place: string): string;
+  /** What an older key sealed, sealed by the newest; null where that is so already. Errors: as those of `open`. */
+  reseal(sealed: string, place: string): string | null;
+}
+
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Seals with the first of the keys (32 bytes each), opens with any. */
+export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
+  const named = new Map((keys ?? []).map((key) => [nameOf(key), key]));
+  const [newest] = named;
+  const secrets: Secrets = {
+    can_seal: newest !== undefined,
+    seal(secret, place) {
+      if (newest === undefined) {
+        throw new AppError("conflict", "Cannot store a secret: SECRETS_KEY is not set on the deployment");
+      }
+      const [name, key] = newest;
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(contextOf(name, place));
+      const parts = [nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()];
+      return `${VERSION}.${name}.${Buffer.concat(parts).toString("base64url")}`;
+    },
+    open(sealed, place) {
+      const [version = "", name = "", text = ""] = sealed.split(".");
+      const key = named.get(name);
+      if (version !== VERSION || key === undefined) {
+        throw new AppError(
+          "conflict",
+          "Cannot open a stored secret: SECRETS_KEY no longer holds the key that sealed it",
+        );
+      }
+      const bytes = Buffer.from(text, "base64url");
+      try {
+        const nonce = bytes.subarray(0, NONCE_BYTES);
+        const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
+          .setAAD(contextOf(name, place))
+          .setAuthTag(bytes.subarray(-TAG_BYTES));
+        const inside = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+        return Buffer.concat([inside, decipher.final()]).toString("utf8");
+      } catch (cause) {
+        throw new AppError("conflict", "Cannot open a stored secret: it was changed or moved", { cause });
+      }
+    },
+    reseal(sealed, place) {
+      const is_newest = sealed.startsWith(`${VERSION}.${newest?.[0]}.`);
+      return is_newest ? null : secrets.seal(secrets.open(sealed, place), place);
+    },
+  };
+  return secrets;
+}
+
+const VERSION = "v1";
+
+/** Tells keys apart without telling of them. */
+function nameOf(key: Uint8Array): string {
+  return createHash("sha256").update("name of a key").update(key).digest("base64url").slice(0, 8);
+}
+
+/** What the tag vouches for beside the secret: a sealed text is of no use in another row or field. */
+function contextOf(name: string, place: string): Buffer {
+  return Buffer.from(JSON.stringify([VERSION, name, place]));
+}

@@ -1,0 +1,171 @@
+import { and, asc, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { gathered } from "../../store/gathered.ts";
+import { kept } from "../../store/kept.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { ApiKey, ApiKeyFilter } from "./model.ts";
+import type { KeySecrets } from "./rules.ts";
+
+/** The columns of a key on the wire: never what is kept of its secrets. */
+function keyColumns({ tables: { api_keys: t } }: Reads) {
+  const { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at } = t;
+  const { last_used_at, revoked_at, created_at, updated_at } = t;
+  const told = { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at };
+  return { ...told, last_used_at, revoked_at, created_at, updated_at };
+}
+
+/** Keys by id, and how many there are in all. */
+export async function listApiKeys(
+  q: Reads,
+  scope: Scope,
+  { role, environment, revoked, search }: ApiKeyFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: ApiKey[]; total: number }> {
+  const { api_keys: t } = q.tables;
+  const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.clientId, search));
+  const where = and(
+    inScope(q, scope),
+    role === undefined ? undefined : eq(t.role, role),
+    environment === undefined ? undefined : eq(t.environment, environment),
+    revoked === undefined ? undefined : (revoked ? isNotNull : isNull)(t.revoked_at),
+    found,
+  );
+  const rows = await q
+    .select(keyColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(asc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<ApiKey | undefined> {
+  const { api_keys: t } = q.tables;
+  const [key] = await q
+    .select(keyColumns(q))
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
+  return key;
+}
+
+/** How many of the company's keys are not revoked. */
+export function countApiKeys(q: Reads, scope: Scope): Promise<number> {
+  const { api_keys: t } = q.tables;
+  return q.$count(t, and(inScope(q, scope), isNull(t.revoked_at))).then(Number);
+}
+
+export async function insertApiKey(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  key: Pick<ApiKey, "clientId" | "name" | "role" | "environment" | "last4"> & { secret_hash: string },
+): Promise<ApiKey> {
+  const rows = await q
+    .insert(q.tables.api_keys)
+    .values({ ...key, company_id: scope.company_id, secret_version: 1, ...stamped(now) })
+    .returning(keyColumns(q));
+  return only(rows);
+}
+
+/**
+ * Gives a key that is not revoked another secret. The one until now is good until `old_until`, null for no longer;
+ * the one before that ends. All of it is one statement: of many at once each finds what the one before left.
+ */
+export function rotateApiKey(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  secret: { secret_hash: string; last4: string; old_until: Temporal.Instant | null },
+): Promise<ApiKey | undefined> {
+  const { api_keys: t } = q.tables;
+  const { secret_hash, last4, old_until } = secret;
+  return updateLive(q, scope, now, id, {
+    secret_hash,
+    last4,
+    secret_version: sql`${t.secret_version} + 1`,
+    old_secret_hash: old_until === null ? null : sql`${t.secret_hash}`,
+    old_secret_ends_at: old_until === null ? null : iso(old_until),
+  });
+}
+
+/** Revokes a key, once. */
+export function revokeApiKey(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+): Promise<ApiKey | undefined> {
+  const end = { revoked_at: iso(now), old_secret_hash: null, old_secret_ends_at: null };
+  return updateLive(q, scope, now, id, end);
+}
+
+/** Changes a key that is not revoked. */
+async function updateLive(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  change: {
+    secret_hash?: string;
+    last4?: string;
+    secret_version?: SQL;
+    old_secret_hash: SQL | null;
+    old_secret_ends_at: string | null;
+    revoked_at?: string;
+  },
+): Promise<ApiKey | undefined> {
+  const { api_keys: t } = q.tables;
+  const [key] = await q
+    .update(t)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(t.id, id), isNull(t.revoked_at)))
+    .returning(keyColumns(q));
+  return key;
+}
+
+/** Writes down that a key was used, which is no change of it. */
+export async function updateLastUsed(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+): Promise<void> {
+  const { api_keys: t } = q.tables;
+  await q
+    .update(t)
+    .set({ last_used_at: iso(now) })
+    .where(and(inScope(q, scope), eq(t.id, id)));
+}
+
+function inScope({ tables: { api_keys: t } }: Reads, scope: Scope): SQL {
+  return eq(t.company_id, scope.company_id);
+}
+
+/** What the door needs to know of a key, whatever the company. */
+export interface Credentials
+  extends KeySecrets,
+    Pick<ApiKey, "id" | "company_id" | "clientId" | "role" | "environment" | "last_used_at"> {}
+
+const credentialsByClientId = kept<Credentials[]>("api_key_by_client_id", (q) => {
+  const { api_keys: t } = q.tables;
+  const { id, company_id, clientId, role, environment, last_used_at } = t;
+  const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = t;
+  const secrets = { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at };
+  return q
+    .select({ id, company_id, clientId, role, environment, last_used_at, ...secrets })
+    .from(t)
+    .where(eq(clientId, sql.placeholder("clientId")));
+});
+
+/** The key that a clientId names, in any company. */
+export const findCredentials = gathered(async (q, clientId: string): Promise<Credentials | undefined> => {
+  const [key] = await credentialsByClientId(q, { clientId });
+  return key;
+});

@@ -1,0 +1,39 @@
+import type { Environment, KeyRole } from "../../core/access.ts";
+import { invalid } from "../../core/errors.ts";
+import { instant } from "../../core/time.ts";
+
+/** How clientIds begin, so that nobody takes one world's key for the other's. */
+export const PREFIXES: Record<Environment, string> = { staging: "stg_", production: "prd_" };
+
+/** What is known of a key's secrets. */
+export interface KeySecrets {
+  secret_hash: string;
+  secret_version: number;
+  old_secret_hash: string | null;
+  old_secret_ends_at: string | null;
+  revoked_at: string | null;
+}
+
+/** A secret that is good; `ends_at` is null for the one that is until the key is revoked. */
+export interface GoodSecret {
+  version: number;
+  hash: string;
+  ends_at: Temporal.Instant | null;
+}
+
+/** The secrets of a key that are good at `now`: none of a revoked one, never more than two. Decision 0100. */
+export function goodSecrets(key: KeySecrets, now: Temporal.Instant): GoodSecret[] {
+  const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = key;
+  if (revoked_at !== null) return [];
+  const newest = { version: secret_version, hash: secret_hash, ends_at: null };
+  if (old_secret_hash === null || old_secret_ends_at === null) return [newest];
+  const ends_at = instant(old_secret_ends_at);
+  const old = { version: secret_version - 1, hash: old_secret_hash, ends_at };
+  return Temporal.Instant.compare(now, ends_at) < 0 ? [newest, old] : [newest];
+}
+
+/** Usage is billed: there is no world in which it is only tried out. Errors: invalid. Decision 0101. */
+export function checkEnvironment(role: KeyRole, environment: Environment): void {
+  if (role === "ingest" && environment === "staging")
+    throw invalid("/environment", "must be production for the role ingest: usage has no staging");
+}

@@ -1,0 +1,168 @@
+import { type Context, operation } from "../../context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/page.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { digestOf, isSame, makeLetters, makeSecret } from "../../core/secrets.ts";
+import { earlier, instant, iso } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import { noteRefusal } from "../audit/refusals.ts";
+import { LoginResponse } from "../sessions/model.ts";
+import {
+  ApiKey,
+  ApiKeyWithSecret,
+  CreateApiKey,
+  ExchangeApiKey,
+  ListApiKeys,
+  RotateApiKey,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { checkEnvironment, type GoodSecret, goodSecrets, PREFIXES } from "./rules.ts";
+
+/** Lists the company's keys by id, revoked ones too; whole when no page is asked for. Source: loans.md. */
+export const listApiKeys = operation({
+  name: "list_api_keys",
+  permission: "api_keys:read",
+  input: ListApiKeys,
+  output: listed(ApiKey),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listApiKeys(store.read, scopeOf(actor), filter, slice)),
+});
+
+/** Finds one key. Errors: not_found. Source: loans.md. */
+export const getApiKey = operation({
+  name: "get_api_key",
+  permission: "api_keys:read",
+  input: ById,
+  output: ApiKey,
+  async run({ store, actor }, { id }) {
+    const key = await queries.findApiKey(store.read, scopeOf(actor), id);
+    if (!key) throw notFound("API key", id);
+    return key;
+  },
+});
+
+/**
+ * Makes a key and answers its secret, this once. Errors: invalid (a staging key for ingest), conflict when the
+ * company has as many as it may. Source: loans.md. Decisions 0100, 0101.
+ */
+export const createApiKey = operation({
+  name: "create_api_key",
+  permission: "api_keys:write",
+  input: CreateApiKey,
+  output: ApiKeyWithSecret,
+  async run({ store, actor, now }, { name, role, environment }) {
+    checkEnvironment(role, environment);
+    const clientId = PREFIXES[environment] + makeLetters(24);
+    const { clientSecret, ...secret } = newSecret();
+    return store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      if ((await queries.countApiKeys(q, scope)) >= LIMITS.api_keys) {
+        throw new AppError("conflict", `Cannot create an API key: there are ${LIMITS.api_keys} already`);
+      }
+      const key = await queries.insertApiKey(q, scope, now, { clientId, name, role, environment, ...secret });
+      return { ...key, clientSecret };
+    });
+  },
+});
+
+/**
+ * Gives a key a new secret and answers it, this once. The one until now works for `grace_hours`, 24 unless told;
+ * the one before that ends. Errors: not_found, conflict for a revoked key. Source: loans.md. Decision 0100.
+ */
+export const rotateApiKey = operation({
+  name: "rotate_api_key",
+  permission: "api_keys:write",
+  input: RotateApiKey,
+  output: ApiKeyWithSecret,
+  run({ store, actor, now }, { id, grace_hours = LIMITS.api_key_grace_hours_default }) {
+    const { clientSecret, ...secret } = newSecret();
+    const old_until = grace_hours === 0 ? null : now.add({ hours: grace_hours });
+    return store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const key = await queries.rotateApiKey(q, scope, now, id, { ...secret, old_until });
+      if (!key) throw await refusalOf(q, scope, id, "rotate");
+      return { ...key, clientSecret };
+    });
+  },
+});
+
+/** Ends a key, its secrets and its tokens; it stays listed. Errors: not_found, conflict for a revoked key. Source: loans.md. */
+export const revokeApiKey = operation({
+  name: "revoke_api_key",
+  permission: "api_keys:write",
+  input: ById,
+  output: Nothing,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const scope = scopeOf(actor);
+      const key = await queries.revokeApiKey(q, scope, now, id);
+      if (!key) throw await refusalOf(q, scope, id, "revoke");
+      return {};
+    }),
+});
+
+/**
+ * Exchanges a key for a token that is good for an hour, or for as long as the secret. Failures are counted by
+ * address and clientId, and told to the key's company. Errors: unauthorized (the same for an unknown id, a wrong
+ * secret and a revoked key), rate_limited. Source: loans.md, Keys and environments. Decision 0100.
+ */
+export const exchangeApiKey = operation({
+  name: "exchange_api_key",
+  permission: "session:open",
+  input: ExchangeApiKey,
+  output: LoginResponse,
+  async run(ctx, { clientId, clientSecret }) {
+    const { store, now, address, login_guard, tokens } = ctx;
+    const key = await queries.findCredentials(store.read, clientId);
+    const secret = findSecret(key ? goodSecrets(key, now) : [], clientSecret);
+    const fits = await login_guard.attempt(address, clientId, now, async () => secret !== undefined);
+    if (key && !fits) noteRefusal(ctx, refusedExchange(key));
+    if (!key || !secret || !fits) throw new AppError("unauthorized", "Invalid credentials");
+    await noteUse(ctx, key);
+    const hour = now.add({ hours: LIMITS.api_key_token_hours });
+    const until = secret.ends_at === null ? hour : earlier(hour, secret.ends_at);
+    const { token, expires_at } = await tokens.signKey({ ...key, secret_version: secret.version }, until);
+    return { type: "bearer" as const, token, expiresAt: iso(expires_at) };
+  },
+});
+
+/** Compared with where there is nothing to compare with: an unknown id takes as long as a known one. */
+const NO_SECRET: GoodSecret = { version: 0, hash: "", ends_at: null };
+
+function findSecret(good: GoodSecret[], clientSecret: string): GoodSecret | undefined {
+  const given = digestOf(clientSecret);
+  return (good.length > 0 ? good : [NO_SECRET]).find(({ hash }) => isSame(hash, given));
+}
+
+function refusedExchange({ id, company_id, clientId }: queries.Credentials) {
+  return {
+    company_id,
+    actor: { kind: "anonymous" as const },
+    operation: "exchange_api_key",
+    target: { type: "api_key", id },
+    input: { clientId },
+    withheld: ["/clientSecret"],
+  };
+}
+
+/** Writes down when a key was used; what was written a moment ago is good enough. */
+async function noteUse({ store, now }: Context, { id, company_id, last_used_at }: queries.Credentials) {
+  const since = now.subtract({ minutes: LIMITS.api_key_used_minutes });
+  if (last_used_at !== null && Temporal.Instant.compare(instant(last_used_at), since) > 0) return;
+  await store.tx((q) => queries.updateLastUsed(q, { company_id }, now, id));
+}
+
+/** A new secret, and what is kept of it. */
+function newSecret() {
+  const clientSecret = makeSecret();
+  return { clientSecret, secret_hash: digestOf(clientSecret), last4: clientSecret.slice(-4) };
+}
+
+/** Why a key was not changed: it is not there, or it is revoked. */
+async function refusalOf(q: Reads, scope: Scope, id: number, action: string): Promise<AppError> {
+  const key = await queries.findApiKey(q, scope, id);
+  if (!key) return notFound("API key", id);
+  return new AppError("conflict", `Cannot ${action} API key ${id}: it is revoked`);
+}

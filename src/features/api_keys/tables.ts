@@ -1,0 +1,37 @@
+import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { CompanyTables } from "../companies/tables.ts";
+
+export function apiKeyTables(k: ColumnKit, { companies }: CompanyTables) {
+  const api_keys = k.table(
+    "api_keys",
+    {
+      id: k.id(),
+      company_id: k
+        .integer("company_id")
+        .notNull()
+        .references(() => companies.id),
+      clientId: k.text("clientId").notNull(),
+      name: k.text("name").notNull(),
+      role: k.enumeration("role", KEY_ROLES).notNull(),
+      environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
+      /** Of the secret that is good until the key is revoked: 256 random bits need one round of SHA-256. */
+      secret_hash: k.text("secret_hash").notNull(),
+      last4: k.text("last4").notNull(),
+      /** Counted up by each rotation: a token ends with the secret that it was got by. */
+      secret_version: k.integer("secret_version").notNull(),
+      /** The secret before, as long as it is good. */
+      old_secret_hash: k.text("old_secret_hash"),
+      old_secret_ends_at: k.at("old_secret_ends_at"),
+      last_used_at: k.at("last_used_at"),
+      /** Revoked keys keep their row: the audit log and what they made refer to them. */
+      revoked_at: k.at("revoked_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      k.uniqueIndex("api_keys_client_id").on(t.clientId),
+      k.index("api_keys_company").on(t.company_id, t.id),
+    ],
+  );
+  return { api_keys };
+}

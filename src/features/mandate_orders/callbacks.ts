@@ -1,0 +1,44 @@
+import type { Context } from "../../context.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import { compare } from "../../core/money.ts";
+import { readFpxCallback } from "../emandate_config/callbacks.ts";
+import { applyResult } from "./applying.ts";
+import { type CallbackNote, findOrderByNumber, insertCallback, isKnownCallback } from "./queries.ts";
+
+/**
+ * Takes what the scheme tells by itself, and writes down that it did, whatever comes of it. The signature is looked
+ * at first: nobody learns of orders without it. Errors: malformed for a signature or an amount that is not right,
+ * not_found for an order that is not of the seller who is named.
+ */
+export async function takeCallback({ store, now, address, log }: Context, body: string): Promise<void> {
+  const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
+  const blank = { company_id: null, address, order_no: null, digest, response_code: null };
+
+  async function refuse(error: AppError, known: Partial<CallbackNote> = {}): Promise<never> {
+    const note = { ...blank, ...known, outcome: "refused" as const, reason: error.message };
+    await store.tx((q) => insertCallback(q, now, note));
+    throw error;
+  }
+
+  const told = await readFpxCallback(store.read, body, now).catch((error: unknown) => {
+    if (error instanceof AppError && error.kind === "malformed") return refuse(error);
+    throw error;
+  });
+  const { order_no, amount, result, company_ids } = told;
+  const order = await findOrderByNumber(store.read, order_no);
+  const heard = { order_no, response_code: result.code };
+  if (!order || !company_ids.includes(order.company_id)) return refuse(notFound("Order", order_no), heard);
+  const { company_id } = order;
+  if (compare(amount, order.amount) !== 0) {
+    const problem = `Cannot take the callback: the amount of order ${order_no} is another`;
+    return refuse(new AppError("malformed", problem), { ...heard, company_id });
+  }
+  const outcome = await store.tx(async (q) => {
+    const came = (await isKnownCallback(q, order_no, digest))
+      ? ("repeated" as const)
+      : await applyResult(q, { company_id }, now, order, result);
+    await insertCallback(q, now, { ...blank, ...heard, company_id, outcome: came, reason: result.message });
+    return came;
+  });
+  if (outcome !== "applied") log.info({ company_id, order_no, outcome }, "a callback changed nothing");
+}

@@ -1,0 +1,24 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { listCompaniesWithDueOrders } from "./queries.ts";
+import { pollOrders, pruneSchemeCallbacks } from "./service.ts";
+
+export const MANDATE_ORDER_JOBS: readonly Job[] = [
+  {
+    name: "mandate_orders",
+    summary: "Ask the debit scheme what became of orders",
+    cron: "* * * * * *",
+    due: listCompaniesWithDueOrders,
+    async run(ctx) {
+      await call(ctx, pollOrders, {});
+    },
+  },
+  {
+    name: "scheme_callbacks_prune",
+    summary: "Forget callbacks of the debit scheme of more than 400 days ago",
+    cron: "10 55 3 * * *",
+    async run(ctx) {
+      await call(ctx, pruneSchemeCallbacks, {});
+    },
+  },
+];

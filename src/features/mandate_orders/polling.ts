@@ -1,0 +1,99 @@
+import type { Context } from "../../context.ts";
+import type { Scope } from "../../core/access.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { instant } from "../../core/time.ts";
+import type { Queries } from "../../store/store.ts";
+import { openConnector } from "../emandate_config/connect.ts";
+import { findConfig } from "../emandate_config/queries.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
+import { applyResult } from "./applying.ts";
+import { claimOrders, listDueOrders, listSchemeOrders, type MandateOrder, postponeOrder } from "./queries.ts";
+import { isUnanswered, nextQueryAt, UNANSWERED } from "./rules.ts";
+
+/** An order and what the scheme said of it. */
+interface Heard {
+  order: MandateOrder;
+  result: SchemeResult;
+}
+
+/**
+ * Asks the scheme what became of some orders that are due, and does what it says. Returns whether there may be more.
+ * Orders are claimed for a while before: other instances ask for others, and after a crash they are due again.
+ */
+export async function pollSome(ctx: Context, scope: Scope): Promise<boolean> {
+  const { store, now } = ctx;
+  const limit = LIMITS.mandate_orders_batch;
+  const due = await listDueOrders(store.read, scope, now, limit);
+  if (due.length === 0) return false;
+  const until = now.add({ seconds: LIMITS.mandate_orders_claim_s });
+  const claimed = await store.tx((q) => claimOrders(q, scope, now, due, until));
+  const orders = await listSchemeOrders(store.read, scope, claimed);
+  for (const [name, some] of Map.groupBy(orders, ({ order }) => order.connector)) {
+    await applyAll(ctx, scope, await ask(ctx, scope, name, some));
+  }
+  return due.length === limit;
+}
+
+const NOTHING_NEW: SchemeResult = {
+  status: "pending",
+  answers: null,
+  code: null,
+  message: null,
+  is_retriable: false,
+  scheme_txn_id: null,
+};
+
+/** Errors: those of a connector that breaks; of one that is not configured the orders wait. */
+async function ask(
+  ctx: Context,
+  scope: Scope,
+  name: ConnectorName,
+  orders: readonly { order: MandateOrder; asked: SchemeOrder }[],
+): Promise<Heard[]> {
+  let results = new Map<string, SchemeResult>();
+  try {
+    const connector = await openConnector(ctx, await findConfig(ctx.store.read, scope), name);
+    results = await connector.queryStatus(
+      orders.map(({ asked }) => asked),
+      ctx.now,
+    );
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    ctx.log.warn({ err: error, ...scope }, "cannot ask the scheme about its orders");
+  }
+  return orders.map(({ order }) => ({ order, result: results.get(order.order_no) ?? NOTHING_NEW }));
+}
+
+/** All in one transaction; where that fails one by one, so that one's trouble is not the others'. */
+async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Promise<void> {
+  const { store, now, log } = ctx;
+  try {
+    await store.tx(async (q) => {
+      for (const one of heard) await apply(q, scope, now, one);
+    });
+  } catch (cause) {
+    log.warn({ err: cause }, "cannot apply the scheme's answers together");
+    for (const one of heard) {
+      await store
+        .tx((q) => apply(q, scope, now, one))
+        .catch((error: unknown) =>
+          log.error({ err: error, order_id: one.order.id }, "cannot apply the scheme's answer"),
+        );
+    }
+  }
+}
+
+async function apply(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  { order, result }: Heard,
+): Promise<void> {
+  const is_late = result.status === "pending" && isUnanswered(order, now);
+  const outcome = await applyResult(q, scope, now, order, is_late ? UNANSWERED : result);
+  if (outcome === "applied") return;
+  const next = nextQueryAt(order.connector, instant(order.awaits_since), now);
+  await postponeOrder(q, scope, now, order, next, result);
+}

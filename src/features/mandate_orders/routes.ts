@@ -1,0 +1,84 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { call } from "../../core/operation.ts";
+import type { Deps } from "../../deps.ts";
+import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
+import { fromText } from "../../http/params.ts";
+import { session } from "../../http/session.ts";
+import { openSchemeDoors } from "./doors.ts";
+import { OrderNumber, RanScenario, ScenarioPath, ScenarioSubject } from "./model.ts";
+import { runScenario } from "./service.ts";
+
+const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: ErrorBody });
+const open = { security: [] };
+
+/** A body that is read as it comes. */
+const form = (schema: TSchema) => ({
+  required: true,
+  content: { "application/x-www-form-urlencoded": described(schema) },
+});
+const Callback = Type.Object({
+  fpx_sellerExOrderNo: Type.String({ description: "the number of an order" }),
+  fpx_checkSum: Type.String({ description: "the scheme's signature" }),
+});
+
+/** What the scheme and customers' browsers call. Source: emandate.md, Endpoints and Wire details. */
+export const schemeRoutes = (deps: Deps) => {
+  const doors = openSchemeDoors(deps);
+  return new Elysia({ prefix: "/emandate", tags: ["E-mandates"] })
+    .use(session(deps, "open", { reads_body: false, keeps_answers: false }))
+    .post("/callbacks/fpx", ({ ctx, request }) => doors.callback({ ctx, request }), {
+      response: refusals,
+      detail: {
+        summary: "What the scheme tells by itself",
+        description:
+          "No bearer: the signature is the authentication, and is looked at first. Answered with OK; what was told before changes nothing.",
+        requestBody: form(Callback),
+        responses: {
+          200: { description: "OK", content: { "text/plain": { schema: { type: "string" } } } },
+        },
+        ...open,
+      },
+    })
+    .post("/callbacks/fpx/return", ({ ctx, request }) => doors.comeBack({ ctx, request }), {
+      response: { ...refusals, 409: ErrorBody },
+      detail: {
+        summary: "Where a customer's browser comes back to",
+        description: "Leads on to the company's return_url, with order_no. Never changes anything.",
+        requestBody: form(Type.Pick(Callback, ["fpx_sellerExOrderNo"])),
+        responses: {
+          303: { description: "To the return_url", headers: { location: { schema: { type: "string" } } } },
+        },
+        ...open,
+      },
+    })
+    .get("/authorizations/:order_no", ({ ctx, params }) => doors.authorize({ ctx, params }), {
+      params: fromText(OrderNumber),
+      response: answers({ 404: ErrorBody, 409: ErrorBody }),
+      detail: {
+        summary: "The page from which a customer goes to the bank",
+        description: "A mandate's authorization_url leads here, until the customer has authorized it.",
+        responses: HTML_PAGE,
+        ...open,
+      },
+    });
+};
+
+export const simulatorRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/simulator", tags: ["E-mandates"] })
+    .use(session(deps, "company"))
+    .post(
+      "/scenarios/:name/run",
+      async ({ ctx, params, body, status }) =>
+        status(202, await data(call(ctx, runScenario, { ...params, ...body }))),
+      {
+        params: fromText(ScenarioPath),
+        body: ScenarioSubject,
+        response: answers({ 202: dataOf(RanScenario), 404: ErrorBody, 409: ErrorBody }),
+        detail: {
+          summary: "Make something happen in the sandbox",
+          description:
+            "With mandate_id: mandate_authorized, mandate_activated, mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. With payment_id: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending, payment_late_failure, payment_charged_back.",
+        },
+      },
+    );

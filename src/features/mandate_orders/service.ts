@@ -1,0 +1,130 @@
+import { Type } from "@sinclair/typebox";
+import { operation } from "../../context.ts";
+import { scopeOf } from "../../core/access.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import type { HtmlPage } from "../../core/html.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { prune } from "../../core/prune.ts";
+import { Nothing } from "../../core/schema.ts";
+import { only } from "../../store/rows.ts";
+import { openConnector } from "../emandate_config/connect.ts";
+import { findConfig } from "../emandate_config/queries.ts";
+import { authorizationPage } from "./authorization_page.ts";
+import { takeCallback } from "./callbacks.ts";
+import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "./model.ts";
+import { pollSome } from "./polling.ts";
+import * as queries from "./queries.ts";
+import { runScenarioOn } from "./scenarios.ts";
+
+/**
+ * Asks the scheme what became of every order that is due to be asked for, and does what it says. May run twice at
+ * once. Source: emandate.md, Collection run. Decision 0095.
+ */
+export const pollOrders = operation({
+  name: "poll_orders",
+  permission: "emandate:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const scope = scopeOf(ctx.actor);
+    // An embedded database answers without ever leaving the process: requests get their turn in between.
+    while (!ctx.background.is_stopping && (await pollSome(ctx, scope))) await Bun.sleep(0);
+    return {};
+  },
+});
+
+/**
+ * Takes a callback of the scheme, whose signature is who it is. Errors: malformed, not_found.
+ * Source: emandate.md, Wire details. Decision 0095.
+ */
+export const takeSchemeCallback = operation({
+  name: "take_scheme_callback",
+  permission: "session:open",
+  input: SchemeMessage,
+  output: Nothing,
+  async run(ctx, { body }) {
+    await takeCallback(ctx, body);
+    return {};
+  },
+});
+
+/**
+ * Where a customer's browser goes that comes back from the bank: the address that the order's company has set, and
+ * no other. What the browser says is not believed and changes nothing. Errors: not_found for an unknown order,
+ * conflict where the company has set no address.
+ */
+export const findReturnAddress = operation({
+  name: "find_return_address",
+  permission: "session:open",
+  input: OrderNumber,
+  output: ReturnAddress,
+  async run({ store }, { order_no }) {
+    const order = await queries.findOrderByNumber(store.read, order_no);
+    if (!order) throw notFound("Order", order_no);
+    const { return_url } = await findConfig(store.read, order);
+    if (return_url === null)
+      throw new AppError("conflict", "Cannot go on: the company has set no return_url");
+    const location = new URL(return_url);
+    location.searchParams.set("order_no", order_no);
+    return { location: location.href };
+  },
+});
+
+/**
+ * The page from which a customer goes to the bank, for whoever has the order's number, while the customer is
+ * awaited. Errors: not_found.
+ */
+export const showAuthorizationPage = operation({
+  name: "show_authorization_page",
+  permission: "session:open",
+  input: OrderNumber,
+  output: Type.Unsafe<HtmlPage>(Type.Any()),
+  async run(ctx, { order_no }) {
+    const { store } = ctx;
+    const order = await queries.findOrderByNumber(store.read, order_no);
+    if (!order || (order.awaits !== "authorization" && order.awaits !== "confirmation")) {
+      throw new AppError("not_found", "There is nothing to authorize here, or not any more");
+    }
+    const { asked } = only(await queries.listSchemeOrders(store.read, order, [order.id]));
+    const connector = await openConnector(ctx, await findConfig(store.read, order), order.connector);
+    return authorizationPage(asked, connector.authorizationForm(asked));
+  },
+});
+
+/**
+ * Makes something happen in the sandbox. Errors: not_found for an unknown scenario, invalid for a subject that it
+ * is not about, conflict outside of the sandbox and for a state that can't take it. Source: emandate.md, Scenarios.
+ */
+export const runScenario = operation({
+  name: "run_scenario",
+  permission: "emandate:write",
+  input: RunScenario,
+  output: RanScenario,
+  run: ({ store, actor, now, note }, { name, ...subject }) =>
+    store.tx(async (q) => {
+      const ran = await runScenarioOn(q, scopeOf(actor), now, name, subject);
+      const { mandate_id, payment_id } = ran;
+      note({
+        target:
+          payment_id === null
+            ? { type: "mandate", id: mandate_id }
+            : { type: "mandate_payment", id: payment_id },
+      });
+      return ran;
+    }),
+});
+
+/** Forgets old callbacks, refused ones included. */
+export const pruneSchemeCallbacks = operation({
+  name: "prune_scheme_callbacks",
+  permission: "emandate:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, now, background }) {
+    const until = now.subtract({ hours: 24 * LIMITS.scheme_callback_days });
+    await prune(background, (limit) => store.tx((q) => queries.deleteOldCallbacks(q, until, limit)));
+    return {};
+  },
+});

@@ -1,0 +1,16 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { listCompaniesWithExpired } from "./queries.ts";
+import { expireMandates } from "./service.ts";
+
+export const MANDATE_JOBS: readonly Job[] = [
+  {
+    name: "mandates_expire",
+    summary: "End the mandates whose last day has passed",
+    cron: "* * * * * *",
+    due: listCompaniesWithExpired,
+    async run(ctx) {
+      await call(ctx, expireMandates, {});
+    },
+  },
+];

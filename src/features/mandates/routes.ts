@@ -1,0 +1,124 @@
+import { Elysia } from "elysia";
+import { call } from "../../core/operation.ts";
+import { paged } from "../../core/schema.ts";
+import type { Deps } from "../../deps.ts";
+import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { fromText, IdPath } from "../../http/params.ts";
+import { session } from "../../http/session.ts";
+import {
+  AmendMandateBody,
+  AuthorizeMandateBody,
+  CreateMandate,
+  ListMandates,
+  Mandate,
+  MandateActionBody,
+  MandateDetail,
+} from "./model.ts";
+import {
+  amendMandate,
+  authorizeMandate,
+  cancelMandate,
+  createMandate,
+  getMandate,
+  listMandates,
+  resumeMandate,
+  suspendMandate,
+  terminateMandate,
+} from "./service.ts";
+
+const refusals = { 404: ErrorBody, 409: ErrorBody };
+/** Every action answers the mandate as it is after it. */
+const acted = {
+  params: IdPath,
+  body: MandateActionBody,
+  response: answers({ 200: dataOf(Mandate), ...refusals }),
+};
+
+export const mandateRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
+    .use(session(deps, "company"))
+    .get("", ({ ctx, query }) => call(ctx, listMandates, query), {
+      query: fromText(ListMandates),
+      response: answers({ 200: paged(Mandate) }),
+      detail: {
+        summary: "List mandates",
+        description: "Newest first. search looks into the customer's name and email and the reference.",
+      },
+    })
+    .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createMandate, body))), {
+      body: CreateMandate,
+      response: answers({ 201: dataOf(Mandate) }),
+      detail: {
+        summary: "Create a mandate",
+        description:
+          "The customer is found by email, and made when new; of a known one blanks are filled. Amount, frequency and debits a period follow from the product, which later changes of the product do not touch; without a product the scheme's own limit holds, and without an amount debits are made by hand only.",
+      },
+    })
+    .get("/:id", ({ ctx, params }) => data(call(ctx, getMandate, params)), {
+      params: IdPath,
+      response: answers({ 200: dataOf(MandateDetail), 404: ErrorBody }),
+      detail: { summary: "Get a mandate", description: "With its last payments and what happened to it." },
+    })
+    .post(
+      "/:id/authorize",
+      ({ ctx, params, body }) => data(call(ctx, authorizeMandate, { ...params, ...body })),
+      {
+        params: IdPath,
+        body: AuthorizeMandateBody,
+        response: answers({ 200: dataOf(Mandate), ...refusals }),
+        detail: {
+          summary: "Ask for a mandate's authorization",
+          description:
+            "The customer goes to authorization_url. One that failed may be asked for again; without an answer within 24 hours it fails.",
+        },
+      },
+    )
+    .post(
+      "/:id/suspend",
+      ({ ctx, params, body }) => data(call(ctx, suspendMandate, { ...params, ...body })),
+      {
+        ...acted,
+        detail: { summary: "Suspend a mandate", description: "Nothing is debited until it is resumed." },
+      },
+    )
+    .post("/:id/resume", ({ ctx, params, body }) => data(call(ctx, resumeMandate, { ...params, ...body })), {
+      ...acted,
+      detail: {
+        summary: "Resume a mandate",
+        description: "What came due while it was suspended is not collected later.",
+      },
+    })
+    .post("/:id/cancel", ({ ctx, params, body }) => data(call(ctx, cancelMandate, { ...params, ...body })), {
+      ...acted,
+      detail: {
+        summary: "Cancel a mandate",
+        description: "Only until the customer authorized it; one in force is terminated.",
+      },
+    })
+    .post(
+      "/:id/terminate",
+      ({ ctx, params, body }) => data(call(ctx, terminateMandate, { ...params, ...body })),
+      {
+        ...acted,
+        detail: {
+          summary: "Terminate a mandate",
+          description:
+            "The bank is asked to end it; until it has, the mandate is pending_termination. Payments that are not yet submitted are cancelled.",
+        },
+      },
+    )
+    .post(
+      "/:id/amend",
+      async ({ ctx, params, body, status }) =>
+        status(202, await data(call(ctx, amendMandate, { ...params, ...body }))),
+      {
+        params: IdPath,
+        body: AmendMandateBody,
+        response: answers({ 202: dataOf(Mandate), ...refusals }),
+        detail: {
+          summary: "Amend a mandate",
+          description:
+            "The bank is asked to take a new amount, frequency or last day, at least one of them. The mandate stays as it is, with what was asked for in amendment, until the bank has answered.",
+        },
+      },
+    );

@@ -1,0 +1,180 @@
+import { Type } from "@sinclair/typebox";
+import { call } from "../../core/operation.ts";
+import { Id, oneOf, paged } from "../../core/schema.ts";
+import { decode } from "../../core/validate.ts";
+import {
+  AmendMandate,
+  AuthorizeMandate,
+  CreateMandate,
+  ListMandates,
+  Mandate,
+  MandateAction,
+  MandateDetail,
+} from "../../features/mandates/model.ts";
+import {
+  amendMandate,
+  authorizeMandate,
+  cancelMandate,
+  createMandate,
+  getMandate,
+  listMandates,
+  resumeMandate,
+  suspendMandate,
+  terminateMandate,
+} from "../../features/mandates/service.ts";
+import { data, dataOf } from "../../http/answers.ts";
+import { customer_id, emandate_page, emandate_product_id, mandate_id, search } from "../params.ts";
+import { tool } from "../tool.ts";
+import { PAYMENT_DETAILS } from "./emandate_payments.ts";
+import { said } from "../wire_schema.ts";
+
+/** What a concise answer leaves out of a mandate. */
+const MANDATE_DETAILS = [
+  "scheme_reference",
+  "customer_id",
+  "phone",
+  "ic_number",
+  "emandate_product_id",
+  "connector",
+  "application_type",
+  "frequency_mode",
+  "currency",
+  "bank_code",
+  "bank_account_last4",
+  "effective_date",
+  "authorized_at",
+  "activated_at",
+  "terminated_at",
+  ...PAYMENT_DETAILS,
+];
+
+const { payments, events } = MandateDetail.properties;
+
+const findMandates = tool({
+  name: "emandate_find_mandates",
+  title: "Find mandates",
+  description:
+    "Finds direct debit mandates by status, customer, product, or text in the customer's name or email or the reference, newest first; or one by mandate_id, with its payments and what happened to it. status_reason says why one stands where it does.",
+  level: "company",
+  operations: [listMandates, getMandate],
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id: Type.Optional(said(Id, "One mandate; the other filters then do not apply")),
+    status: said(ListMandates.properties.status, "Only in this state"),
+    customer_id: Type.Optional(customer_id),
+    emandate_product_id: Type.Optional(emandate_product_id),
+    search: said(search, "Text in name, email or reference"),
+    ...emandate_page,
+  },
+  output: Type.Object({
+    data: Type.Array(
+      Type.Object({
+        ...Mandate.properties,
+        payments: Type.Optional(payments),
+        events: Type.Optional(events),
+      }),
+    ),
+    meta: Type.Optional(paged(Mandate).properties.meta),
+  }),
+  run: async (ctx, { mandate_id: id, emandate_product_id: product_id, ...query }) =>
+    id === undefined
+      ? call(ctx, listMandates, { ...query, ...(product_id === undefined ? {} : { product_id }) })
+      : { data: [await call(ctx, getMandate, { id })] },
+});
+
+const fields = CreateMandate.properties;
+
+const addMandate = tool({
+  name: "emandate_create_mandate",
+  title: "Create a mandate",
+  description:
+    "Makes a mandate for a customer, who is found by email or made with it. It is pending: nothing is asked of the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
+  level: "company",
+  operations: [createMandate],
+  is_outlined_elsewhere: true,
+  takes_request_id: true,
+  details: MANDATE_DETAILS,
+  input: {
+    customer_name: said(fields.customer_name, "As the bank knows it"),
+    customer_email: said(fields.customer_email, "What the customer is known by"),
+    customer_phone: said(fields.customer_phone, "Malaysian, or E.164"),
+    customer_ic_number: said(fields.customer_ic_number, "12 digits, dashes allowed"),
+    emandate_product_id: said(fields.emandate_product_id, "Sets frequency, limits and amount"),
+    bankscheme_txn_amount: said(fields.bankscheme_txn_amount, "What each debit takes"),
+    frequency: said(fields.frequency, "The product's, where there is one"),
+  },
+  output: dataOf(Mandate),
+  run: (ctx, input) => data(call(ctx, createMandate, input)),
+});
+
+const authorize = tool({
+  name: "emandate_authorize_mandate",
+  title: "Ask a customer to authorize a mandate",
+  description:
+    "Sends a pending or failed mandate to the bank and answers authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. Then emandate_find_mandates tells how it stands.",
+  level: "company",
+  operations: [authorizeMandate],
+  is_outlined_elsewhere: true,
+  reaches_out: true,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id,
+    bank_code: said(AuthorizeMandate.properties.bank_code, "The customer's bank, of emandate_get_setup"),
+  },
+  output: dataOf(Mandate),
+  run: (ctx, { mandate_id: id, ...body }) => data(call(ctx, authorizeMandate, { id, ...body })),
+});
+
+const CHANGES = ["suspend", "resume", "amend"] as const;
+
+const changeMandate = tool({
+  name: "emandate_change_mandate",
+  title: "Suspend, resume or amend a mandate",
+  description:
+    "kind suspend: an active mandate is debited no more until it is resumed, and what was scheduled is cancelled. kind resume: a suspended one is debited again. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed. Ask the person first.",
+  level: "company",
+  operations: [suspendMandate, resumeMandate, amendMandate],
+  is_outlined_elsewhere: true,
+  is_destructive: true,
+  reaches_out: true,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id,
+    kind: said(oneOf(CHANGES), "What is done"),
+    reason: said(MandateAction.properties.reason, "Why, of suspend and resume"),
+    amount: said(AmendMandate.properties.amount, "Of amend: what each debit takes"),
+    frequency: said(AmendMandate.properties.frequency, "Of amend"),
+    expiry_date: said(AmendMandate.properties.expiry_date, "Of amend: the last day"),
+  },
+  output: dataOf(Mandate),
+  run(ctx, { mandate_id: id, kind, ...given }) {
+    if (kind === "amend") return data(call(ctx, amendMandate, decode(AmendMandate, { id, ...given })));
+    const action = decode(MandateAction, { id, ...given });
+    return data(call(ctx, kind === "suspend" ? suspendMandate : resumeMandate, action));
+  },
+});
+
+const ENDS = { cancel: cancelMandate, terminate: terminateMandate };
+const END_KINDS = ["cancel", "terminate"] as const;
+
+const endMandate = tool({
+  name: "emandate_end_mandate",
+  title: "Cancel or terminate a mandate",
+  description:
+    "Ends a mandate for good, and cancels what was scheduled under it: a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
+  level: "company",
+  operations: [cancelMandate, terminateMandate],
+  is_outlined_elsewhere: true,
+  is_destructive: true,
+  reaches_out: true,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id,
+    kind: said(oneOf(END_KINDS), "Which end"),
+    reason: said(MandateAction.properties.reason, "Why"),
+  },
+  output: dataOf(Mandate),
+  run: (ctx, { mandate_id: id, kind, ...body }) => data(call(ctx, ENDS[kind], { id, ...body })),
+});
+
+export const emandateMandateTools = [findMandates, addMandate, authorize, changeMandate, endMandate];

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { AppError } from "../../../src/core/errors.ts";
+import { readFpxCallback } from "../../../src/features/emandate_config/callbacks.ts";
+import { type House, startHouse, type Tenant } from "../../harness.ts";
+import { makeIdentity } from "../../certificates.ts";
+import { openStandIn, type StandIn } from "../mandates/schemes/stand_in.ts";
+
+const NOW = Temporal.Now.instant().add({ minutes: 1 });
+let scheme: StandIn;
+let house: House;
+
+beforeAll(async () => {
+  scheme = openStandIn();
+  house = await startHouse({ env: { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url } });
+});
+afterAll(async () => {
+  await house.stop();
+  await scheme.stop();
+});
+
+const IDS = { exchange_id: "EX00000001", seller_id: "SE00000001" };
+async function addMerchant(scheme_certificate_pem: string, ids = IDS): Promise<Tenant> {
+  const tenant = await house.addTenant();
+  const { status } = await tenant.api("PUT", "/emandate/config", { ...ids, scheme_certificate_pem });
+  expect(status).toBe(200);
+  return tenant;
+}
+
+/** A confirmation of an order, as the scheme would send it. */
+const confirmation = (sellerId = IDS.seller_id, other = {}) =>
+  new URLSearchParams(
+    scheme.confirmation({
+      fpx_sellerExId: IDS.exchange_id,
+      fpx_sellerId: sellerId,
+      fpx_sellerExOrderNo: "EN1",
+      fpx_txnAmount: "1.00",
+      fpx_txnCurrency: "MYR",
+      ...other,
+    }),
+  ).toString();
+
+const read = (body: string, now = NOW) => readFpxCallback(house.deps.store.read, body, now);
+
+/** What a refusal says. */
+async function refusal(body: string, now = NOW): Promise<string> {
+  const refused: unknown = await read(body, now).catch((error: unknown) => error);
+  if (!(refused instanceof AppError) || refused.kind !== "malformed") throw new Error(`Not refused: ${body}`);
+  return refused.message;
+}
+
+describe("callbacks", () => {
+  test("are for the companies whose seller and certificate they fit, and for no others", async () => {
+    const [one, twin] = [
+      await addMerchant(scheme.scheme.certificate_pem),
+      await addMerchant(scheme.scheme.certificate_pem),
+    ];
+    await addMerchant(scheme.scheme.certificate_pem, { ...IDS, seller_id: "SE2" });
+    // Says it is the same seller, and believes a scheme of its own.
+    const forger = makeIdentity();
+    const liar = await addMerchant(forger.certificate_pem);
+    const { company_ids, order_no, result } = await read(confirmation());
+    expect(company_ids.toSorted((a, b) => a - b)).toEqual([one.company_id, twin.company_id]);
+    expect(company_ids).not.toContain(liar.company_id);
+    expect([order_no, result.status]).toEqual(["EN1", "ok"]);
+  });
+
+  test("are refused in the same words whether nobody knows the seller or the checksum is wrong", async () => {
+    await addMerchant(scheme.scheme.certificate_pem);
+    const unknown = await refusal(confirmation("SE99"));
+    const forged = await refusal(confirmation().replace("debitAuthCode=00", "debitAuthCode=51"));
+    expect(unknown).toBe(forged);
+    expect(unknown).toBe("Cannot take the callback: the checksum is not the scheme's");
+  });
+
+  test("are refused outside of the certificate's days", async () => {
+    await addMerchant(scheme.scheme.certificate_pem);
+    expect(await refusal(confirmation(), NOW.add({ hours: 24 * 60 }))).toContain("checksum");
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a field twice", "fpx_sellerId=A&fpx_sellerId=B"],
+    ["too much", `fpx_sellerId=${"x".repeat(100_000)}`],
+    ["too many fields", Array.from({ length: 200 }, (_, i) => `fpx_${i}=1`).join("&")],
+    ["bytes that are no text", "fpx_sellerId=%ff%fe&fpx_checkSum=%00"],
+    ["JSON", '{"fpx_sellerId": "SE00000001"}'],
+  ])("are refused when they hold %s", async (_, body) => {
+    expect(await refusal(body)).toStartWith("Cannot take the callback");
+  });
+});

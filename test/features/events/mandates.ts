@@ -1,0 +1,57 @@
+import { applyResult } from "../../../src/features/mandate_orders/applying.ts";
+import { findLastOrder } from "../../../src/features/mandate_orders/queries.ts";
+import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
+import type { Api, House, Json, TestClock } from "../../harness.ts";
+import { STATES, type World, worldOf } from "../mandates/world.ts";
+
+/** Does something of every kind with mandates and payments. It takes months: the admin is signed in anew. */
+export async function doEverythingWithMandates(house: House, clock: TestClock): Promise<Api> {
+  const world = worldOf(house, clock);
+  for (const state of STATES) await world.mandateIn(state);
+  const { id } = await world.mandateIn("suspended");
+  await world.act(id, "resume");
+  await world.act(id, "amend", { amount: "20.00" }, 202);
+  await world.pass({ seconds: 5 });
+  await world.act(id, "amend", { amount: "30.00" }, 202);
+  await refuse(world, id);
+  await world.act(id, "terminate");
+  await refuse(world, id);
+  return doPayments(world);
+}
+
+/** The bank refuses what it was last asked: in the sandbox it never does. */
+async function refuse({ house: { deps, company_id }, clock }: World, mandate_id: number): Promise<void> {
+  await deps.store.tx(async (q) => {
+    const order = await findLastOrder(q, { company_id }, { mandate_id });
+    if (!order) throw new Error("Nothing was asked");
+    await applyResult(q, { company_id }, clock.now(), order, resultOf("92"));
+  });
+}
+
+async function doPayments(world: World): Promise<Api> {
+  const pay = async (due_date?: string): Promise<Json> => {
+    const { id } = await world.mandateIn("active");
+    const day = due_date === undefined ? {} : { due_date };
+    const path = `/emandate/mandates/${id}/payments`;
+    const { status, body } = await world.house.api("POST", path, { amount: "10.00", ...day });
+    if (status !== 201) throw new Error(JSON.stringify(body));
+    return body.data;
+  };
+  for (const name of ["payment_insufficient_funds", "payment_account_closed", "payment_charged_back"]) {
+    const { id: payment_id } = await pay();
+    if (name === "payment_charged_back") await world.scenario("payment_paid", { payment_id });
+    await world.scenario(name, { payment_id });
+  }
+  const { id } = await pay("2026-12-01");
+  await world.house.api("POST", `/emandate/payments/${id}/cancel`, {});
+  // A month that nobody collected.
+  const mandate = await world.mandate("Ahmad", { bankscheme_txn_amount: "10.00" });
+  await world.act(mandate.id, "authorize");
+  for (const name of ["mandate_authorized", "mandate_activated"]) {
+    await world.scenario(name, { mandate_id: mandate.id });
+  }
+  await world.pass({ months: 3 });
+  const api = await world.house.signIn(world.house.admin_email);
+  await api("POST", "/emandate/collections/run", {});
+  return api;
+}

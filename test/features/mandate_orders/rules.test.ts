@@ -1,0 +1,92 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { ORDER_AWAITS, ORDER_KINDS } from "../../../src/features/mandate_orders/model.ts";
+import {
+  answeredBy,
+  FIRST_AWAITED,
+  isUnanswered,
+  meaningOf,
+  nextQueryAt,
+} from "../../../src/features/mandate_orders/rules.ts";
+import type { SchemeResult } from "../../../src/features/mandates/schemes/scheme.ts";
+import { propertyCases } from "../../properties.ts";
+
+const began = Temporal.Instant.from("2026-03-10T04:00:00Z");
+const after = (ms: number) => began.add({ milliseconds: ms });
+
+/** All times at which an order is asked for that never gets an answer, in minutes. */
+function times(connector: "fpx" | "sandbox"): number[] {
+  const found: number[] = [];
+  for (let next = nextQueryAt(connector, began, began); next !== null; ) {
+    found.push(began.until(next).total("minutes"));
+    next = nextQueryAt(connector, began, next);
+  }
+  return found;
+}
+
+test("asked after 5, 15 and 60 minutes, then each hour up to the 48th", () => {
+  const hours = Array.from({ length: 48 }, (_, i) => (i + 1) * 60);
+  expect(times("fpx")).toEqual([5, 15, ...hours]);
+  expect(times("sandbox")).toEqual([2 / 60, 5, 15, ...hours]);
+});
+
+test("the next time is always ahead, whenever somebody last looked, also before the beginning", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -1e9, max: 3e8 }), (ms) => {
+      const next = nextQueryAt("fpx", began, after(ms));
+      if (next === null) expect(ms).toBeGreaterThanOrEqual(48 * 3_600_000);
+      else {
+        expect(Temporal.Instant.compare(next, after(ms))).toBe(1);
+        expect(times("fpx")).toContain(began.until(next).total("minutes"));
+      }
+    }),
+    propertyCases(300),
+  );
+});
+
+test("a customer has 24 hours to authorize; nothing else is waited for so", () => {
+  for (const awaits of ORDER_AWAITS) {
+    const order = { kind: "enrolment", status: "pending", awaits, awaits_since: began.toString() } as const;
+    expect(isUnanswered(order, after(86_400_000 - 1))).toBe(false);
+    expect(isUnanswered(order, after(86_400_000))).toBe(awaits === "authorization");
+  }
+});
+
+const result = (more: Partial<SchemeResult>): SchemeResult => ({
+  status: "ok",
+  answers: null,
+  code: "00",
+  message: null,
+  is_retriable: false,
+  scheme_txn_id: null,
+  ...more,
+});
+
+/** Of an enrolment: what it awaits, what is answered, what that means. */
+test.each([
+  ["authorization", null, "ok", "next"],
+  ["authorization", "first", "ok", "next"],
+  ["authorization", "approval", "ok", "ahead"],
+  ["authorization", "approval", "failed", "ahead"],
+  ["authorization", "first", "pending", null],
+  ["approval", null, "failed", "next"],
+  ["approval", "approval", "ok", "next"],
+  // Said once more, or late.
+  ["approval", "first", "ok", null],
+  ["approval", "authorization", "failed", null],
+  [null, "first", "ok", null],
+  [null, null, "failed", null],
+  [null, "approval", "ok", null],
+  [null, "end", "ok", "end"],
+  [null, "end", "failed", null],
+] as const)("an enrolment that awaits %p and hears of %p: %s is %p", (awaits, answers, status, meaning) => {
+  const order = { kind: "enrolment", status: "pending", awaits, awaits_since: began.toString() } as const;
+  expect(meaningOf(order, result({ answers, status }))).toBe(meaning);
+});
+
+test("what is first depends on the order", () => {
+  for (const kind of ORDER_KINDS) {
+    expect(answeredBy({ kind, awaits: null }, { answers: "first" })).toBe(FIRST_AWAITED[kind]);
+    expect(answeredBy({ kind, awaits: "settlement" }, { answers: null })).toBe("settlement");
+  }
+});

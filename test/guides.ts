@@ -1,0 +1,85 @@
+import { expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Json } from "./harness.ts";
+
+// Guides of docs/ that are run as they stand: each request is sent, and what the page shows is looked for in the
+// answer.
+
+/** A command of a guide, and the JSON that it shows, an object a line. */
+export interface Command {
+  readonly text: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | undefined;
+  readonly shown: readonly Json[];
+}
+
+/** `$ sleep 5`: the clock goes on by so much. */
+export interface Wait {
+  readonly wait_s: number;
+}
+
+/** What a page of docs/ has one do, from top to bottom. */
+export function stepsOf(page: string): (Command | Wait)[] {
+  const text = readFileSync(join(import.meta.dir, "../docs", page), "utf8");
+  const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = ""]) => block);
+  return blocks.flatMap((block) => block.split(/^\$ /m).slice(1)).map(stepOf);
+}
+
+/** `api /path -X PUT -d '{…}' | jq …`, over several lines when they are indented, then what was printed. */
+function stepOf(entry: string): Command | Wait {
+  const wait_s = /^sleep (\d+)\n/.exec(entry)?.[1];
+  if (wait_s !== undefined) return { wait_s: Number(wait_s) };
+  const [, text = "", printed = ""] = /^(.*\n(?: {4}.*\n)*)([^]*)$/.exec(entry) ?? [];
+  const path = /^api (\S+)/.exec(text)?.[1];
+  if (path === undefined) throw new Error(`Cannot run ${text}: it is no call of api`);
+  const body = / -d '([^']*)'/.exec(text)?.[1];
+  const method = / -X (\w+)/.exec(text)?.[1] ?? (body === undefined ? "GET" : "POST");
+  const shown = printed
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+  return { text: text.trim(), method, path, body, shown };
+}
+
+/** An object somewhere in an answer; `in_list` is the name of the list that it stands in. */
+interface Found {
+  readonly object: Json;
+  readonly in_list: string | null;
+}
+
+/** Records inside records, whose ids could be taken for the answer's own. */
+const EMBEDDED = new Set(["client", "product", "billing_model", "subscription"]);
+
+/** Every object of an answer, outer ones first. */
+function* objectsOf(value: Json, in_list: string | null = null): Generator<Found, void, undefined> {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value)) yield { object: value, in_list };
+  for (const [key, inner] of Object.entries(value)) {
+    if (EMBEDDED.has(key)) continue;
+    yield* Array.isArray(inner) ? inner.flatMap((item) => [...objectsOf(item, key)]) : objectsOf(inner, null);
+  }
+}
+
+/** Finds what is shown in an answer, in its order; of a bill's lines all must be shown, or none. */
+export function expectShown({ text, shown }: Command, answer: Json): void {
+  const objects = [...objectsOf(answer)];
+  let next = 0;
+  let lines = 0;
+  for (const wanted of shown) {
+    const place = objects.findIndex(({ object }, i) => i >= next && holds(object, wanted));
+    if (place < 0) {
+      throw new Error(`${text}\nshows ${JSON.stringify(wanted)}\nanswered ${JSON.stringify(answer)}`);
+    }
+    if (objects[place]?.in_list === "lines") lines += 1;
+    next = place + 1;
+  }
+  const all = objects.filter(({ in_list }) => in_list === "lines").length;
+  if (lines > 0) expect(lines, text).toBe(all);
+}
+
+function holds(object: Json, wanted: Json): boolean {
+  return Object.entries(wanted).every(([key, value]) => Bun.deepEquals(object[key], value));
+}
