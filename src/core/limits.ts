@@ -66,7 +66,7 @@ export const LIMITS = {
   /** How far ahead a debit by hand may be due. */
   emandate_due_years_ahead: 1,
   /** Mandates that a collection run looks at, and debits that it sends, in one transaction. */
-  collection_batch: 250,
+  collection_batch: 100,
   /** Missed periods of a mandate that are written down at once. */
   collection_missed_periods: 400,
   /** A collection run that has told of no progress for so long is dead. */

@@ -3,6 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { EVENT_TYPES, type Event, type NewEvent, typesMatching } from "./model.ts";
 
@@ -13,7 +14,6 @@ export async function recordEvents(
   now: Temporal.Instant,
   events: readonly NewEvent[],
 ): Promise<void> {
-  if (events.length === 0) return;
   const rows = events.map(({ type, data }) => ({
     company_id,
     message_id: newMessageId(),
@@ -21,7 +21,8 @@ export async function recordEvents(
     data,
     created_at: iso(now),
   }));
-  await q.insert(q.tables.events).values(rows);
+  const { events: t } = q.tables;
+  await insertRows(q, t, rows, { returning: { id: t.id } });
 }
 
 /** A message's id, which no other message has. */

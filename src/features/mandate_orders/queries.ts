@@ -3,6 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import { instant, type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { modeOf } from "../emandate_products/rules.ts";
@@ -83,7 +84,6 @@ export async function insertOrders(
   now: Temporal.Instant,
   orders: readonly NewOrder[],
 ): Promise<MandateOrder[]> {
-  if (orders.length === 0) return [];
   const rows = orders.map(({ payment_id = null, attempt_no = 1, collection_run_id = null, ...order }) => {
     const next = nextQueryAt(order.connector, now, now);
     return {
@@ -102,7 +102,7 @@ export async function insertOrders(
       ...stamped(now),
     };
   });
-  return q.insert(q.tables.mandate_orders).values(rows).returning(orderColumns(q));
+  return insertRows(q, q.tables.mandate_orders, rows, { returning: orderColumns(q) });
 }
 
 export async function findOrder(q: Reads, scope: Scope, id: number): Promise<MandateOrder | undefined> {

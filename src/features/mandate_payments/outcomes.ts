@@ -39,7 +39,7 @@ export async function applyPaymentResult(
   if (!payment || !asked) return false;
   if (asked === "settle") return updateOrder(q, scope, now, order, { awaits: null });
 
-  const terms = await findConfig(q, scope);
+  const terms = asked === "pay" ? null : await findConfig(q, scope);
   const { trigger, next_attempt_at } = retried(asked, payment, now, terms);
   const status = PAYMENT_MOVES[payment.status][trigger];
   if (status === undefined) return false;
@@ -56,7 +56,7 @@ export async function applyPaymentResult(
   if (!moved) return false;
   await updateOrder(q, scope, now, order, { ...said, ...ORDER_CHANGES[trigger] });
   await recordEvents(q, scope, now, [paymentEvent(moved)]);
-  await countOutcome(q, scope, now, payment.mandate_id, trigger, terms);
+  await countOutcome(q, scope, now, payment.mandate, trigger, terms);
   return true;
 }
 
@@ -67,9 +67,9 @@ function retried(
   asked: ResultTrigger,
   payment: queries.PaymentWithMandate,
   now: Temporal.Instant,
-  terms: RetryTerms,
+  terms: RetryTerms | null,
 ): { trigger: ResultTrigger; next_attempt_at: string | null } {
-  if (asked !== "fail_for_now") return { trigger: asked, next_attempt_at: null };
+  if (asked !== "fail_for_now" || terms === null) return { trigger: asked, next_attempt_at: null };
   const day = retryDay(payment.mandate, payment, dayAt(now), terms);
   return day === null
     ? { trigger: "fail", next_attempt_at: null }
@@ -84,20 +84,23 @@ const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
   charge_back: { status: "failed", awaits: null },
 };
 
-/** What an outcome means to the mandate: after so many payments in a row that failed for good it is suspended. */
+/** What an outcome means to the mandate: paid, without terms, forgives what failed before; after so many payments in a row that failed for good it is suspended. */
 async function countOutcome(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  mandate_id: number,
+  { id, failed_payments }: queries.PaymentWithMandate["mandate"],
   trigger: ResultTrigger,
-  { suspend_after_failures }: RetryTerms,
+  terms: RetryTerms | null,
 ): Promise<void> {
   if (trigger === "fail_for_now") return;
-  if (trigger === "pay") return queries.forgetFailedPayments(q, scope, now, mandate_id);
-  const failed = await queries.countFailedPayment(q, scope, now, mandate_id);
-  const mandate = await findStoredMandate(q, scope, mandate_id);
-  if (mandate?.status !== "active" || failed < suspend_after_failures) return;
+  if (terms === null) {
+    if (failed_payments > 0) await queries.forgetFailedPayments(q, scope, now, id);
+    return;
+  }
+  const failed = await queries.countFailedPayment(q, scope, now, id);
+  const mandate = await findStoredMandate(q, scope, id);
+  if (mandate?.status !== "active" || failed < terms.suspend_after_failures) return;
   const reason = failed === 1 ? "A payment failed for good" : `${failed} payments in a row failed for good`;
   await moveMandate(q, scope, now, mandate, "suspend", { reason });
 }

@@ -1,9 +1,10 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, ne, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, or, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -11,7 +12,6 @@ import type { ConnectorName } from "../mandates/model.ts";
 import type { DebitPeriod } from "../mandates/rules.ts";
 import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
 import {
-  type CollectedMandate,
   COUNTED_STATUSES,
   type DebitedMandate,
   OPEN_STATUSES,
@@ -110,64 +110,6 @@ export async function listAttempts(q: Reads, scope: Scope, payment_id: number): 
 
 // What is due.
 
-/** A mandate to collect. */
-export interface DueMandate extends Omit<CollectedMandate, "next_day"> {
-  readonly id: number;
-  readonly next_collection_at: IsoInstant;
-  readonly amount: Decimal;
-}
-
-/** Active mandates that are collected by `before`, the longest due first. */
-export async function listDueMandates(
-  q: Reads,
-  scope: Scope,
-  before: IsoInstant,
-  limit: number,
-): Promise<DueMandate[]> {
-  const { mandates: t } = q.tables;
-  const { id, frequency, anchor_date, expiry_date, next_collection_at, bankscheme_txn_amount } = t;
-  const rows = await q
-    .select({ id, frequency, anchor_date, expiry_date, next_collection_at, amount: bankscheme_txn_amount })
-    .from(t)
-    .where(
-      and(
-        ofCompany(t, scope),
-        eq(t.status, "active"),
-        lt(next_collection_at, before),
-        isNotNull(bankscheme_txn_amount),
-      ),
-    )
-    .orderBy(asc(next_collection_at), asc(id))
-    .limit(limit);
-  return rows.flatMap(({ amount, next_collection_at: next, ...row }) =>
-    amount === null || next === null ? [] : [{ ...row, amount, next_collection_at: next }],
-  );
-}
-
-/** Says when mandates are collected next that stand as they were read, and so were collected by nobody else. */
-export async function advanceMandates(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  ids: readonly number[],
-  { was, next }: { was: IsoInstant; next: IsoInstant | null },
-): Promise<number[]> {
-  const { mandates: t } = q.tables;
-  const rows = await q
-    .update(t)
-    .set({ next_collection_at: next, updated_at: iso(now) })
-    .where(
-      and(
-        ofCompany(t, scope),
-        inArray(t.id, [...ids]),
-        eq(t.status, "active"),
-        eq(t.next_collection_at, was),
-      ),
-    )
-    .returning({ id: t.id });
-  return rows.map(({ id }) => id);
-}
-
 /** A payment still to be written. */
 export interface NewPayment {
   mandate_id: number;
@@ -187,13 +129,13 @@ export async function insertPayments(
   now: Temporal.Instant,
   payments: readonly NewPayment[],
 ): Promise<MandatePayment[]> {
-  if (payments.length === 0) return [];
   const { mandate_payments: t } = q.tables;
-  const rows = await q
-    .insert(t)
-    .values(payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })))
-    .onConflictDoNothing({ target: [t.mandate_id, t.period_key] })
-    .returning(paymentColumns(q));
+  const rows = await insertRows(
+    q,
+    t,
+    payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })),
+    { returning: paymentColumns(q), unless: [t.mandate_id, t.period_key] },
+  );
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
 }
 
@@ -248,7 +190,12 @@ export async function listDuePayments(
 
 /** A payment with what its mandate allows. */
 export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment, "debit_date"> {
-  readonly mandate: DebitedMandate & { readonly id: number; readonly connector: ConnectorName };
+  readonly mandate: DebitedMandate & {
+    readonly id: number;
+    readonly connector: ConnectorName;
+    /** Payments that failed for good since the last that was paid. */
+    readonly failed_payments: number;
+  };
 }
 
 /** Payments with their mandates, by id. */
@@ -258,12 +205,22 @@ export async function listWithMandates(
   ids: readonly number[],
 ): Promise<PaymentWithMandate[]> {
   const { mandate_payments: t, mandates } = q.tables;
-  const { id, connector, status, frequency, max_amount, max_no_debit, effective_date, expiry_date } =
-    mandates;
+  const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
+  const { effective_date, expiry_date, failed_payments } = mandates;
   const rows = await q
     .select({
       payment: { ...paymentColumns(q), debit_date: t.debit_date },
-      mandate: { id, connector, status, frequency, max_amount, max_no_debit, effective_date, expiry_date },
+      mandate: {
+        id,
+        connector,
+        status,
+        frequency,
+        max_amount,
+        max_no_debit,
+        effective_date,
+        expiry_date,
+        failed_payments,
+      },
     })
     .from(t)
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
@@ -391,5 +348,5 @@ export async function forgetFailedPayments(
   await q
     .update(t)
     .set({ failed_payments: 0, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, mandate_id), ne(t.failed_payments, 0)));
+    .where(and(ofCompany(t, scope), eq(t.id, mandate_id)));
 }

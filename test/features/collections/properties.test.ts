@@ -19,6 +19,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { type House, startHouse, TestClock } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { insertMandates } from "../mandate_payments/world.ts";
+import { dying, isCollectionDay, samePeriod, slowed } from "./oracle.ts";
 import { RecordingScheme } from "./scheme.ts";
 
 // Random histories of mandates, runs, crashes and answers, held against a scheme that remembers what it was sent
@@ -54,6 +55,10 @@ const steps = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("run twice" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("tell all" as const), replay: fc.boolean() }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -99,38 +104,6 @@ const steps = fc.oneof(
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 
 const amount = (sen: number) => (sen / 100).toFixed(2);
-
-/** The days of a period in which a day lies, counted without the code under test. */
-function samePeriod(frequency: Frequency, a: Temporal.PlainDate, b: Temporal.PlainDate): boolean {
-  if (frequency === "Daily") return a.equals(b);
-  if (frequency === "Weekly")
-    return a.subtract({ days: a.dayOfWeek }).equals(b.subtract({ days: b.dayOfWeek }));
-  return a.year === b.year && (frequency === "Yearly" || a.month === b.month);
-}
-
-/** Whether a mandate that began on `first` is collected on a day, by the calendar on the wall. */
-function isCollectionDay(frequency: Frequency, first: Temporal.PlainDate, day: Temporal.PlainDate): boolean {
-  const passed = first.until(day).days;
-  if (passed < 0) return false;
-  if (frequency === "Daily") return true;
-  if (frequency === "Weekly") return passed % 7 === 0;
-  if (frequency === "Yearly" && day.month !== first.month) return false;
-  return day.day === Math.min(first.day, day.daysInMonth);
-}
-
-/** A store whose process dies: from the n-th transaction on nothing is written any more, before or after it. */
-function dying(store: Store, n: number, commits_last: boolean): Store {
-  let left = n;
-  return {
-    ...store,
-    async tx(work) {
-      left -= 1;
-      if (left > 0) return store.tx(work);
-      if (left === 0 && commits_last) await store.tx(work);
-      throw new Error("The process died");
-    },
-  };
-}
 
 /** How the last order of a payment stands in each of its states. */
 const ORDERS_OF: Record<PaymentStatus, string[]> = {
@@ -246,13 +219,21 @@ class History {
       const run = await this.begin();
       const is_store = step.crash === "store";
       this.scheme.fault = step.crash === "store" ? "none" : step.crash;
-      await this.run(is_store ? dying(store, step.after, step.after % 2 === 0) : store, run);
+      const told = await this.run(is_store ? dying(store, step.after, step.after % 2 === 0) : store, run);
+      if (!is_store) expect([told.status, told.error]).toEqual(["finished", null]);
       this.scheme.fault = "none";
     } else if (step.do === "run twice") {
       const run = await this.begin();
-      await Promise.all([this.run(store, run), this.run(store, run), this.run(store, run)]);
+      const slow = slowed(store);
+      await Promise.all([this.run(slow, run), this.run(slow, run), this.run(slow, run)]);
     } else if (step.do === "tell") {
       await this.tell(step.pick, step.replay);
+    } else if (step.do === "tell all") {
+      const orders = await this.orders();
+      for (const [pick, { status }] of orders.entries()) {
+        // What has not been told yet, or all of it once more.
+        if (step.replay || status === "submitted") await this.tell(pick, step.replay);
+      }
     } else if (step.do === "debit" && picked) {
       const due = this.today.add({ days: step.due_in });
       const day = Temporal.PlainDate.compare(due, this.today) > 0 ? due : this.today;
@@ -337,6 +318,13 @@ class History {
     }
     await this.take({ do: "run", crash: "none", after: 0 });
     const payments = await this.payments();
+    const due = payments.filter(
+      ({ next_attempt_at }) => next_attempt_at !== null && next_attempt_at <= iso(this.now),
+    );
+    const in_force = new Set(
+      (await this.mandates()).flatMap((one) => (one.status === "active" ? one.id : [])),
+    );
+    expect(due.filter(({ mandate_id }) => in_force.has(mandate_id))).toEqual([]);
     for (const mandate of (await this.mandates()).filter(({ status }) => status === "active")) {
       const first = Temporal.PlainDate.from(mandate.anchor_date ?? "");
       const days: string[] = [];
