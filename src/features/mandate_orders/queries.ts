@@ -134,6 +134,20 @@ export async function findLastOrder(
   return order;
 }
 
+/** Orders about mandates themselves, by their numbers. */
+export async function listMandateOrders(
+  q: Reads,
+  scope: Scope,
+  order_nos: readonly string[],
+): Promise<Map<string, MandateOrder>> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .select(orderColumns(q))
+    .from(t)
+    .where(and(ofCompany(t, scope), isNull(t.payment_id), inArray(t.order_no, [...order_nos])));
+  return new Map(rows.map((order) => [order.order_no, order]));
+}
+
 /** What an answer changes of an order. */
 export type OrderChange = Partial<
   Pick<MandateOrder, "status" | "response_code" | "response_message" | "scheme_txn_id">
