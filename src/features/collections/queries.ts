@@ -1,12 +1,14 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, or } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
-import { iso } from "../../core/time.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import type { Decimal } from "../../core/money.ts";
 import { stamped } from "../../store/columns.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
+import type { CollectedMandate } from "../mandate_payments/rules.ts";
 import type { CollectionLine } from "../mandates/schemes/collection_file.ts";
 import type { CollectionRun } from "./model.ts";
 
@@ -87,6 +89,64 @@ export async function findRun(q: Reads, scope: Scope, id: number): Promise<Colle
     .from(t)
     .where(and(ofCompany(t, scope), eq(t.id, id)));
   return row;
+}
+
+/** A mandate to collect. */
+export interface DueMandate extends Omit<CollectedMandate, "next_day"> {
+  readonly id: number;
+  readonly next_collection_at: IsoInstant;
+  readonly amount: Decimal;
+}
+
+/** Active mandates that are collected by `before`, the longest due first. */
+export async function listDueMandates(
+  q: Reads,
+  scope: Scope,
+  before: IsoInstant,
+  limit: number,
+): Promise<DueMandate[]> {
+  const { mandates: t } = q.tables;
+  const { id, frequency, anchor_date, expiry_date, next_collection_at, bankscheme_txn_amount } = t;
+  const rows = await q
+    .select({ id, frequency, anchor_date, expiry_date, next_collection_at, amount: bankscheme_txn_amount })
+    .from(t)
+    .where(
+      and(
+        ofCompany(t, scope),
+        eq(t.status, "active"),
+        lt(next_collection_at, before),
+        isNotNull(bankscheme_txn_amount),
+      ),
+    )
+    .orderBy(asc(next_collection_at), asc(id))
+    .limit(limit);
+  return rows.flatMap(({ amount, next_collection_at: next, ...row }) =>
+    amount === null || next === null ? [] : [{ ...row, amount, next_collection_at: next }],
+  );
+}
+
+/** Says when mandates are collected next that stand as they were read, and so were collected by nobody else. */
+export async function advanceMandates(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  ids: readonly number[],
+  { was, next }: { was: IsoInstant; next: IsoInstant | null },
+): Promise<number[]> {
+  const { mandates: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ next_collection_at: next, updated_at: iso(now) })
+    .where(
+      and(
+        ofCompany(t, scope),
+        inArray(t.id, [...ids]),
+        eq(t.status, "active"),
+        eq(t.next_collection_at, was),
+      ),
+    )
+    .returning({ id: t.id });
+  return rows.map(({ id }) => id);
 }
 
 /**

@@ -8,11 +8,8 @@ import type { Queries } from "../../store/store.ts";
 import { deleteEntriesOf } from "../audit/queries.ts";
 import { recordEvents } from "../events/queries.ts";
 import {
-  advanceMandates,
   type DueCursor,
-  type DueMandate,
   insertPayments,
-  listDueMandates,
   listDuePayments,
   type NewPayment,
 } from "../mandate_payments/queries.ts";
@@ -134,7 +131,7 @@ async function scheduleAll(work: Work, progress: Progress): Promise<void> {
   const { ctx, scope, until } = work;
   const before = dueAt(until.add({ days: 1 }));
   while (!ctx.background.is_stopping) {
-    const due = await listDueMandates(ctx.store.read, scope, before, LIMITS.collection_batch);
+    const due = await queries.listDueMandates(ctx.store.read, scope, before, LIMITS.collection_batch);
     if (due.length === 0) return;
     const planned = due.map((mandate) => planOf(work, mandate));
     await inStep(work, progress, (q) => scheduleSome(q, work, planned));
@@ -142,12 +139,12 @@ async function scheduleAll(work: Work, progress: Progress): Promise<void> {
 }
 
 interface Planned {
-  readonly mandate: DueMandate;
+  readonly mandate: queries.DueMandate;
   readonly plan: CollectionPlan;
   readonly next: IsoInstant | null;
 }
 
-function planOf({ until, today }: Work, mandate: DueMandate): Planned {
+function planOf({ until, today }: Work, mandate: queries.DueMandate): Planned {
   const next_day = dayAt(instant(mandate.next_collection_at));
   const plan = planCollection({ ...mandate, next_day }, { until, today }, LIMITS.collection_missed_periods);
   return { mandate, plan, next: plan.next && dueAt(plan.next) };
@@ -165,7 +162,7 @@ async function scheduleSome(
     if (!first) continue;
     const ids = [first, ...others].map(({ mandate }) => mandate.id);
     const step = { was: first.mandate.next_collection_at, next: first.next };
-    for (const id of await advanceMandates(q, scope, now, ids, step)) won.add(id);
+    for (const id of await queries.advanceMandates(q, scope, now, ids, step)) won.add(id);
   }
   const mine = planned.filter(({ mandate }) => won.has(mandate.id));
   const payments = await insertPayments(q, scope, now, mine.flatMap(paymentsOf));

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, or, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
@@ -12,7 +12,6 @@ import type { ConnectorName } from "../mandates/model.ts";
 import type { DebitPeriod } from "../mandates/rules.ts";
 import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
 import {
-  type CollectedMandate,
   COUNTED_STATUSES,
   type DebitedMandate,
   OPEN_STATUSES,
@@ -110,64 +109,6 @@ export async function listAttempts(q: Reads, scope: Scope, payment_id: number): 
 }
 
 // What is due.
-
-/** A mandate to collect. */
-export interface DueMandate extends Omit<CollectedMandate, "next_day"> {
-  readonly id: number;
-  readonly next_collection_at: IsoInstant;
-  readonly amount: Decimal;
-}
-
-/** Active mandates that are collected by `before`, the longest due first. */
-export async function listDueMandates(
-  q: Reads,
-  scope: Scope,
-  before: IsoInstant,
-  limit: number,
-): Promise<DueMandate[]> {
-  const { mandates: t } = q.tables;
-  const { id, frequency, anchor_date, expiry_date, next_collection_at, bankscheme_txn_amount } = t;
-  const rows = await q
-    .select({ id, frequency, anchor_date, expiry_date, next_collection_at, amount: bankscheme_txn_amount })
-    .from(t)
-    .where(
-      and(
-        ofCompany(t, scope),
-        eq(t.status, "active"),
-        lt(next_collection_at, before),
-        isNotNull(bankscheme_txn_amount),
-      ),
-    )
-    .orderBy(asc(next_collection_at), asc(id))
-    .limit(limit);
-  return rows.flatMap(({ amount, next_collection_at: next, ...row }) =>
-    amount === null || next === null ? [] : [{ ...row, amount, next_collection_at: next }],
-  );
-}
-
-/** Says when mandates are collected next that stand as they were read, and so were collected by nobody else. */
-export async function advanceMandates(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  ids: readonly number[],
-  { was, next }: { was: IsoInstant; next: IsoInstant | null },
-): Promise<number[]> {
-  const { mandates: t } = q.tables;
-  const rows = await q
-    .update(t)
-    .set({ next_collection_at: next, updated_at: iso(now) })
-    .where(
-      and(
-        ofCompany(t, scope),
-        inArray(t.id, [...ids]),
-        eq(t.status, "active"),
-        eq(t.next_collection_at, was),
-      ),
-    )
-    .returning({ id: t.id });
-  return rows.map(({ id }) => id);
-}
 
 /** A payment still to be written. */
 export interface NewPayment {

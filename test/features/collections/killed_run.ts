@@ -5,7 +5,8 @@ import { dayAt } from "../../../src/core/kuala_lumpur.ts";
 import { call } from "../../../src/core/operation.ts";
 import { openDeps } from "../../../src/deps.ts";
 import { collectDue, interruptCollections } from "../../../src/features/collections/service.ts";
-import { listDueMandates, listDuePayments } from "../../../src/features/mandate_payments/queries.ts";
+import { listDueMandates } from "../../../src/features/collections/queries.ts";
+import { listDuePayments } from "../../../src/features/mandate_payments/queries.ts";
 import { dueAt, OPEN_STATUSES } from "../../../src/features/mandate_payments/rules.ts";
 import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
 

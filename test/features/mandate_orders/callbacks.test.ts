@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { JOBS, runJob } from "../../../src/jobs.ts";
+import { type Answer, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { openStandIn, type StandIn } from "../mandates/schemes/stand_in.ts";
+import { type World, worldOf } from "../mandates/world.ts";
+
+const IDS = { exchange_id: "EX00000001", seller_id: "SE00000001" };
+// The scheme's certificate is of today.
+const clock = new TestClock(Temporal.Now.instant().add({ minutes: 1 }).round("millisecond").toString());
+let scheme: StandIn;
+let house: House;
+let world: World;
+/** A mandate that awaits its authorization, and its order. */
+let mandate: Json;
+let order_no: string;
+
+beforeAll(async () => {
+  scheme = openStandIn();
+  const env = { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url };
+  house = await startHouse({ clock, env: { ...env, NODE_ENV: "test" } });
+  world = worldOf(house, clock);
+  const config = {
+    ...IDS,
+    scheme_certificate_pem: scheme.scheme.certificate_pem,
+    private_key_pem: scheme.seller_key_pem,
+    return_url: "https://shop.example.com/thanks?from=bank",
+  };
+  expect((await house.api("PUT", "/emandate/config", config)).status).toBe(200);
+});
+afterAll(async () => {
+  await house.stop();
+  await scheme.stop();
+});
+beforeEach(async () => {
+  mandate = await world.mandateIn("pending_authorization");
+  order_no = mandate.order_no;
+});
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
+/** What the scheme says of the order, signed, but for these fields. */
+const confirmation = (other: Record<string, string> = {}) => {
+  const sent = {
+    fpx_sellerExId: IDS.exchange_id,
+    fpx_sellerId: IDS.seller_id,
+    fpx_sellerExOrderNo: order_no,
+    fpx_txnAmount: "1.00",
+    fpx_txnCurrency: "MYR",
+  };
+  return new URLSearchParams(scheme.confirmation(sent, other)).toString();
+};
+
+const post = (body: string, headers: Record<string, string> = FORM): Promise<Answer> =>
+  house.anonymous("POST", "/emandate/callbacks/fpx", body, headers);
+
+/** What was written down of callbacks, the last first. */
+async function written(): Promise<Json[]> {
+  const { scheme_callbacks: t } = house.deps.store.read.tables;
+  const rows = await house.deps.store.read.select().from(t);
+  return rows.toSorted((a, b) => b.id - a.id);
+}
+
+const status = async () => (await world.read(mandate.id)).status;
+
+describe("a callback", () => {
+  test("that is good is answered OK and applied, once however often it comes", async () => {
+    const body = confirmation();
+    const first = await post(body);
+    expect([first.status, first.body]).toEqual([200, "OK"]);
+    expect(await status()).toBe("pending_approval");
+    const after = await world.read(mandate.id);
+    for (let i = 0; i < 3; i++)
+      expect([(await post(body)).status, (await post(body)).body]).toEqual([200, "OK"]);
+    expect(await world.read(mandate.id)).toEqual(after);
+    const [last] = await written();
+    expect(last).toMatchObject({ order_no, outcome: "repeated", company_id: house.company_id });
+    expect(
+      (await written()).filter((row) => row.order_no === order_no && row.outcome === "applied"),
+    ).toHaveLength(1);
+  });
+
+  test("of 20 at once has one effect", async () => {
+    const body = confirmation();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(body)));
+    expect(new Set(answers.map(({ status: code }) => code))).toEqual(new Set([200]));
+    expect(
+      (await written()).filter((row) => row.order_no === order_no && row.outcome === "applied"),
+    ).toHaveLength(1);
+  });
+
+  test("that declines fails the mandate; one that says the contrary later is ignored", async () => {
+    expect((await post(confirmation({ debitAuthCode: "1C" }))).status).toBe(200);
+    const failed = await world.read(mandate.id);
+    expect([failed.status, failed.status_reason]).toEqual(["failed", expect.any(String)]);
+    expect([(await post(confirmation())).body, await status()]).toEqual(["OK", "failed"]);
+    expect((await written())[0]).toMatchObject({ outcome: "ignored" });
+  });
+
+  test("on a mandate that has ended is written down, answered OK and ignored", async () => {
+    await world.act(mandate.id, "cancel");
+    expect([(await post(confirmation())).body, await status()]).toEqual(["OK", "cancelled"]);
+    expect((await written())[0]).toMatchObject({ order_no, outcome: "ignored" });
+  });
+
+  test("that says pending changes nothing", async () => {
+    expect((await post(confirmation({ debitAuthCode: "09" }))).body).toBe("OK");
+    expect(await status()).toBe("pending_authorization");
+  });
+
+  test("with a bad signature is a 400, whatever order it names", async () => {
+    for (const body of [
+      confirmation().replace("debitAuthCode=00", "debitAuthCode=51"),
+      confirmation().replace(order_no, "NOBODYS"),
+      `fpx_sellerExOrderNo=${order_no}`,
+      "",
+    ]) {
+      expect((await post(body)).status).toBe(400);
+      expect((await written())[0]).toMatchObject({ outcome: "refused", order_no: null, company_id: null });
+    }
+    expect(await status()).toBe("pending_authorization");
+  });
+
+  test("about an unknown order is a 404, about another amount a 400", async () => {
+    const known = order_no;
+    order_no = "NOBODYS";
+    expect((await post(confirmation())).status).toBe(404);
+    order_no = known;
+    expect((await post(confirmation({ txnAmount: "2.00" }))).status).toBe(400);
+    expect((await written())[0]).toMatchObject({ outcome: "refused", order_no });
+    expect(await status()).toBe("pending_authorization");
+  });
+
+  test("about another company's order is a 404, however well it is signed", async () => {
+    const other = await house.addTenant();
+    const customer = { customer_name: "Ahmad", customer_email: "a@example.com" };
+    const made = await other.api("POST", "/emandate/mandates", customer);
+    const path = `/emandate/mandates/${made.body.data.id}`;
+    await other.api("POST", `${path}/authorize`, {});
+    order_no = (await other.api("GET", path)).body.data.order_no;
+    expect((await post(confirmation())).status).toBe(404);
+    expect((await other.api("GET", path)).body.data.status).toBe("pending_authorization");
+  });
+
+  test("of another kind or size is refused before it is read", async () => {
+    expect((await post("{}", { "content-type": "application/json" })).status).toBe(415);
+    expect((await post(`a=${"x".repeat(LIMITS.scheme_callback_bytes)}`)).status).toBe(413);
+    expect((await post("a=%00")).status).toBe(422);
+  });
+
+  test("is forgotten after 400 days", async () => {
+    await post("");
+    const now = clock.now();
+    const job = JOBS.find(({ name }) => name === "scheme_callbacks_prune");
+    if (!job) throw new Error("No such job");
+    await runJob(house.deps, job);
+    expect(await written()).not.toEqual([]);
+    clock.set(now.add({ hours: 24 * 400 + 1 }).toString());
+    await runJob(house.deps, job);
+    clock.set(now.toString());
+    expect(await written()).toEqual([]);
+  });
+});
+
+describe("the browser's return", () => {
+  const comeBack = (body: string) => house.anonymous("POST", "/emandate/callbacks/fpx/return", body, FORM);
+
+  test("leads to the company's own address, and changes nothing", async () => {
+    const before = await world.read(mandate.id);
+    const { status: code, headers } = await comeBack(
+      `${confirmation()}&return_url=https://evil.example&fpx_debitAuthCode=51`,
+    );
+    expect([code, headers.get("location")]).toEqual([
+      303,
+      `https://shop.example.com/thanks?from=bank&order_no=${order_no}`,
+    ]);
+    expect(await world.read(mandate.id)).toEqual(before);
+  });
+
+  test("of an unknown order leads nowhere", async () => {
+    expect((await comeBack("fpx_sellerExOrderNo=NOBODYS")).status).toBe(404);
+    expect((await comeBack("fpx_sellerExOrderNo=//evil.example")).status).toBe(422);
+    expect((await comeBack("")).status).toBe(422);
+  });
+});
+
+test("calls are counted by address", async () => {
+  const own = await startHouse({ env: { RATE_LIMIT_ENABLED: "true" } });
+  try {
+    const codes = new Set<number>();
+    for (let i = 0; i <= LIMITS.scheme_callbacks_minute * 2 && !codes.has(429); i++) {
+      codes.add((await own.anonymous("POST", "/emandate/callbacks/fpx", "", FORM)).status);
+    }
+    expect(codes).toEqual(new Set([400, 429]));
+  } finally {
+    await own.stop();
+  }
+});
+
+describe("with FPX", () => {
+  test("the bank must be named, the page posts the signed form, and an enquiry tells what became of it", async () => {
+    const { status: code } = await house.api("PUT", "/emandate/config", { connector: "fpx" });
+    expect(code).toBe(200);
+    const { id } = await world.mandate("Ahmad <bin> Ali");
+    await world.act(id, "authorize", {}, 422);
+    const { authorization_url } = await world.act(id, "authorize", { bank_code: "MB2U0227" });
+    const page = await house.anonymous("GET", new URL(authorization_url).pathname.replace("/api/v1", ""));
+    expect(page.status).toBe(200);
+    expect(page.body).toContain(`action="${scheme.url}/FPXMain/seller2DReceiver.jsp"`);
+    expect(page.body).toContain("fpx_checkSum");
+    expect(page.body).not.toContain("<bin>");
+    await world.scenario("mandate_authorized", { mandate_id: id }, 409);
+    await world.pass({ minutes: 5 });
+    const asked = await world.read(id);
+    expect(asked.status).toBe("pending_approval");
+    // What the bank decides comes by file, as often as it likes.
+    const csv = (rows: string[]) => ["order_no,amount,response_code", ...rows].join("\r\n");
+    const send = async (file: string, by = house.api) => {
+      const type = { "content-type": "text/csv" };
+      return by("POST", "/emandate/mandates/results", file, type);
+    };
+    const file = csv([`${asked.order_no},1.00,00`, "NOBODYS,1.00,00", `${order_no},2.00,00`]);
+    const other = await house.addTenant();
+    const theirs = await send(csv([`${asked.order_no},1.00,92`]), other.api);
+    expect(theirs.body.data).toMatchObject({ applied: 0, rejected: 1 });
+    expect((await send(file)).body.data).toMatchObject({ applied: 1, unchanged: 0, rejected: 2 });
+    expect((await world.read(id)).status).toBe("active");
+    expect((await send(file)).body.data).toMatchObject({ applied: 0, unchanged: 1, rejected: 2 });
+    expect((await send("no,columns")).status).toBe(422);
+    await house.api("PUT", "/emandate/config", { connector: "sandbox" });
+  });
+});
+
+test("scenarios refuse what they are not about", async () => {
+  const run = async (name: string, subject: object) => {
+    const answer = await house.api("POST", `/emandate/simulator/scenarios/${name}/run`, subject);
+    return [answer.status, answer.body.details?.[0]?.path];
+  };
+  const { id: mandate_id } = mandate;
+  expect(await run("nothing_happens", { mandate_id })).toEqual([404, undefined]);
+  expect(await run("toString", { mandate_id })).toEqual([404, undefined]);
+  expect(await run("mandate_activated", {})).toEqual([422, "/mandate_id"]);
+  expect(await run("mandate_activated", { payment_id: 1 })).toEqual([422, "/payment_id"]);
+  expect(await run("payment_paid", { mandate_id })).toEqual([422, "/mandate_id"]);
+  expect(await run("payment_paid", { payment_id: 999_999 })).toEqual([422, "/payment_id"]);
+  expect(await run("mandate_activated", { mandate_id: 999_999 })).toEqual([422, "/mandate_id"]);
+  expect(await run("mandate_activated", { mandate_id, payment_id: 1 })).toEqual([422, "/payment_id"]);
+  expect(await run("mandate_activated", { mandate_id, now: true })).toEqual([422, "/now"]);
+});
