@@ -27,12 +27,24 @@ import {
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
 import { mandateActionRoutes, mandateRoutes } from "./features/mandates/routes.ts";
+import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
+import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
+import {
+  agentConsentRoutes,
+  consentDefinitionRoutes,
+  lenderConsentRoutes,
+} from "./features/loan_consents/routes.ts";
+import {
+  agentDocumentRoutes,
+  agentUploadRoutes,
+  lenderDocumentRoutes,
+} from "./features/loan_documents/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
 import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
-import { webhookLogRoutes } from "./features/webhook_logs/routes.ts";
+import { lenderWebhookLogRoutes, webhookLogRoutes } from "./features/webhook_logs/routes.ts";
 import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
@@ -97,6 +109,17 @@ export function buildApp(deps: Deps) {
         .use(mandatePaymentRoutes(deps))
         .use(collectionRoutes(deps))
         .use(collectionResultRoutes(deps))
+        .use(lenderWebhookLogRoutes(deps))
+        .use(lenderProgramRoutes(deps))
+        .use(agentProgramRoutes(deps))
+        .use(lenderApplicationRoutes(deps))
+        .use(agentApplicationRoutes(deps))
+        .use(lenderDocumentRoutes(deps))
+        .use(agentDocumentRoutes(deps))
+        .use(agentUploadRoutes(deps))
+        .use(consentDefinitionRoutes(deps))
+        .use(lenderConsentRoutes(deps))
+        .use(agentConsentRoutes(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;

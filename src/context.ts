@@ -6,6 +6,7 @@ import type { Secrets } from "./core/sealing.ts";
 import type { Note } from "./features/audit/model.ts";
 import { mayChange, telling } from "./features/audit/telling.ts";
 import type { Claim } from "./features/idempotency/claims.ts";
+import type { DocumentFiles } from "./features/loan_documents/files.ts";
 import type { LoginGuard } from "./features/sessions/login_guard.ts";
 import type { Passwords } from "./features/sessions/passwords.ts";
 import type { Tokens } from "./features/sessions/tokens.ts";
@@ -18,6 +19,8 @@ export interface Context extends CallContext {
   /** The same store for what is no part of the operation's own change: the audit log is told nothing of it. */
   untold: Store;
   usage: UsageStore;
+  /** The files of loan applications' documents. */
+  documents: DocumentFiles;
   config: Config;
   passwords: Passwords;
   tokens: Tokens;

@@ -14,6 +14,7 @@ import { type Clock, systemClock } from "./core/time.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { Claim } from "./features/idempotency/claims.ts";
 import type { KeyedRequest } from "./features/idempotency/model.ts";
+import { DocumentFiles } from "./features/loan_documents/files.ts";
 import { openLoginGuard } from "./features/sessions/login_guard.ts";
 import { openPasswords } from "./features/sessions/passwords.ts";
 import { authenticate } from "./features/sessions/service.ts";
@@ -40,6 +41,7 @@ export interface Deps {
   metrics: Metrics;
   store: Store;
   usage: UsageStore;
+  documents: DocumentFiles;
   request_limiter: MinuteLimiter;
   /** Work that outlives its call; told to stop before the stores close. */
   background: Background;
@@ -84,11 +86,13 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   );
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
+  const documents = new DocumentFiles(join(config.data_dir, "documents"));
   const services = {
     log,
     store,
     untold: store,
     usage,
+    documents,
     config,
     tokens,
     passwords: openPasswords(),
@@ -105,6 +109,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     metrics,
     store,
     usage,
+    documents,
     request_limiter: new MinuteLimiter(config.rate_limit_requests),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token, clock.now()),

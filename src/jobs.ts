@@ -10,6 +10,9 @@ import { COLLECTION_JOBS } from "./features/collections/jobs.ts";
 import { IDEMPOTENCY_JOBS } from "./features/idempotency/jobs.ts";
 import { BILLING_MODEL_CHANGE_JOBS } from "./features/billing_model_changes/jobs.ts";
 import { CREDIT_JOBS } from "./features/credits/jobs.ts";
+import { LOAN_APPLICATION_JOBS } from "./features/loan_applications/jobs.ts";
+import { LOAN_CONSENT_JOBS } from "./features/loan_consents/jobs.ts";
+import { LOAN_DOCUMENT_JOBS } from "./features/loan_documents/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { MANDATE_ORDER_JOBS } from "./features/mandate_orders/jobs.ts";
@@ -31,6 +34,9 @@ export const JOBS: readonly Job[] = [
   ...MANDATE_ORDER_JOBS,
   ...COLLECTION_JOBS,
   ...EMANDATE_CONFIG_JOBS,
+  ...LOAN_APPLICATION_JOBS,
+  ...LOAN_DOCUMENT_JOBS,
+  ...LOAN_CONSENT_JOBS,
 ];
 
 /** Longer than any job should take: a holder that died gives its lease up after this. */

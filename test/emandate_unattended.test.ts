@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { JOBS, runJob, startJobs } from "../src/jobs.ts";
 import { create } from "./features/subscriptions/catalog.ts";
 import { type House, type Json, startHouse, TestClock } from "./harness.ts";
+import { pass } from "./time.ts";
 
 // The sandbox drives a mandate from its creation to a payment that is charged back and a mandate that is suspended,
 // without a hand on it: after POST authorize nothing is called here that changes anything.
@@ -23,21 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => house.stop());
 
-/** Lets some seconds go by, with all that runs every second at each of them. */
-async function pass(...steps_s: number[]): Promise<void> {
-  for (const seconds of steps_s) {
-    clock.set(clock.now().add({ seconds }).toString());
-    for (const job of JOBS) if (job.due) await runJob(house.deps, job);
-  }
-}
-
 /** Lets time go by to an instant, and all that time starts run there, and the seconds after it. */
 async function passTo(instant: string): Promise<void> {
   clock.set(instant);
   // Tokens live for a day.
   house.api = await house.signIn(house.admin_email);
   for (const job of JOBS) await runJob(house.deps, job);
-  await pass(2, 2, 2);
+  await pass(house, clock, [2, 2, 2]);
 }
 
 async function authorized(first_name: string): Promise<number> {
@@ -87,10 +80,10 @@ describe("the sandbox goes on by itself", () => {
 
   test("each step is answered within five seconds", async () => {
     for (const name of names) ids[name] = await authorized(name);
-    await pass(1, 1, 1, 1, 1);
+    await pass(house, clock, [1, 1, 1, 1, 1]);
     expect((await read(ids.Invalid ?? 0)).status).toBe("failed");
     expect((await read(ids.Successful ?? 0)).status).not.toBe("pending_authorization");
-    await pass(1, 1, 1, 1, 1);
+    await pass(house, clock, [1, 1, 1, 1, 1]);
     expect(await stands()).toEqual({
       Successful: ["active"],
       Fickle: ["active"],

@@ -32,7 +32,7 @@ function stepOf(entry: string): Command | Wait {
   const wait_s = /^sleep (\d+)\n/.exec(entry)?.[1];
   if (wait_s !== undefined) return { wait_s: Number(wait_s) };
   const [, text = "", printed = ""] = /^(.*\n(?: {4}.*\n)*)([^]*)$/.exec(entry) ?? [];
-  const path = /^api (\S+)/.exec(text)?.[1];
+  const path = /^api '?([^\s']+)/.exec(text)?.[1];
   if (path === undefined) throw new Error(`Cannot run ${text}: it is no call of api`);
   const body = / -d '([^']*)'/.exec(text)?.[1];
   const method = / -X (\w+)/.exec(text)?.[1] ?? (body === undefined ? "GET" : "POST");

@@ -5,6 +5,7 @@ import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
 import { openDeps } from "../deps.ts";
+import { checkFiles } from "../features/loan_documents/check.ts";
 import { describeSums } from "../features/usage/check.ts";
 import type { Command } from "./command.ts";
 
@@ -18,23 +19,32 @@ interface Finding {
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "Check configuration, stores, migrations, disk and clock",
-  help: `Usage: bun src/main.ts doctor [--rebuild-sums]
+  summary: "Check configuration, stores, migrations, documents, disk and clock",
+  help: `Usage: bun src/main.ts doctor [--rebuild-sums] [--read-documents]
 
 Prints one line for each check and exits with 1 when one fails. Beside a running server it leaves the usage
 store to it, which checks it every night.
 
-  --rebuild-sums  makes the sums of usage by hour anew from the events first`,
+  --rebuild-sums    makes the sums of usage by hour anew from the events first
+  --read-documents  reads the files of all loan documents, instead of looking at their sizes`,
   operands: 0,
-  options: { "rebuild-sums": { type: "boolean" } },
+  options: { "rebuild-sums": { type: "boolean" }, "read-documents": { type: "boolean" } },
   async run({ values }) {
-    const findings = await examine(values["rebuild-sums"] === true);
+    const findings = await examine({
+      rebuild_sums: values["rebuild-sums"] === true,
+      read_documents: values["read-documents"] === true,
+    });
     for (const { ok, text } of findings) console.log(`${ok ? "ok  " : "FAIL"}  ${text}`);
     if (findings.some(({ ok }) => !ok)) throw new Error("Some checks failed");
   },
 };
 
-async function examine(rebuild_sums: boolean): Promise<Finding[]> {
+interface Asked {
+  rebuild_sums: boolean;
+  read_documents: boolean;
+}
+
+async function examine({ rebuild_sums, read_documents }: Asked): Promise<Finding[]> {
   const configured = await check("configuration", async () => {
     readConfig(process.env);
     return "every setting can be used";
@@ -45,6 +55,7 @@ async function examine(rebuild_sums: boolean): Promise<Finding[]> {
     configured,
     await check("transactional store", () => examineStore(config)),
     await check("usage store", () => examineUsage(config, rebuild_sums)),
+    await check("loan documents", () => examineDocuments(config, read_documents)),
     examineSecret(config.jwt_secret),
     await check("FPX", () => examineFpx(config)),
     examineDisk(config.data_dir),
@@ -67,6 +78,18 @@ async function examineStore(config: Config): Promise<string> {
   try {
     await deps.store.ping();
     return `${deps.store.dialect}, answers, migrations up to date`;
+  } finally {
+    await deps.close();
+  }
+}
+
+async function examineDocuments(config: Config, reads_bytes: boolean): Promise<string> {
+  const deps = await openDeps(config, { without_usage: true });
+  try {
+    const found = await checkFiles(deps.store.read, deps.documents, { reads_bytes });
+    const { documents, broken, problems } = found;
+    if (broken > 0) throw new Error(`${broken} of ${documents} have no good file: ${problems.join("; ")}`);
+    return `${documents}, each with its file${reads_bytes ? " and its bytes" : ""}`;
   } finally {
     await deps.close();
   }

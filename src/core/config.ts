@@ -18,6 +18,8 @@ export interface Config {
   billing_grace: Temporal.Duration;
   /** Entries of the audit log are kept for so many days. */
   audit_log_days: number;
+  /** Documents of loan applications that came to nothing are kept for so many days. */
+  loan_document_days: number;
   log_level: LogLevel;
   rate_limit_enabled: boolean;
   /** Failed sign-ins a minute for one address and email or clientId; twenty times as many for the address alone. */
@@ -30,6 +32,8 @@ export interface Config {
   usage_memory_limit: string;
   /** Believe X-Forwarded-For: only behind a proxy that sets it. */
   trust_proxy: boolean;
+  /** Lets agents of users work on loans by tools; null: nobody sees such tools. */
+  loan_service_key: string | null;
   /** Outside of production webhooks may go to this machine. */
   is_production: boolean;
   /** What seals secrets in the database: the first seals, each opens; null: none are kept. */
@@ -147,6 +151,11 @@ function size(value: string): string {
   throw new BadSetting("must be a size such as 512MB or 4GB");
 }
 
+function secretText(value: string): string {
+  if (/^[\x21-\x7e]+$/.test(value)) return value;
+  throw new BadSetting("must be visible ASCII characters without spaces");
+}
+
 const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
 
 /** Every setting, in the order of the README's table. */
@@ -197,6 +206,12 @@ export const SETTINGS = {
     "Days that the audit log keeps its entries",
     integer(1, 36_500),
   ),
+  loan_document_days: defineSetting(
+    "LOAN_DOCUMENT_DAYS",
+    "90",
+    "Days that documents are kept after their loan application came to nothing",
+    integer(1, 36_500),
+  ),
   log_level: defineSetting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),
   rate_limit_enabled: defineSetting("RATE_LIMIT_ENABLED", "true", "Turns the rate limits on", flag),
   rate_limit_login: defineSetting(
@@ -230,6 +245,12 @@ export const SETTINGS = {
     size,
   ),
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
+  loan_service_key: defineSetting(
+    "LOAN_SERVICE_KEY",
+    null,
+    "Any secret text: gives agents the tools for loans; unset: there are none",
+    secretText,
+  ),
   is_production: defineSetting(
     "NODE_ENV",
     "production",

@@ -29,6 +29,12 @@ export interface StreamProgress {
   duplicates: number;
 }
 
+/** Something that a record lacks before it can go on: a document's type, a consent's code, or a field's name. */
+export interface MissingThing {
+  kind: "document" | "consent" | "field";
+  code: string;
+}
+
 /**
  * An error that the caller is told of, word for word. State the action, then the state that forbids it:
  * "Cannot delete client 7: it has 2 active subscriptions". Anything else thrown is answered as
@@ -41,6 +47,8 @@ export class AppError extends Error {
   readonly retry_after_s: number | undefined;
   /** Present when the call was a stream of which a part may be stored. */
   readonly progress: StreamProgress | undefined;
+  /** Present when the record can't go on because something is not there yet. */
+  readonly missing: MissingThing[] | undefined;
 
   constructor(
     kind: ErrorKind,
@@ -49,6 +57,7 @@ export class AppError extends Error {
       details?: ErrorDetail[] | undefined;
       retry_after_s?: number | undefined;
       progress?: StreamProgress;
+      missing?: MissingThing[] | undefined;
       cause?: unknown;
     } = {},
   ) {
@@ -58,6 +67,7 @@ export class AppError extends Error {
     this.details = more.details;
     this.retry_after_s = more.retry_after_s;
     this.progress = more.progress;
+    this.missing = more.missing;
   }
 }
 
@@ -74,6 +84,19 @@ export function placeOf(path: string): string {
 /** The 422 of a rule that only the service can check, at one place of the input. */
 export function invalid(path: string, message: string): AppError {
   return new AppError("invalid", `${placeOf(path)} ${message}`, { details: [{ path, message }] });
+}
+
+/** The 422 of several broken rules at once; all of them are in the details, the first ones in the words. */
+export function invalidAll(details: ErrorDetail[]): AppError {
+  return new AppError("invalid", wordsOf(details), { details });
+}
+
+/** Broken rules in words: the first three, and how many more there are. */
+export function wordsOf(details: readonly ErrorDetail[], is_cut = false): string {
+  const words = details.slice(0, 3).map(({ path, message }) => `${placeOf(path)} ${message}`);
+  const others = details.length - words.length;
+  if (others > 0) words.push(`and ${is_cut ? "at least " : ""}${others} more`);
+  return words.join("; ");
 }
 
 /** The 404 of a record that is not there, or not this company's: the two are never told apart. */

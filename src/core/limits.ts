@@ -54,6 +54,9 @@ export const LIMITS = {
   form_name_length: 100,
   /** A label, placeholder, option or title. */
   form_text_length: 200,
+  /** An answer to a field, and one to a textarea. */
+  form_answer_length: 1_000,
+  form_long_answer_length: 10_000,
   /** Broken rules of a form that are named in one answer. */
   form_problems: 100,
   emandate_page_limit: 100,
@@ -231,6 +234,19 @@ export const LIMITS = {
   mcp_answer_characters: 64_000,
   /** The longest refusal of a tool. */
   mcp_refusal_characters: 16_000,
+  /** Loans: months over which one is paid back, and texts that come with an application. */
+  loan_tenor_months: 600,
+  loan_code_length: 50,
+  loan_purpose_length: 200,
+  loan_reference_length: 64,
+  /** Consents that a program may ask for, and things that a lender may ask for at once. */
+  loan_required_consents: 20,
+  loan_action_items: 50,
+  /** How long an offer stands where it says nothing else, and how long an unsent application is kept waiting. */
+  loan_offer_days: 30,
+  loan_idle_days: 90,
+  /** Applications that are ended in one transaction. */
+  loan_expiry_batch: 50,
   /** What an agent may register. */
   agent_redirect_uris: 10,
   agent_redirect_uri_length: 2_000,
@@ -275,6 +291,38 @@ export const LIMITS = {
   collection_value_characters: 200,
   /** Broken rules of a file that are named in one answer. */
   collection_file_problems: 100,
+  /** A document of a loan application; what its multipart body may be longer; what comes with the file. */
+  document_bytes: 10 * 1024 * 1024,
+  document_envelope_bytes: 64 * 1024,
+  document_field_bytes: 1_000,
+  document_name_length: 200,
+  /** Documents of an application, superseded ones too. */
+  documents_application: 50,
+  /** How long a document may take to come in. */
+  document_upload_ms: 120_000,
+  /** Documents that come in at once, in all and for one company. */
+  document_uploads: 64,
+  document_uploads_company: 16,
+  /** A file that no document refers to, or that never became one, is removed when it is so old. */
+  document_orphan_minutes: 60,
+  /** Broken files that `doctor` names. */
+  document_problems: 5,
+  /** How long the receiver of a document may take nothing. */
+  document_idle_ms: 60_000,
+  /** A reason or a note about a document, a consent or a decision. */
+  loan_note_length: 500,
+  locale_length: 35,
+  consent_text_length: 10_000,
+  consent_audience_length: 100,
+  consent_categories: 50,
+  /** How long a consent may hold, and its data be kept: a hundred years. */
+  consent_days: 36_525,
+  /** Consents of an application, whatever became of them. */
+  consents_application: 200,
+  /** How far the clock that stamped a consent may be ahead of ours. */
+  consent_ahead_ms: 5_000,
+  ip_length: 45,
+  user_agent_length: 500,
   /** Rows that are forgotten in one transaction. */
   prune_rows: 2_000,
   /** Buckets a rate limiter remembers. */

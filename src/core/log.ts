@@ -11,6 +11,7 @@ const SECRETS = [
   "token",
   "authorization",
   "jwt_secret",
+  "loan_service_key",
   "secret",
   "secrets",
   "secrets_keys",

@@ -128,6 +128,22 @@ export function amountOf(sen: number): Decimal {
   return decimal(sen).times("0.01").toFixed(2);
 }
 
+/**
+ * The same of whole numbers, none below zero, which may have thousands of digits: numerator / denominator in the
+ * currency's digits, a half rounded up, once.
+ */
+export function roundFraction(numerator: bigint, denominator: bigint, currency: string): Decimal {
+  const digits = currencyDigits(currency);
+  const doubled = 2n * numerator * 10n ** BigInt(digits);
+  const minor_units = (doubled + denominator) / (2n * denominator);
+  return money(decimal(String(minor_units)).times(`1e-${digits}`), digits);
+}
+
+/** Whether a plain decimal has no more digits after the point than the currency's amounts. */
+export function fitsCurrency(value: Decimal, currency: string): boolean {
+  return compare(roundMoney(value, currency), value) === 0;
+}
+
 /** An amount for people: "1234567.5" EUR → "EUR 1,234,567.50". */
 export function formatMoney(amount: Decimal, currency: string): string {
   return `${currency} ${groupDigits(roundMoney(amount, currency))}`;

@@ -1,7 +1,7 @@
 import type { StaticDecode, TSchema } from "@sinclair/typebox";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { AppError, type ErrorDetail, placeOf } from "./errors.ts";
+import { AppError, type ErrorDetail, wordsOf } from "./errors.ts";
 
 /** At most this many broken rules are named in one answer. */
 const DETAILS = 100;
@@ -21,10 +21,8 @@ export function invalidInput(errors: Iterable<ValueError>): AppError {
     details.push({ path: error.path, message: messageOf(error) });
     if (details.length === DETAILS) break;
   }
-  const summary = details.slice(0, 3).map(({ path, message }) => `${placeOf(path)} ${message}`);
-  if (details.length > 3)
-    summary.push(`and ${details.length === DETAILS ? "at least " : ""}${details.length - 3} more`);
-  return new AppError("invalid", summary.join("; ") || "The request breaks a rule", { details });
+  const words = wordsOf(details, details.length === DETAILS);
+  return new AppError("invalid", words || "The request breaks a rule", { details });
 }
 
 /** The errors inside a value that may also be null are the value's own, not "neither fits". */
@@ -57,6 +55,8 @@ function messageOf({ type, schema, message }: ValueError): string {
     case ValueErrorType.ArrayMinItems:
     case ValueErrorType.ArrayMaxItems:
       return `must have ${schema.minItems ?? 0} to ${schema.maxItems ?? "any number of"} entries`;
+    case ValueErrorType.ArrayUniqueItems:
+      return "must not hold an entry twice";
     case ValueErrorType.Integer:
       return `must be a whole number`;
     case ValueErrorType.Union:

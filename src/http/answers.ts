@@ -13,15 +13,36 @@ export function dataOf<T extends TSchema>(schema: T) {
   return Type.Object({ data: schema });
 }
 
-/** The answer that sends a file; nobody on the way keeps it, also where its address is all that it takes. */
+/**
+ * The answer that sends a file, to be saved and not shown; nobody on the way keeps it, also where its address is
+ * all that it takes.
+ */
 export async function attachment(file: Promise<Download>): Promise<Response> {
   const { media_type, filename, body } = await file;
   const headers = {
     "content-type": media_type,
-    "content-disposition": `attachment; filename="${filename}"`,
+    "content-disposition": disposition(filename),
     "cache-control": "private, no-store",
+    // Should something show it all the same, nothing in it runs.
+    "content-security-policy": "default-src 'none'; sandbox",
+    "x-content-type-options": "nosniff",
   };
   return new Response(body, { headers });
+}
+
+/** Names a file for every receiver, whatever letters it is written in (RFC 6266). */
+function disposition(filename: string): string {
+  const plain = filename
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .replaceAll(/[^ -~]|["\\%]/gu, "_");
+  const told = `attachment; filename="${plain}"`;
+  if (plain === filename) return told;
+  const encoded = encodeURIComponent(filename).replaceAll(
+    /['()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `${told}; filename*=UTF-8''${encoded}`;
 }
 
 /** The answer that shows a page; nobody keeps it, it belongs to whoever asked. */

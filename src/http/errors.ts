@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { AppError, ErrorDetail, ErrorKind } from "../core/errors.ts";
+import type { AppError, ErrorKind } from "../core/errors.ts";
 
 /** The status that goes with a kind of error. */
 export const STATUS: Record<ErrorKind, number> = {
@@ -28,10 +28,18 @@ export const InvalidBody = Type.Object(
   { title: "ValidationError" },
 );
 
-/** The HTTP answer to an AppError: its status, `{error, details?}`, how far a stream got, and the headers that go with its kind. */
+/**
+ * The HTTP answer to an AppError: its status, `{error, details?, missing?}`, how far a stream got, and the headers
+ * that go with its kind.
+ */
 export function answerError(error: AppError, headers: Record<string, string | number> = {}): Response {
-  const body: { error: string; details?: ErrorDetail[] } = { error: error.message, ...error.progress };
-  if (error.details) body.details = error.details;
+  const { message, progress, details, missing } = error;
+  const body = {
+    error: message,
+    ...progress,
+    ...(details ? { details } : {}),
+    ...(missing ? { missing } : {}),
+  };
   const all = new Headers(
     Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
   );

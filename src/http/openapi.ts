@@ -23,6 +23,8 @@ const TAGS: Record<string, string> = {
   Billing: "Billing runs and billing records.",
   Forms: "What clients ask their own customers for.",
   "E-mandates": "Direct debits that customers agreed to: products, mandates, payments and their collection.",
+  Lending: "Loan programs, and the applications that came in: for lenders' machines.",
+  Borrowing: "Loan applications, from the draft to the offer: for agents' machines.",
   Webhooks: "Events, and who is told of them.",
   "Self-service": "What client users see of their own, under /my.",
   Agents: "Programs that act for users: OAuth 2.1 for the MCP endpoint.",

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { type Actor, levelOf, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
+import { type Actor, levelOf, ownerOf, rightsOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { decode } from "../core/validate.ts";
@@ -7,7 +7,7 @@ import type { Caller, Deps } from "../deps.ts";
 import type { Claim } from "../features/idempotency/claims.ts";
 import { outage } from "../store/constraints.ts";
 import { FINDERS } from "./params.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, Viewer } from "./tool.ts";
 import { findTool } from "./tools.ts";
 
 type Arguments = Record<string, unknown>;
@@ -43,7 +43,7 @@ export async function callTool(
       deps.log.error({ err: error, request_id, tool: tool.name }, known ? "unavailable" : "internal error");
     }
     const text = known
-      ? explain(known, given, caller.actor)
+      ? explain(known, given, { actor: caller.actor, config: deps.config })
       : `Internal error: nothing can be said of it here. Its request id is ${caller.request_id}`;
     return { content: [{ type: "text", text }], isError: true };
   }
@@ -59,7 +59,7 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
   try {
     // As the caller's parts, not copied: its address is found out only when it is asked for.
     const ctx = deps.openContext({
-      actor: caller.actor,
+      actor: actorOf(caller, tool, input),
       origin: "mcp",
       request_id: caller.request_id,
       claim,
@@ -79,6 +79,13 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
   // What was written has been done, whatever its answer's length.
   if (tool.is_read_only) refuseLong(body);
   return body;
+}
+
+/** Who acts: on loans, in the environment that the tool is told. */
+function actorOf({ actor }: AgentCall, { is_for_loans }: Tool, input: Arguments): Actor {
+  const environment = ENVIRONMENTS.find((word) => word === input.environment);
+  if (!is_for_loans || environment === undefined || actor.kind !== "user") return actor;
+  return { ...actor, environment };
 }
 
 /** For JSON with the fields in one order: models write the same request in another. */
@@ -114,7 +121,7 @@ function refuseLong(body: string): void {
 }
 
 /** The error in words that tell a model what to do: each broken rule, and the tool that finds what is missing. */
-function explain(error: AppError, given: unknown, actor: Actor): string {
+function explain(error: AppError, given: unknown, viewer: Viewer): string {
   const { kind, details = [], retry_after_s } = error;
   // On REST the key is a header.
   const lines = [error.message.replaceAll("Idempotency-Key", "request_id")];
@@ -122,11 +129,13 @@ function explain(error: AppError, given: unknown, actor: Actor): string {
   if (retry_after_s !== undefined) lines.push(`Try again in ${retry_after_s} s.`);
   if (kind === "conflict") lines.push("Read the record again before you try another way.");
   const named = details.map(({ path }) => path.split("/")[1] ?? "");
+  if (named.includes("environment"))
+    lines.push(`environment is one of ${ENVIRONMENTS.join(", ")}; nothing is assumed.`);
   const asked = kind === "not_found" || kind === "forbidden" ? Object.keys(Object(given)) : [];
-  const finders = FINDERS[levelOf(actor)] ?? {};
+  const finders = FINDERS[levelOf(viewer.actor)] ?? {};
   for (const field of new Set([...named, ...asked])) {
     const finder = Object.hasOwn(finders, field) ? finders[field] : undefined;
-    if (finder !== undefined && findTool(actor, finder)) lines.push(`${finder} finds a valid ${field}.`);
+    if (finder !== undefined && findTool(viewer, finder)) lines.push(`${finder} finds a valid ${field}.`);
   }
   // Names that the caller made up stand in it, as long as they came.
   return lines.join("\n").slice(0, LIMITS.mcp_refusal_characters);

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Level } from "../core/access.ts";
+import { invalid } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { Id, pageFields, pageFieldsUpTo, Search } from "../core/schema.ts";
 import { said } from "./wire_schema.ts";
@@ -27,6 +28,13 @@ export const mandate_id = said(Id, "The mandate's id");
 export const payment_id = said(Id, "The payment's id");
 export const subscription_id = said(Id, "The subscription's id");
 
+export const application_id = said(Id, "The application's id");
+export const program_id = said(Id, "The loan program's id");
+export const document_id = said(Id, "The document's id");
+export const consent_id = said(Id, "The consent's id");
+export const definition_id = said(Id, "The consent definition's id");
+export const webhook_log_id = said(Id, "The delivery's id");
+
 /** The tool that finds what an id means, for whoever named one that nobody has. */
 export const FINDERS: Partial<Record<Level, Readonly<Record<string, string>>>> = {
   company: {
@@ -49,6 +57,13 @@ export const FINDERS: Partial<Record<Level, Readonly<Record<string, string>>>> =
     payment_id: "emandate_find_payments",
     collection_id: "emandate_find_collections",
     bank_code: "emandate_get_setup",
+    form_config_id: "forms_find_forms",
+    application_id: "loan_find_applications",
+    program_id: "loan_find_programs",
+    document_id: "loan_get_application",
+    consent_id: "loan_get_application",
+    definition_id: "loan_find_consent_definitions",
+    webhook_log_id: "loan_find_webhook_deliveries",
   },
   client: {
     subscription_id: "billing_find_my_subscriptions",
@@ -57,3 +72,10 @@ export const FINDERS: Partial<Record<Level, Readonly<Record<string, string>>>> =
     form_id: "forms_find_my_forms",
   },
 };
+
+/** Refuses parameters that mean nothing for what was chosen. Errors: invalid. */
+export function refuseOthers(chosen: string, fields: Readonly<Record<string, unknown>>): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) throw invalid(`/${field}`, `must be left out for ${chosen}`);
+  }
+}

@@ -20,11 +20,12 @@ export function serverFor(deps: Deps, caller: AgentCall): McpServer {
     // Visibility follows the user's role: nobody else may be shown it, and not for long.
     cacheHints: { "tools/list": { ttlMs: 0, cacheScope: "private" } },
   });
+  const viewer = { actor: caller.actor, config: deps.config };
   made.server.setRequestHandler("tools/list", () => ({
-    tools: toolsFor(caller.actor).map(({ listed }) => listed),
+    tools: toolsFor(viewer).map(({ listed }) => listed),
   }));
   made.server.setRequestHandler("tools/call", ({ params }) => {
-    const tool = findTool(caller.actor, params.name);
+    const tool = findTool(viewer, params.name);
     if (!tool) {
       const asked = params.name.slice(0, LIMITS.name_length);
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${asked}`);

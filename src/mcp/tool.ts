@@ -1,7 +1,8 @@
 import type { Tool as ProtocolTool } from "@modelcontextprotocol/server";
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { Context } from "../context.ts";
-import { type Actor, type Level, levelOf, may, type Permission } from "../core/access.ts";
+import { type Actor, ENVIRONMENTS, type Level, levelOf, may, type Permission } from "../core/access.ts";
+import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
 import { mayChange } from "../features/audit/telling.ts";
@@ -11,17 +12,22 @@ import { outlined, said, trimmed, type WireSchema, wireSchema } from "./wire_sch
 const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
 
 const FORMATS = ["concise", "detailed"] as const;
-const ResponseFormat = Type.Optional(said(oneOf(FORMATS), "concise unless told; detailed tells every field"));
+const ResponseFormat = Type.Optional(said(oneOf(FORMATS), "detailed: every field"));
 
 const RequestId = Type.Optional(
   said(
     Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "1 to 255 visible ASCII characters" }),
-    `Your own word for this request: sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
+    `Sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
   ),
 );
 
-/** How deep an answer's schema is told: `data`, and the fields of its records. */
+/** No default: what is tried out and what is done for real must not be confused by leaving a word out. */
+const InEnvironment = said(oneOf(ENVIRONMENTS), "never assumed");
+
+/** How deep an answer's schema is told: `data`, and the fields of its records; of loans the first alone. */
 const OUTLINE_DEPTH = 2;
+/** Where a finder tells of the record, or an agent reads it before it acts. */
+const BRIEF_OUTLINE_DEPTH = 1;
 
 /** A tool as it is written down. Its name and texts are read by models: they say when to use it, and what next. */
 interface ToolDefinition<I extends TProperties, O extends TSchema> {
@@ -40,7 +46,12 @@ interface ToolDefinition<I extends TProperties, O extends TSchema> {
   takes_request_id?: boolean;
   /** It answers the record that a finder of its family describes: a list of tools describes it once. */
   is_outlined_elsewhere?: boolean;
-  /** Present where records are large: the fields, at any depth, that the concise format leaves out. */
+  /** It works on loans, in the `environment` that it asks for: there only where the deployment has a service key. */
+  is_for_loans?: boolean;
+  /**
+   * Present where records are large: the fields, at any depth, that the concise format leaves out. What changes a
+   * loan has no other format: the tool that reads it tells all.
+   */
   details?: readonly string[];
   input: I;
   /** `{data}`, as REST answers it. */
@@ -53,12 +64,19 @@ export interface Tool {
   name: string;
   level: Level;
   permissions: ReadonlySet<Permission>;
+  is_for_loans: boolean;
   /** As tools/list tells it. */
   listed: ListedTool;
   input: TObject;
   is_read_only: boolean;
   /** Runs it with an input that fits. Errors: those of its operations. */
   run(ctx: Context, input: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+/** Who looks for tools, and in which deployment. */
+export interface Viewer {
+  actor: Actor;
+  config: Pick<Config, "loan_service_key">;
 }
 
 type RootSchema = ProtocolTool["inputSchema"];
@@ -88,13 +106,16 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     is_destructive = false,
     reaches_out = false,
     is_outlined_elsewhere = false,
+    is_for_loans = false,
     takes_request_id = false,
   } = definition;
   const permissions = new Set(definition.operations.map(({ permission }) => permission));
   const is_read_only = ![...permissions].some(mayChange);
+  const has_formats = details !== undefined && (is_read_only || !is_for_loans);
   const parameters: TProperties = {
+    ...(is_for_loans ? { environment: InEnvironment } : {}),
     ...definition.input,
-    ...(details ? { response_format: ResponseFormat } : {}),
+    ...(has_formats ? { response_format: ResponseFormat } : {}),
     ...(takes_request_id ? { request_id: RequestId } : {}),
   };
   const accepted = strict(parameters);
@@ -104,6 +125,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     name,
     level,
     permissions,
+    is_for_loans,
     input: accepted,
     is_read_only,
     listed: {
@@ -111,7 +133,13 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       title,
       description,
       inputSchema: rootOf(wireSchema(accepted)),
-      outputSchema: rootOf(outlined(whole, left_out, is_outlined_elsewhere ? 1 : OUTLINE_DEPTH)),
+      outputSchema: rootOf(
+        outlined(
+          whole,
+          left_out,
+          is_outlined_elsewhere || is_for_loans ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH,
+        ),
+      ),
       annotations: {
         readOnlyHint: is_read_only,
         destructiveHint: is_destructive,
@@ -122,6 +150,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     async run(ctx, input) {
       const { response_format = "concise", ...given } = input;
       delete given.request_id;
+      // Whose loans are seen follows from the actor, who was told it.
+      if (is_for_loans) delete given.environment;
       // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);
@@ -137,7 +167,8 @@ function rootOf(schema: WireSchema): RootSchema {
   return JSON.parse(JSON.stringify({ ...schema, type: "object" }));
 }
 
-/** Whether an actor sees a tool: one of its level, all of which it may do. */
-export function sees(actor: Actor, { level, permissions }: Tool): boolean {
+/** Whether an actor sees a tool: one of its level, all of which it may do, in a deployment that has it. */
+export function sees({ actor, config }: Viewer, { level, permissions, is_for_loans }: Tool): boolean {
+  if (is_for_loans && config.loan_service_key === null) return false;
   return levelOf(actor) === level && [...permissions].every((permission) => may(actor, permission));
 }

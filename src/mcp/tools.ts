@@ -1,10 +1,13 @@
-import type { Actor } from "../core/access.ts";
-import { sees, type Tool } from "./tool.ts";
+import { sees, type Tool, type Viewer } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
 import { catalogTools } from "./tools/catalog.ts";
 import { emandateCatalogTools } from "./tools/emandate_catalog.ts";
 import { emandateMandateTools } from "./tools/emandate_mandates.ts";
 import { emandatePaymentTools } from "./tools/emandate_payments.ts";
+import { loanApplicationTools } from "./tools/loan_applications.ts";
+import { loanEvidenceTools } from "./tools/loan_evidence.ts";
+import { loanProgramTools } from "./tools/loan_programs.ts";
+import { loanWebhookTools } from "./tools/loan_webhooks.ts";
 import { myTools } from "./tools/mine.ts";
 import { otherTools } from "./tools/others.ts";
 import { subscriptionTools } from "./tools/subscriptions.ts";
@@ -20,18 +23,22 @@ export const TOOLS: readonly Tool[] = [
   ...emandateCatalogTools,
   ...emandateMandateTools,
   ...emandatePaymentTools,
+  ...loanApplicationTools,
+  ...loanEvidenceTools,
+  ...loanProgramTools,
+  ...loanWebhookTools,
   ...myTools,
 ];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));
 
-/** The tools that an actor sees. */
-export function toolsFor(actor: Actor): Tool[] {
-  return TOOLS.filter((tool) => sees(actor, tool));
+/** The tools that are to be seen. */
+export function toolsFor(viewer: Viewer): Tool[] {
+  return TOOLS.filter((tool) => sees(viewer, tool));
 }
 
-/** The tool of this name, if the actor sees it: one that is hidden is as good as none. */
-export function findTool(actor: Actor, name: string): Tool | undefined {
+/** The tool of this name, if it is to be seen: one that is hidden is as good as none. */
+export function findTool(viewer: Viewer, name: string): Tool | undefined {
   const found = byName.get(name);
-  return found && sees(actor, found) ? found : undefined;
+  return found && sees(viewer, found) ? found : undefined;
 }

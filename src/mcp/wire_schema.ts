@@ -19,6 +19,12 @@ const FORMATS = new Set(["date-time", "uuid", "email", "uri"]);
 /** What says nothing to a client, or says again what stands beside it. */
 const LEFT_OUT = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
 
+/** Bounds that only keep numbers safe. */
+const NOBODY_MEETS = 1_000_000_000;
+
+/** What a description says in words. */
+const SAID_IN_WORDS = new Set(["pattern", "minLength", "maxLength"]);
+
 /** Says what a parameter is for, beside what its schema says of its form. */
 export function said<T extends TSchema>(schema: T, text: string): T {
   return { ...schema, "x-says": text };
@@ -31,8 +37,10 @@ export function said<T extends TSchema>(schema: T, text: string): T {
 export function wireSchema(schema: WireSchema): WireSchema {
   const { "x-says": says, "x-schema": shown, ...given } = schema;
   const own: WireSchema = isRecord(shown) ? shownAs(given, shown) : given;
-  const wire = simplified(own);
-  const description = [says, wire.description].filter((text) => typeof text === "string").join(": ");
+  const { description: form, ...wire } = simplified(own);
+  // A known format needs no words.
+  const parts = [says, wire.format === undefined ? form : undefined];
+  const description = parts.filter((text) => typeof text === "string").join(": ");
   return description === "" ? wire : { ...wire, description };
 }
 
@@ -46,9 +54,11 @@ function simplified(schema: WireSchema): WireSchema {
   const wire: WireSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (LEFT_OUT.has(keyword) || value === undefined) continue;
+    if (SAID_IN_WORDS.has(keyword) && schema.description !== undefined) continue;
     if (keyword === "format" && !(typeof value === "string" && FORMATS.has(value))) continue;
-    if (keyword === "maximum" && value === Number.MAX_SAFE_INTEGER) continue;
+    if (keyword === "maximum" && typeof value === "number" && value >= NOBODY_MEETS) continue;
     if (keyword === "minimum" && value === Number.MIN_SAFE_INTEGER) continue;
+    if (keyword === "minimum" && isId(schema)) continue;
     wire[keyword] = value;
   }
   if (schema.properties) wire.properties = mapValues(schema.properties, wireSchema);
@@ -58,6 +68,11 @@ function simplified(schema: WireSchema): WireSchema {
   if (!schema.anyOf) return wire;
   delete wire.anyOf;
   return united(wire, schema.anyOf.map(wireSchema));
+}
+
+/** Whether a schema is that of any id: nobody invents one below 1. */
+function isId({ minimum, maximum }: WireSchema): boolean {
+  return minimum === 1 && maximum === Number.MAX_SAFE_INTEGER;
 }
 
 /** One schema for alternatives, where they are words, or a type and null. */

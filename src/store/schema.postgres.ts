@@ -36,4 +36,9 @@ export const {
   collection_runs,
   mandate_orders,
   scheme_callbacks,
+  loan_programs,
+  loan_applications,
+  loan_documents,
+  consent_definitions,
+  consents,
 } = defineTables(postgresColumns);

@@ -21,6 +21,14 @@ import { idempotencyTables } from "../features/idempotency/tables.ts";
 import { mandateOrderTables } from "../features/mandate_orders/tables.ts";
 import { mandatePaymentTables } from "../features/mandate_payments/tables.ts";
 import { mandateEventTables, mandateTables } from "../features/mandates/tables.ts";
+import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
+import {
+  consentDefinitionTables,
+  consentTables,
+  LOAN_CONSENT_CONSTRAINTS,
+} from "../features/loan_consents/tables.ts";
+import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTables } from "../features/loan_documents/tables.ts";
+import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTables } from "../features/loan_programs/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
@@ -50,6 +58,10 @@ export function defineTables(k: ColumnKit) {
   const mandates = mandateTables(k, { ...companies, ...emandate_customers, ...emandate_products });
   const mandate_payments = mandatePaymentTables(k, { ...companies, ...mandates });
   const collections = collectionTables(k, companies);
+  const api_keys = apiKeyTables(k, companies);
+  const loan_programs = loanProgramTables(k, { ...companies, ...forms });
+  const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
+  const consent_definitions = consentDefinitionTables(k, companies);
   return {
     ...leaseTables(k),
     ...companies,
@@ -66,7 +78,7 @@ export function defineTables(k: ColumnKit) {
     ...auditTables(k, companies),
     ...agents,
     ...authorizationTables(k, { ...companies, ...agents }),
-    ...apiKeyTables(k, companies),
+    ...api_keys,
     ...idempotencyTables(k, companies),
     ...webhooks,
     ...webhook_logs,
@@ -78,6 +90,11 @@ export function defineTables(k: ColumnKit) {
     ...mandate_payments,
     ...collections,
     ...mandateOrderTables(k, { ...companies, ...mandates, ...mandate_payments, ...collections }),
+    ...loan_programs,
+    ...loan_applications,
+    ...loanDocumentTables(k, { ...companies, ...loan_applications }),
+    ...consent_definitions,
+    ...consentTables(k, { ...companies, ...loan_applications, ...consent_definitions }),
   };
 }
 
@@ -90,4 +107,8 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
   ...EMANDATE_PRODUCT_CONSTRAINTS,
   ...COLLECTION_CONSTRAINTS,
+  ...LOAN_PROGRAM_CONSTRAINTS,
+  ...LOAN_APPLICATION_CONSTRAINTS,
+  ...LOAN_DOCUMENT_CONSTRAINTS,
+  ...LOAN_CONSENT_CONSTRAINTS,
 };

@@ -14,6 +14,7 @@ import {
   multiply,
   readDecimal,
   roundMoney,
+  roundFraction,
   roundQuotient,
   senOf,
   smaller,
@@ -300,4 +301,20 @@ describe("sen", () => {
   test("parts of a sen are refused, not rounded", () => {
     expect(() => senOf("10.005")).toThrow("parts of a sen");
   });
+});
+
+test("a fraction of whole numbers is rounded as a quotient of decimals is", () => {
+  const some_part = fc.bigInt({ min: 0n, max: 10n ** 15n });
+  const some_whole = fc.oneof(fc.bigInt({ min: 1n, max: 2_000n }), fc.bigInt({ min: 1n, max: 10n ** 15n }));
+  fc.assert(
+    fc.property(some_part, some_whole, someCurrency, (numerator, denominator, currency) => {
+      expect(roundFraction(numerator, denominator, currency)).toBe(
+        roundQuotient(String(numerator), String(denominator), currency),
+      );
+    }),
+    propertyCases(500),
+  );
+  expect(roundFraction(1n, 200n, "EUR")).toBe("0.01");
+  expect(roundFraction(10n ** 4_000n - 1n, 2n * 10n ** 4_000n, "JPY")).toBe("0");
+  expect(roundFraction(10n ** 4_000n, 2n * 10n ** 4_000n, "JPY")).toBe("1");
 });

@@ -73,7 +73,7 @@ test("every route under /api/v1 tells its errors, and those with a body describe
     if (!path.startsWith("/api/v1")) continue;
     for (const status of ["401", "422", "429", "500"]) {
       const schema = operation.responses[status]?.content["application/json"].schema.$ref;
-      expect(schema, `${name} ${status}`).toMatch(/\/(Error|ValidationError|UsageError)$/);
+      expect(schema, `${name} ${status}`).toMatch(/\/(Error|ValidationError|UsageError|SubmissionError)$/);
     }
     if (path.includes("{id}")) expect(operation.responses["404"], name).toBeObject();
     const bodyless = ["get", "delete"].includes(method);
@@ -82,8 +82,8 @@ test("every route under /api/v1 tells its errors, and those with a body describe
     for (const status of refusals) {
       expect(operation.responses[status] === undefined, `${name} ${status}`).toBe(bodyless);
     }
-    const [body] = Object.values<Json>(operation.requestBody?.content ?? {});
-    expect(body?.schema !== undefined, name).toBe(!bodyless);
+    const bodies = Object.values<Json>(operation.requestBody?.content ?? {});
+    expect(bodies.length > 0 && bodies.every(({ schema }) => schema !== undefined), name).toBe(!bodyless);
   }
 });
 

@@ -24,7 +24,7 @@ const agents: Record<string, Agent> = {};
 const names: Record<string, string[]> = {};
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
+  house = await startHouse({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
   world = await fillCompany(house, clock);
   other = await house.addTenant();
   other_world = await fillCompany(house, clock, other);
@@ -57,6 +57,8 @@ describe("the list", () => {
   test("a manager sees all but webhooks, an analyst only what reads", async () => {
     expect(names.admin?.filter((name) => !names.manager?.includes(name))).toEqual([
       "billing_find_webhook_deliveries",
+      "loan_find_webhook_deliveries",
+      "loan_redeliver_webhook",
     ]);
     const tools = await agent("analyst").list();
     expect(tools.map(({ annotations }) => annotations.readOnlyHint)).not.toContain(false);

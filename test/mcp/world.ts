@@ -1,7 +1,11 @@
 import { expect } from "bun:test";
+import { addDraft, addProgram, openLoans } from "../features/loan_applications/world.ts";
 import { type Api, type House, type Json, PASSWORD, type Tenant, type TestClock } from "../harness.ts";
 
-/** A company with one client and its two subscriptions, metered and on credits, and one bill of February. */
+/**
+ * A company with one client and its two subscriptions, metered and on credits, one bill of February, a mandate, and
+ * in staging a loan program with a draft.
+ */
 export interface World extends Mandates {
   client: number;
   product: number;
@@ -12,6 +16,9 @@ export interface World extends Mandates {
   subscription: number;
   credit_subscription: number;
   record: number;
+  program: number;
+  application: number;
+  definition: number;
 }
 
 interface Mandates {
@@ -81,7 +88,13 @@ export async function fillCompany(house: House, clock: TestClock, tenant: Tenant
   expect((await signed("POST", "/billing-runs", {})).status).toBe(200);
   const records = (await signed("GET", `/billing-records?subscription_id=${subscription}`)).body.data;
   const ids = { client, product, metered, dearer, credits, more_credits, subscription, credit_subscription };
-  return { ...ids, record: records[0].id, ...(await fillMandates(signed)) };
+  const mandates = await fillMandates(signed);
+  return {
+    ...ids,
+    record: records[0].id,
+    ...mandates,
+    ...(await fillLoans(house, { ...tenant, api: signed })),
+  };
 }
 
 /** A mandate in the sandbox whose one debit was paid, and the run that collected nothing. */
@@ -113,6 +126,24 @@ async function fillMandates(api: Api): Promise<Mandates> {
   return { emandate_product, emandate_customer: customer_id, mandate, payment, collection: run.body.data.id };
 }
 
+async function fillLoans(house: House, tenant: Tenant) {
+  const loans = await openLoans(house, tenant, "staging");
+  const { id: program } = await addProgram(loans);
+  const { id: application } = await addDraft(loans, program);
+  const definition = await create(loans.lender, "/lender/consent-definitions", DEFINITION);
+  return { program, application, definition };
+}
+
+export const DEFINITION = {
+  code: "credit_check",
+  title: "Credit check",
+  purpose_text: "We ask a credit bureau about you.",
+  data_text: "Your name and IC number.",
+  data_categories: ["identity"],
+  audience: "Credit bureaus",
+  validity_days: 90,
+};
+
 /** Adds a user whose email is known, and gives it. */
 export async function addUser(
   api: Api,
@@ -129,6 +160,7 @@ export async function addUser(
 /** Arguments with which every tool that only reads answers, in a filled company. */
 export function readArguments(world: World): Record<string, Json> {
   const { subscription: subscription_id, credit_subscription, record: record_id } = world;
+  const environment = "staging";
   return {
     billing_find_clients: { client_id: world.client },
     billing_find_products: {},
@@ -151,6 +183,11 @@ export function readArguments(world: World): Record<string, Json> {
     emandate_find_mandates: { mandate_id: world.mandate },
     emandate_find_payments: { payment_id: world.payment },
     emandate_find_collections: { collection_id: world.collection },
+    loan_find_applications: { environment },
+    loan_get_application: { environment, application_id: world.application },
+    loan_find_programs: { environment, program_id: world.program },
+    loan_find_consent_definitions: { environment, definition_id: world.definition },
+    loan_find_webhook_deliveries: { environment },
     billing_find_my_subscriptions: { subscription_id },
     billing_get_my_subscription_overview: { subscription_id },
     billing_get_my_credits: { subscription_id: credit_subscription },

@@ -14,6 +14,59 @@ CREATE TABLE `collection_runs` (
 --> statement-breakpoint
 CREATE INDEX `collection_runs_company` ON `collection_runs` (`company_id`,`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `collection_runs_running` ON `collection_runs` (`company_id`) WHERE status = 'running';--> statement-breakpoint
+CREATE TABLE `consent_definitions` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`environment` text NOT NULL,
+	`code` text NOT NULL,
+	`version` integer NOT NULL,
+	`locale` text NOT NULL,
+	`title` text NOT NULL,
+	`purpose_text` text NOT NULL,
+	`data_text` text NOT NULL,
+	`data_categories` text NOT NULL,
+	`audience` text NOT NULL,
+	`data_life_days` integer,
+	`validity_days` integer,
+	`text_sha256` text NOT NULL,
+	`status` text NOT NULL,
+	`published_at` text,
+	`retired_at` text,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `consent_definitions_version` ON `consent_definitions` (`company_id`,`environment`,`code`,`locale`,`version`);--> statement-breakpoint
+CREATE UNIQUE INDEX `consent_definitions_published` ON `consent_definitions` (`company_id`,`environment`,`code`,`locale`) WHERE status = 'published';--> statement-breakpoint
+CREATE TABLE `consents` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`environment` text NOT NULL,
+	`application_id` integer NOT NULL,
+	`definition_id` integer NOT NULL,
+	`code` text NOT NULL,
+	`version` integer NOT NULL,
+	`locale` text NOT NULL,
+	`text_sha256` text NOT NULL,
+	`status` text NOT NULL,
+	`subject_name` text NOT NULL,
+	`subject_ic_last4` text,
+	`evidence` text NOT NULL,
+	`granted_at` text NOT NULL,
+	`expires_at` text,
+	`revoked_at` text,
+	`revoke_reason` text,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`application_id`) REFERENCES `loan_applications`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`definition_id`) REFERENCES `consent_definitions`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `consents_granted` ON `consents` (`application_id`,`definition_id`) WHERE status = 'granted';--> statement-breakpoint
+CREATE INDEX `consents_application` ON `consents` (`application_id`,`id`);--> statement-breakpoint
+CREATE INDEX `consents_expiring` ON `consents` (`company_id`,`expires_at`) WHERE status = 'granted';--> statement-breakpoint
 CREATE TABLE `emandate_bank_lists` (
 	`company_id` integer PRIMARY KEY NOT NULL,
 	`banks` text NOT NULL,
@@ -74,6 +127,107 @@ CREATE TABLE `emandate_products` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `emandate_products_code` ON `emandate_products` (`company_id`,`product_code`);--> statement-breakpoint
 CREATE INDEX `emandate_products_company` ON `emandate_products` (`company_id`,`id`);--> statement-breakpoint
+CREATE TABLE `loan_applications` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`environment` text NOT NULL,
+	`reference` text NOT NULL,
+	`agent_key_id` integer,
+	`agent_client_id` text,
+	`program_id` integer NOT NULL,
+	`program_snapshot` text NOT NULL,
+	`external_reference` text,
+	`status` text NOT NULL,
+	`borrower` text NOT NULL,
+	`borrower_name` text NOT NULL,
+	`amount` text NOT NULL,
+	`tenor_months` integer NOT NULL,
+	`purpose` text,
+	`answers` text NOT NULL,
+	`missing` text NOT NULL,
+	`decision` text,
+	`offer` text,
+	`disbursement_reference` text,
+	`expires_at` text,
+	`submitted_at` text,
+	`under_review_at` text,
+	`action_required_at` text,
+	`approved_at` text,
+	`rejected_at` text,
+	`accepted_at` text,
+	`declined_at` text,
+	`withdrawn_at` text,
+	`expired_at` text,
+	`disbursed_at` text,
+	`deleted_at` text,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`agent_key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`program_id`) REFERENCES `loan_programs`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `loan_applications_reference` ON `loan_applications` (`reference`);--> statement-breakpoint
+CREATE UNIQUE INDEX `loan_applications_external` ON `loan_applications` (`company_id`,`environment`,`agent_key_id`,`external_reference`) WHERE deleted_at IS NULL AND agent_key_id IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `loan_applications_external_of_users` ON `loan_applications` (`company_id`,`environment`,`external_reference`) WHERE deleted_at IS NULL AND agent_key_id IS NULL;--> statement-breakpoint
+CREATE INDEX `loan_applications_scope` ON `loan_applications` (`company_id`,`environment`,`id`);--> statement-breakpoint
+CREATE INDEX `loan_applications_agent` ON `loan_applications` (`agent_key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `loan_applications_program` ON `loan_applications` (`program_id`,`status`);--> statement-breakpoint
+CREATE INDEX `loan_applications_expiry` ON `loan_applications` (`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `loan_documents` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`environment` text NOT NULL,
+	`application_id` integer NOT NULL,
+	`type` text NOT NULL,
+	`file_name` text NOT NULL,
+	`content_type` text NOT NULL,
+	`size` integer NOT NULL,
+	`sha256` text NOT NULL,
+	`status` text NOT NULL,
+	`reason_code` text,
+	`note` text,
+	`reviewed_at` text,
+	`uploaded_by` text NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`application_id`) REFERENCES `loan_applications`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `loan_documents_current` ON `loan_documents` (`application_id`,`type`) WHERE status <> 'superseded';--> statement-breakpoint
+CREATE INDEX `loan_documents_application` ON `loan_documents` (`application_id`,`id`);--> statement-breakpoint
+CREATE INDEX `loan_documents_file` ON `loan_documents` (`company_id`,`sha256`);--> statement-breakpoint
+CREATE TABLE `loan_programs` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`company_id` integer NOT NULL,
+	`environment` text NOT NULL,
+	`code` text NOT NULL,
+	`name` text NOT NULL,
+	`description` text,
+	`borrower_type` text NOT NULL,
+	`currency` text NOT NULL,
+	`min_amount` text NOT NULL,
+	`max_amount` text NOT NULL,
+	`min_tenor_months` integer NOT NULL,
+	`max_tenor_months` integer NOT NULL,
+	`annual_rate_min` text NOT NULL,
+	`annual_rate_max` text NOT NULL,
+	`rate_type` text NOT NULL,
+	`eligibility` text NOT NULL,
+	`required_documents` text NOT NULL,
+	`required_consents` text NOT NULL,
+	`form_config_id` integer,
+	`status` text NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`company_id`) REFERENCES `companies`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`form_config_id`) REFERENCES `forms`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `loan_programs_code` ON `loan_programs` (`company_id`,`environment`,`code`);--> statement-breakpoint
+CREATE INDEX `loan_programs_scope` ON `loan_programs` (`company_id`,`environment`,`id`);--> statement-breakpoint
+CREATE INDEX `loan_programs_form` ON `loan_programs` (`form_config_id`);--> statement-breakpoint
 CREATE TABLE `mandate_events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`company_id` integer NOT NULL,
@@ -204,4 +358,6 @@ CREATE TABLE `scheme_callbacks` (
 );
 --> statement-breakpoint
 CREATE INDEX `scheme_callbacks_order` ON `scheme_callbacks` (`order_no`);--> statement-breakpoint
-CREATE INDEX `scheme_callbacks_time` ON `scheme_callbacks` (`received_at`);
+CREATE INDEX `scheme_callbacks_time` ON `scheme_callbacks` (`received_at`);--> statement-breakpoint
+ALTER TABLE `webhook_logs` ADD `environment` text;--> statement-breakpoint
+CREATE INDEX `webhook_logs_environment` ON `webhook_logs` (`company_id`,`environment`,`id`) WHERE environment IS NOT NULL;

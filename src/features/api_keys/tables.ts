@@ -35,3 +35,5 @@ export function apiKeyTables(k: ColumnKit, { companies }: CompanyTables) {
   );
   return { api_keys };
 }
+
+export type ApiKeyTables = ReturnType<typeof apiKeyTables>;

@@ -3,14 +3,17 @@ import { LIMITS } from "../../core/limits.ts";
 import { pointerPart } from "../../core/errors.ts";
 import type { Change, Plain } from "./model.ts";
 
-/** Letters of names whose values are never written down, whatever the case and what stands between words. */
+/**
+ * Letters of names whose values are never written down, whatever the case and what stands between words. Answers
+ * to a form are among them: whoever makes the form may ask for anything.
+ */
 const SECRET_NAME =
-  /pass(word|phrase|code)|pwd|secret|token|key|authorization|credential|cookie|signature|private|hash|otp|cvv|icnumber|accountnumber|cardnumber/;
+  /pass(word|phrase|code)|pwd|secret|token|key|authorization|credential|cookie|signature|private|hash|otp|cvv|icnumber|iclast4|^ip$|useragent|accountnumber|cardnumber|answers/;
 
 /** Texts that are secrets by their looks: signed tokens, webhook secrets, authorization headers, PEM. */
 const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|basic) +\S)|-----BEGIN /i;
 
-/** Whether a field of this name may hold a secret, or a person's number. */
+/** Whether a field of this name may hold a secret, or a person's number or trace. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
 }

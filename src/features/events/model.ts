@@ -1,4 +1,5 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS, type Environment } from "../../core/access.ts";
 import { At, Id, InstantText, pageFields, strict } from "../../core/schema.ts";
 
 /** Everything that a user may want to be told of; docs/webhooks.md lists them. */
@@ -46,6 +47,23 @@ export const EVENT_TYPES = [
   "emandate.payment.charged_back",
   "emandate.payment.cancelled",
   "emandate.payment.skipped",
+  "application.created",
+  "application.submitted",
+  "application.under_review",
+  "application.action_required",
+  "application.approved",
+  "application.rejected",
+  "application.accepted",
+  "application.declined",
+  "application.withdrawn",
+  "application.expired",
+  "application.disbursed",
+  "document.uploaded",
+  "document.verified",
+  "document.rejected",
+  "consent.granted",
+  "consent.revoked",
+  "consent.expired",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
@@ -94,6 +112,11 @@ export const Event = Type.Object(
   { title: "Event" },
 );
 export type Event = Static<typeof Event>;
+
+/** In which world of loans an event happened; null for all that has but one. */
+export function environmentOf({ data }: Pick<Event, "data">): Environment | null {
+  return ENVIRONMENTS.find((environment) => environment === data.environment) ?? null;
+}
 
 /** From `from`, up to but without `to`. */
 export const ListEvents = strict({

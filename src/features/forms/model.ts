@@ -60,6 +60,9 @@ export const FormStructure = strict(
 );
 export type FormStructure = Static<typeof FormStructure>;
 
+/** What a form's fields were answered with, by their names. */
+export type Answers = Readonly<Record<string, string | number | boolean>>;
+
 /** A client's form. `config` comes back as it was sent. Source: interface, FormConfig. */
 export const FormConfig = Type.Object(
   {

@@ -61,6 +61,20 @@ export async function findForm(q: Reads, scope: Scope, id: number): Promise<Form
   return form;
 }
 
+/** What a form asks for, also when it was deleted: what was filled in by it is still held against it. */
+export async function findFormStructure(
+  q: Reads,
+  { company_id }: Scope,
+  id: number,
+): Promise<FormStructure | undefined> {
+  const { forms } = q.tables;
+  const [form] = await q
+    .select({ config: forms.config })
+    .from(forms)
+    .where(and(eq(forms.company_id, company_id), eq(forms.id, id)));
+  return form?.config;
+}
+
 /** How many forms there are. */
 export function countForms(q: Reads, scope: Scope): Promise<number> {
   return q.$count(q.tables.forms, inScope(q, scope)).then(Number);

@@ -1,8 +1,9 @@
 import { Value } from "@sinclair/typebox/value";
 import { LIMITS } from "../../core/limits.ts";
-import type { ErrorDetail } from "../../core/errors.ts";
+import { type ErrorDetail, pointerPart } from "../../core/errors.ts";
+import { Email } from "../../core/schema.ts";
 import { invalidInput } from "../../core/validate.ts";
-import { FormStructure } from "./model.ts";
+import { type Answers, FormStructure } from "./model.ts";
 
 /** What is wrong with a form. `path` is a JSON pointer into its config, "" the config itself. */
 export type Problem = ErrorDetail;
@@ -86,4 +87,91 @@ function repeats(values: readonly unknown[]): { again: number; first: number }[]
     places.set(value, again);
     return [];
   });
+}
+
+type Field = FormStructure["fields"][number];
+
+/**
+ * Checks answers, whatever they are, against a form: each must be one of its fields', and of that field's type.
+ * Whether all that must be answered is, `unanswered` tells. Places are JSON pointers into the answers, "" the
+ * answers themselves. Decision 0103.
+ */
+export function checkAnswers({ fields }: FormStructure, answers: unknown): Problem[] {
+  if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
+    return [{ path: "", message: "must be an object with an answer by each field's name" }];
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(answers));
+  if (bytes > LIMITS.form_bytes) {
+    return [{ path: "", message: `must be at most ${LIMITS.form_bytes} bytes of JSON, it has ${bytes}` }];
+  }
+  const known = new Map(fields.map((field) => [field.name, field]));
+  return Object.entries(answers)
+    .flatMap(([name, answer]: [string, unknown]) => {
+      const field = known.get(name);
+      const message = field ? brokenAnswer(field, answer) : "is not a field of the form";
+      return message === null ? [] : [{ path: `/${pointerPart(name)}`, message }];
+    })
+    .slice(0, LIMITS.form_problems);
+}
+
+/** Whether `checkAnswers` has nothing against them. */
+export function areAnswers(form: FormStructure, answers: unknown): answers is Answers {
+  return checkAnswers(form, answers).length === 0;
+}
+
+/** The names of the fields that must be answered and are not: a blank is no answer, nor is an empty box. */
+export function unanswered({ fields }: FormStructure, answers: Answers): string[] {
+  return fields
+    .filter(({ name, type, required }) => {
+      const answer = ownValue(answers, name);
+      const is_answered =
+        type === "checkbox"
+          ? answer === true
+          : typeof answer === "number" || (typeof answer === "string" && answer.trim() !== "");
+      return required === true && !is_answered;
+    })
+    .map(({ name }) => name);
+}
+
+/** Digits, and what people part them by. */
+const TELEPHONE = /^\+?(?=(\D*\d){3})[\d ().-]+$/;
+
+/** What a text must be, by the type of its field. */
+const TEXTS: Record<
+  Exclude<Field["type"], "number" | "checkbox">,
+  { what: string; max: number; fits: (text: string, field: Field) => boolean }
+> = {
+  text: { what: "a text", max: LIMITS.form_answer_length, fits: () => true },
+  textarea: { what: "a text", max: LIMITS.form_long_answer_length, fits: () => true },
+  email: {
+    what: "an email address",
+    max: LIMITS.email_length,
+    fits: (text) => Value.Check(Email, text),
+  },
+  tel: { what: "a telephone number", max: 30, fits: (text) => TELEPHONE.test(text) },
+  date: { what: "a date such as 2026-01-31", max: 10, fits: isDate },
+  select: {
+    what: "one of the options",
+    max: LIMITS.form_text_length,
+    fits: (text, { options }) => options?.includes(text) === true,
+  },
+};
+
+/** What is wrong with an answer, or null. An empty text is no answer, and so none that is wrong. */
+function brokenAnswer(field: Field, answer: unknown): string | null {
+  if (field.type === "number")
+    return typeof answer === "number" && Number.isFinite(answer) ? null : "must be a number";
+  if (field.type === "checkbox") return typeof answer === "boolean" ? null : "must be true or false";
+  if (answer === "") return null;
+  const { what, max, fits } = TEXTS[field.type];
+  const is_good = typeof answer === "string" && Array.from(answer).length <= max && fits(answer, field);
+  return is_good ? null : `must be ${what}, of at most ${max} characters`;
+}
+
+function isDate(text: string): boolean {
+  try {
+    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
+  } catch {
+    return false;
+  }
 }

@@ -28,3 +28,5 @@ export function formTables(k: ColumnKit, { companies, clients }: CompanyTables &
   );
   return { forms };
 }
+
+export type FormTables = ReturnType<typeof formTables>;

@@ -20,7 +20,7 @@ import {
   renewClaims,
   updateClaimed,
 } from "./queries.ts";
-import { hasSucceeded, isGone, verdict } from "./rules.ts";
+import { hasSucceeded, isGone, retrySteps, verdict } from "./rules.ts";
 import { type SendOutcome, send } from "./send.ts";
 
 /** What the dispatcher uses of what is opened. */
@@ -277,7 +277,7 @@ async function writeDown(
     const status = claimed.get(one.log.id);
     if (status === undefined) continue;
     const { log, endpoint, outcome, ended_at, random } = one;
-    const next = verdict(log.step, outcome, ended_at, random);
+    const next = verdict(log.step, outcome, ended_at, random, retrySteps(log.payload.data));
     // Given up meanwhile, since its endpoint was disabled: there is no next attempt.
     const is_over = status === "failed" && next.status === "pending";
     const change = is_over ? { ...next, status, next_attempt_at: null } : next;

@@ -1,7 +1,7 @@
 import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Store } from "../../store/store.ts";
-import type { Event } from "../events/model.ts";
+import { environmentOf, type Event } from "../events/model.ts";
 import { listFreshEvents, takeFreshEvents } from "../events/queries.ts";
 import { listensTo } from "../webhooks/model.ts";
 import { type Callable, listCallable } from "../webhooks/queries.ts";
@@ -36,6 +36,7 @@ function deliveriesOf(event: Event, endpoints: readonly Callable[]): NewLog[] {
       endpoint_id: id,
       message_id,
       event_type: type,
+      environment: environmentOf(event),
       url,
       payload: { type, timestamp: created_at, data },
       step: 0,

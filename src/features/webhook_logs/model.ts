@@ -57,6 +57,10 @@ export const LOGGED_TYPES = [...EVENT_TYPES, TEST_EVENT] as const;
 
 FormatRegistry.Set("logged event pattern", (text) => typesMatching(text, LOGGED_TYPES).length > 0);
 
+const LOAN_TYPES = EVENT_TYPES.filter((type) => /^(application|document|consent)\./.test(type));
+
+FormatRegistry.Set("loan event pattern", (text) => typesMatching(text, LOAN_TYPES).length > 0);
+
 /** From `from`, up to but without `to`. */
 export const ListWebhookLogs = strict({
   event_type: Type.Optional(
@@ -72,4 +76,16 @@ export const ListWebhookLogs = strict({
   from: Type.Optional(InstantText),
   to: Type.Optional(InstantText),
   ...pageFields,
+});
+
+export const ListLoanWebhookLogs = strict({
+  ...ListWebhookLogs.properties,
+  event_type: Type.Optional(
+    Type.String({
+      format: "loan event pattern",
+      maxLength: 100,
+      description: "an event type such as application.approved, or a pattern such as document.*",
+      "x-schema": { type: "string" },
+    }),
+  ),
 });

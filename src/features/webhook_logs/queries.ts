@@ -1,5 +1,5 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import type { Environment, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
@@ -34,6 +34,16 @@ function logColumns({ tables: { webhook_logs: t } }: Reads) {
   };
 }
 
+/** Whose logs are meant: all of a company, or those of loans in one world. */
+export interface LogScope extends Scope {
+  environment?: Environment;
+}
+
+function inScope({ tables: { webhook_logs: t } }: Reads, scope: LogScope): SQL | undefined {
+  const { environment } = scope;
+  return and(ofCompany(t, scope), environment === undefined ? undefined : eq(t.environment, environment));
+}
+
 /** Which logs are meant; every field given narrows further. */
 export interface LogFilter {
   /** A type or a pattern. */
@@ -47,13 +57,13 @@ export interface LogFilter {
 /** Logs, newest first, and how many there are in all. */
 export async function listLogs(
   q: Reads,
-  scope: Scope,
+  scope: LogScope,
   { event_type, status, endpoint_id, from, to }: LogFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: WebhookLog[]; total: number }> {
   const { webhook_logs: t } = q.tables;
   const where = and(
-    ofCompany(t, scope),
+    inScope(q, scope),
     event_type === undefined ? undefined : inArray(t.event_type, typesMatching(event_type, LOGGED_TYPES)),
     status === undefined ? undefined : eq(t.status, status),
     endpoint_id === undefined ? undefined : eq(t.endpoint_id, endpoint_id),
@@ -70,12 +80,12 @@ export async function listLogs(
   return { rows, total: await q.$count(t, where) };
 }
 
-export async function findLog(q: Reads, scope: Scope, id: number): Promise<WebhookLog | undefined> {
+export async function findLog(q: Reads, scope: LogScope, id: number): Promise<WebhookLog | undefined> {
   const { webhook_logs: t } = q.tables;
   const [log] = await q
     .select(logColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(inScope(q, scope), eq(t.id, id)));
   return log;
 }
 
@@ -85,6 +95,7 @@ export interface NewLog {
   endpoint_id: number;
   message_id: string;
   event_type: string;
+  environment: Environment | null;
   url: string;
   payload: WebhookPayload;
   step: number;
@@ -108,7 +119,7 @@ export async function insertLogs(
 /** Lets a finished delivery make one more attempt, now. Returns nothing while it is pending. */
 export async function reviveLog(
   q: Queries,
-  scope: Scope,
+  scope: LogScope,
   now: Temporal.Instant,
   id: number,
 ): Promise<WebhookLog | undefined> {
@@ -117,7 +128,7 @@ export async function reviveLog(
   const [log] = await q
     .update(t)
     .set({ ...due, step: ONE_ATTEMPT, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, id), isNull(t.due_at)))
+    .where(and(inScope(q, scope), eq(t.id, id), isNull(t.due_at)))
     .returning(logColumns(q));
   return log;
 }

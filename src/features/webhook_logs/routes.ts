@@ -5,15 +5,26 @@ import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
-import { ListWebhookLogs, WebhookLog } from "./model.ts";
-import { getWebhookLog, listWebhookLogs, redeliverWebhook } from "./service.ts";
+import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
+import {
+  getLoanWebhookLog,
+  getWebhookLog,
+  listLoanWebhookLogs,
+  listWebhookLogs,
+  redeliverLoanWebhook,
+  redeliverWebhook,
+} from "./service.ts";
+
+const LISTED = answers({ 200: paged(WebhookLog) });
+const FOUND = answers({ 200: dataOf(WebhookLog), 404: ErrorBody });
+const SENT = answers({ 202: dataOf(WebhookLog), 404: ErrorBody, 409: ErrorBody });
 
 export const webhookLogRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/webhook-logs", tags: ["Webhooks"] })
     .use(session(deps, "company"))
     .get("", ({ ctx, query }) => call(ctx, listWebhookLogs, query), {
       query: fromText(ListWebhookLogs),
-      response: answers({ 200: paged(WebhookLog) }),
+      response: LISTED,
       detail: {
         summary: "List webhook deliveries",
         description:
@@ -22,7 +33,7 @@ export const webhookLogRoutes = (deps: Deps) =>
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getWebhookLog, params)), {
       params: IdPath,
-      response: answers({ 200: dataOf(WebhookLog), 404: ErrorBody }),
+      response: FOUND,
       detail: { summary: "Get a webhook delivery" },
     })
     .post(
@@ -31,11 +42,44 @@ export const webhookLogRoutes = (deps: Deps) =>
       {
         params: IdPath,
         body: Nothing,
-        response: answers({ 202: dataOf(WebhookLog), 404: ErrorBody, 409: ErrorBody }),
+        response: SENT,
         detail: {
           summary: "Send a message again",
           description:
             "One new attempt of the same message, with the same webhook-id, in the same log; 409 while it is pending.",
+        },
+      },
+    );
+
+/** The same deliveries as a lender's key sees them: those of loans, in its environment. */
+export const lenderWebhookLogRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/lender/webhook-logs", tags: ["Lending"] })
+    .use(session(deps, "lender"))
+    .get("", ({ ctx, query }) => call(ctx, listLoanWebhookLogs, query), {
+      query: fromText(ListLoanWebhookLogs),
+      response: LISTED,
+      detail: {
+        summary: "List deliveries of loan events",
+        description:
+          "Those of applications, documents and consents of the token's environment, newest first, to any of the company's webhooks.",
+      },
+    })
+    .get("/:id", ({ ctx, params }) => data(call(ctx, getLoanWebhookLog, params)), {
+      params: IdPath,
+      response: FOUND,
+      detail: { summary: "Get a delivery of a loan event" },
+    })
+    .post(
+      "/:id/redeliver",
+      async ({ ctx, params, status }) => status(202, await data(call(ctx, redeliverLoanWebhook, params))),
+      {
+        params: IdPath,
+        body: Nothing,
+        response: SENT,
+        detail: {
+          summary: "Send a loan event again",
+          description:
+            "One new attempt of the same message; 409 while it is pending or its webhook is not active.",
         },
       },
     );

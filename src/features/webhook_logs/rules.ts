@@ -1,8 +1,16 @@
 import { iso } from "../../core/time.ts";
-import type { LogStatus } from "./model.ts";
+import type { LogStatus, WebhookPayload } from "./model.ts";
 
 /** How long to wait before each attempt, counted from the end of the one before. Source: webhooks.md. */
 export const RETRY_STEPS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+
+/** Attempts that are made to tell of what was only tried out. */
+const STAGING_ATTEMPTS = 3;
+
+/** The schedule of a message, by what its event tells: loans in staging are given up sooner. Source: webhooks.md. */
+export function retrySteps({ environment }: WebhookPayload["data"]): readonly number[] {
+  return environment === "staging" ? RETRY_STEPS_S.slice(0, STAGING_ATTEMPTS) : RETRY_STEPS_S;
+}
 
 /** The step of a message that gets one attempt: a test, or what somebody sends again. */
 export const ONE_ATTEMPT = RETRY_STEPS_S.length - 1;
@@ -36,12 +44,18 @@ export function isGone({ status_code }: Pick<Answered, "status_code">): boolean 
 
 /**
  * What becomes of a delivery after an attempt that ended at `now`. The next one comes after its step's wait and
- * up to a fifth more (`random`, 0 to 1), and not before Retry-After; after the last step there is none.
+ * up to a fifth more (`random`, 0 to 1), and not before Retry-After; after the last of `steps` there is none.
  */
-export function verdict(step: number, answered: Answered, now: Temporal.Instant, random: number): Verdict {
+export function verdict(
+  step: number,
+  answered: Answered,
+  now: Temporal.Instant,
+  random: number,
+  steps: readonly number[] = RETRY_STEPS_S,
+): Verdict {
   const made = step + 1;
   if (hasSucceeded(answered)) return { status: "succeeded", step: made, next_attempt_at: null };
-  const wait_s = RETRY_STEPS_S[made];
+  const wait_s = steps[made];
   if (wait_s === undefined || isGone(answered))
     return { status: "failed", step: made, next_attempt_at: null };
   const jittered_ms = Math.round(wait_s * 1_000 * (1 + JITTER * random));

@@ -1,12 +1,13 @@
-import { operation } from "../../context.ts";
-import { scopeOf } from "../../core/access.ts";
+import type { Static } from "@sinclair/typebox";
+import { type Context, operation } from "../../context.ts";
+import { loanScopeOf, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { findWebhook } from "../webhooks/queries.ts";
-import { ListWebhookLogs, WebhookLog } from "./model.ts";
+import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
 import * as queries from "./queries.ts";
 
 /** Lists deliveries with their attempts, newest first. Source: webhooks.md. */
@@ -15,10 +16,7 @@ export const listWebhookLogs = operation({
   permission: "webhooks:read",
   input: ListWebhookLogs,
   output: paged(WebhookLog),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listLogs(store.read, scopeOf(actor), filter, slice),
-    ),
+  run: (ctx, query) => listed(ctx, scopeOf(ctx.actor), query),
 });
 
 /** Finds one delivery. Errors: not_found. Source: webhooks.md. */
@@ -27,11 +25,7 @@ export const getWebhookLog = operation({
   permission: "webhooks:read",
   input: ById,
   output: WebhookLog,
-  async run({ store, actor }, { id }) {
-    const log = await queries.findLog(store.read, scopeOf(actor), id);
-    if (!log) throw notFound("Webhook log", id);
-    return log;
-  },
+  run: (ctx, { id }) => found(ctx, scopeOf(ctx.actor), id),
 });
 
 /**
@@ -44,19 +38,35 @@ export const redeliverWebhook = operation({
   target: "webhook_log",
   input: ById,
   output: WebhookLog,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findLog(q, scope, id);
-      if (!before) throw notFound("Webhook log", id);
-      const webhook = await findWebhook(q, scope, before.endpoint_id);
-      const refuse = (state: string) =>
-        new AppError("conflict", `Cannot redeliver webhook log ${id}: ${state}`);
-      if (webhook?.status !== "active") throw refuse("its endpoint is disabled or deleted");
-      const log = await queries.reviveLog(q, scope, now, id);
-      if (!log) throw refuse("it is pending");
-      return log;
-    }),
+  run: (ctx, { id }) => sentAgain(ctx, scopeOf(ctx.actor), id),
+});
+
+/** Lists deliveries of what happened to loans in the caller's environment, newest first. Source: loans.md, Endpoints. */
+export const listLoanWebhookLogs = operation({
+  name: "list_loan_webhook_logs",
+  permission: "lending:read",
+  input: ListLoanWebhookLogs,
+  output: paged(WebhookLog),
+  run: (ctx, query) => listed(ctx, loanScopeOf(ctx.actor), query),
+});
+
+/** Finds one of them. Errors: not_found, also when it is of the other environment. Source: loans.md, Endpoints. */
+export const getLoanWebhookLog = operation({
+  name: "get_loan_webhook_log",
+  permission: "lending:read",
+  input: ById,
+  output: WebhookLog,
+  run: (ctx, { id }) => found(ctx, loanScopeOf(ctx.actor), id),
+});
+
+/** Sends one of them once more, by the same rules as any. Errors: not_found, conflict. Source: loans.md, Endpoints. */
+export const redeliverLoanWebhook = operation({
+  name: "redeliver_loan_webhook",
+  permission: "lending:write",
+  target: "webhook_log",
+  input: ById,
+  output: WebhookLog,
+  run: (ctx, { id }) => sentAgain(ctx, loanScopeOf(ctx.actor), id),
 });
 
 /** Forgets deliveries that ended long ago. Decision 0063. */
@@ -74,3 +84,33 @@ export const pruneWebhookLogs = operation({
     return {};
   },
 });
+
+function listed(
+  { store }: Context,
+  scope: queries.LogScope,
+  { page, limit, ...filter }: Static<typeof ListWebhookLogs>,
+) {
+  return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    queries.listLogs(store.read, scope, filter, slice),
+  );
+}
+
+async function found({ store }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
+  const log = await queries.findLog(store.read, scope, id);
+  if (!log) throw notFound("Webhook log", id);
+  return log;
+}
+
+function sentAgain({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
+  return store.tx(async (q) => {
+    const before = await queries.findLog(q, scope, id);
+    if (!before) throw notFound("Webhook log", id);
+    const webhook = await findWebhook(q, scope, before.endpoint_id);
+    const refuse = (state: string) =>
+      new AppError("conflict", `Cannot redeliver webhook log ${id}: ${state}`);
+    if (webhook?.status !== "active") throw refuse("its endpoint is disabled or deleted");
+    const log = await queries.reviveLog(q, scope, now, id);
+    if (!log) throw refuse("it is pending");
+    return log;
+  });
+}

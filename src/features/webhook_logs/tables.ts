@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { ENVIRONMENTS } from "../../core/access.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import type { WebhookTables } from "../webhooks/tables.ts";
@@ -19,6 +20,8 @@ export function webhookLogTables(k: ColumnKit, { companies, webhooks }: CompanyT
         .references(() => webhooks.id),
       message_id: k.text("message_id").notNull(),
       event_type: k.text("event_type").notNull(),
+      /** In which world it happened; null where there is but one. */
+      environment: k.enumeration("environment", ENVIRONMENTS),
       url: k.text("url").notNull(),
       payload: k.json<WebhookPayload>("payload").notNull(),
       status: k.enumeration("status", ["pending", "succeeded", "failed"]).notNull(),
@@ -36,6 +39,10 @@ export function webhookLogTables(k: ColumnKit, { companies, webhooks }: CompanyT
       // However often an event is fanned out, each endpoint gets its message once.
       k.uniqueIndex("webhook_logs_message").on(t.endpoint_id, t.message_id),
       k.index("webhook_logs_company").on(t.company_id, t.id),
+      k
+        .index("webhook_logs_environment")
+        .on(t.company_id, t.environment, t.id)
+        .where(sql`environment IS NOT NULL`),
       k.index("webhook_logs_due").on(t.endpoint_id, t.due_at).where(sql`due_at IS NOT NULL`),
     ],
   );

@@ -158,6 +158,7 @@ export const testWebhook = operation({
         endpoint_id: id,
         message_id: newMessageId(),
         event_type: TEST_EVENT,
+        environment: null,
         url,
         payload: { type: TEST_EVENT, timestamp: iso(now), data: { id, status } },
         step: ONE_ATTEMPT,

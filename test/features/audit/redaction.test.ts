@@ -66,6 +66,15 @@ describe("redact()", () => {
     );
   });
 
+  test("leaves a borrower's number and traces out", () => {
+    const evidence = { method: "otp", captured_at: "2026-03-10T12:00:00Z" };
+    const traces = { ip: "203.0.113.7", user_agent: "Mozilla/5.0" };
+    expect(redact({ subject_ic_last4: "5678", evidence: { ...evidence, ...traces } })).toEqual({
+      kept: { evidence },
+      withheld: ["/subject_ic_last4", "/evidence/ip", "/evidence/user_agent"],
+    });
+  });
+
   test("keeps plain records as they are", () => {
     fc.assert(
       fc.property(plainRecord, (input) => {

@@ -5,10 +5,15 @@ import { EVENT_TYPES } from "../../../src/features/events/model.ts";
 import { runJob, JOBS } from "../../../src/jobs.ts";
 import { doEverythingWithMandates } from "./mandates.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { exchange } from "../api_keys/machine.ts";
+import { addDraft, addProgram, done, lead, type Loans, openLoans } from "../loan_applications/world.ts";
+import { EVIDENCE, publish } from "../loan_consents/texts.ts";
+import { upload } from "../loan_documents/loans.ts";
 
 // docs/webhooks.md tells what each event carries: every type is made here, and held against it.
 
-const clock = new TestClock("2026-03-10T12:00:00Z");
+const BEGUN = "2026-03-10T12:00:00Z";
+const clock = new TestClock(BEGUN);
 let house: House;
 
 beforeAll(async () => {
@@ -86,13 +91,55 @@ async function doEverything(): Promise<void> {
   await add(`${credits}/upgrade`, { new_billing_model_id: large.id });
   await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
   await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
-  const job = JOBS.find(({ name }) => name === "credit_thresholds");
-  if (!job) throw new Error("No such job");
+  await run("credit_thresholds");
+}
+
+async function run(name: string): Promise<void> {
+  const job = JOBS.find((one) => one.name === name);
+  if (!job) throw new Error(`No such job: ${name}`);
   await runJob(house.deps, job);
+}
+
+/** Brings loan applications into every state. */
+async function doLoans(): Promise<void> {
+  const loans = await openLoans(house);
+  const { id: program_id } = await addProgram(loans);
+  const draft = () => addDraft(loans, program_id);
+  for (const state of ["action_required", "rejected", "disbursed", "declined", "withdrawn"] as const)
+    await lead(loans, (await draft()).id, state);
+  const { id } = await draft();
+  await doDocuments(loans, id);
+  await doConsents(loans, id);
+  clock.set("2026-06-20T12:00:00Z");
+  await run("loan_application_expiry");
+  await run("consent_expiry");
+}
+
+async function doDocuments(loans: Loans, application_id: number): Promise<void> {
+  const { token } = (await exchange(house, loans.agent_key)).body;
+  for (const [type, review, reason] of [
+    ["payslip", "verify", {}],
+    ["passport", "reject", { reason_code: "expired" }],
+  ] as const) {
+    const { id } = await done(upload(house, token, application_id, { type }));
+    await done(loans.lender("POST", `/lender/documents/${id}/${review}`, reason));
+  }
+}
+
+async function doConsents(loans: Loans, application_id: number): Promise<void> {
+  const { id: definition_id } = await publish(loans, { validity_days: 30 });
+  const given = { definition_id, evidence: { ...EVIDENCE, captured_at: "2026-03-10T11:00:00Z" } };
+  const path = `/agent/applications/${application_id}/consents`;
+  const { id } = await done(loans.agent("POST", path, given));
+  await done(loans.agent("POST", `/agent/consents/${id}/revoke`));
+  await done(loans.agent("POST", path, given));
 }
 
 test("every event carries the fields that the document shows", async () => {
   await doEverything();
+  await doLoans();
+  // Loans took months, and so do mandates: each begins while the admin is signed in.
+  clock.set(BEGUN);
   const shown = documented();
   const api = await doEverythingWithMandates(house, clock);
   const pages = await Promise.all(

@@ -170,6 +170,7 @@ describe("keys", () => {
     expect(documented.length).toBeGreaterThan(5);
     expect(others.map(([path]) => path).toSorted()).toEqual(
       [
+        "/api/v1/agent/applications/{id}/documents",
         "/api/v1/auth/token",
         "/api/v1/login",
         "/api/v1/my/usage/export",

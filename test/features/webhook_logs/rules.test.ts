@@ -2,7 +2,13 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { instant } from "../../../src/core/time.ts";
-import { RETRY_STEPS_S, retryAfterMs, verdict } from "../../../src/features/webhook_logs/rules.ts";
+import {
+  ONE_ATTEMPT,
+  RETRY_STEPS_S,
+  retryAfterMs,
+  retrySteps,
+  verdict,
+} from "../../../src/features/webhook_logs/rules.ts";
 
 const now = Temporal.Instant.from("2026-03-01T00:00:00Z");
 const failed = { status_code: 500, retry_after: null };
@@ -22,6 +28,22 @@ test("ten attempts: at once, then after 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20
   const waits = RETRY_STEPS_S.map((_, step) => waitOf(step, failed));
   expect(waits).toEqual([...RETRY_STEPS_S.slice(1).map((seconds) => seconds * 1_000), null]);
   expect(verdict(9, failed, now, 0)).toEqual({ status: "failed", step: 10, next_attempt_at: null });
+});
+
+test("three attempts for a loan that is only tried out, ten for one that is made, and for all else", () => {
+  const attempts = (data: Record<string, unknown>) => {
+    let made = 0;
+    while (verdict(made, failed, now, 0, retrySteps(data)).status === "pending") made++;
+    return made + 1;
+  };
+  expect(attempts({ environment: "staging" })).toBe(3);
+  expect(attempts({ environment: "production" })).toBe(10);
+  expect(attempts({})).toBe(10);
+  const second = verdict(0, failed, now, 0, retrySteps({ environment: "staging" }));
+  expect(second).toEqual({ status: "pending", step: 1, next_attempt_at: "2026-03-01T00:00:05.000Z" });
+  // Sent again by somebody, it gets one more.
+  const again = verdict(ONE_ATTEMPT, failed, now, 0, retrySteps({ environment: "staging" }));
+  expect(again.status).toBe("failed");
 });
 
 const steps = fc.integer({ min: 0, max: RETRY_STEPS_S.length - 2 });

@@ -1,0 +1,16 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { listCompaniesWithRunOut } from "./queries.ts";
+import { expireLoanApplications } from "./service.ts";
+
+export const LOAN_APPLICATION_JOBS: readonly Job[] = [
+  {
+    name: "loan_application_expiry",
+    summary: "End loan offers, drafts and unanswered questions whose time has run out",
+    cron: "25 * * * * *",
+    due: listCompaniesWithRunOut,
+    async run(ctx) {
+      await call(ctx, expireLoanApplications, {});
+    },
+  },
+];

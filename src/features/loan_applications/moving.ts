@@ -1,0 +1,41 @@
+import type { LoanScope } from "../../core/access.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import type { LoanApplication } from "./model.ts";
+import { type ApplicationChange, updateApplication } from "./queries.ts";
+import { applicationEvent, arrival, expiryOf, transition, type Trigger } from "./rules.ts";
+
+/**
+ * Leads an application, as it was just read in this transaction, through a trigger: its state, what comes with
+ * that, and the event are written together. `change` is what else is written. Errors: conflict where the state
+ * forbids it, also when another call has just changed it.
+ */
+export async function moveApplication(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  before: LoanApplication,
+  trigger: Trigger,
+  change: ApplicationChange = {},
+): Promise<LoanApplication> {
+  const status = transition(before, trigger, now);
+  const moves = status !== before.status;
+  const { offer = before.offer } = change;
+  const after = await updateApplication(
+    q,
+    scope,
+    now,
+    { id: before.id, from: before.status },
+    {
+      ...(moves ? { ...arrival(status, now), status } : {}),
+      expires_at: expiryOf(status, now, offer?.expires_at),
+      ...change,
+    },
+  );
+  if (!after) throw new AppError("conflict", `Cannot change application ${before.id}: it has just changed`);
+  if (status !== "draft" && moves) {
+    await recordEvents(q, scope, now, [applicationEvent(status, after)]);
+  }
+  return after;
+}

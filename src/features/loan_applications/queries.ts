@@ -1,0 +1,204 @@
+import { and, asc, desc, eq, gte, lt, lte, notInArray, or, type SQL, isNull } from "drizzle-orm";
+import type { LoanScope, Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { instant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { ApplicationStatus, LoanApplication } from "./model.ts";
+import type { LoanRequest } from "./request.ts";
+import { FINAL_STATUSES } from "./rules.ts";
+
+function applicationColumns({ tables: { loan_applications: t } }: Reads) {
+  const { id, reference, environment, company_id, agent_client_id, program_id, program_snapshot } = t;
+  const { external_reference, status, borrower, amount, tenor_months, purpose, answers, missing } = t;
+  const { decision, offer, disbursement_reference, expires_at, created_at, updated_at } = t;
+  const { submitted_at, under_review_at, action_required_at, approved_at, rejected_at } = t;
+  const { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at } = t;
+  const whose = { id, reference, environment, company_id, agent_client_id, external_reference };
+  const asked = { program_id, program_snapshot, borrower, amount, tenor_months, purpose, answers };
+  const stands = { status, missing, decision, offer, disbursement_reference, expires_at };
+  const reviewed = { submitted_at, under_review_at, action_required_at, approved_at, rejected_at };
+  const ended = { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at };
+  return { ...whose, ...asked, ...stands, ...reviewed, ...ended, created_at, updated_at };
+}
+
+/** Which applications are meant; every field given narrows further. */
+export interface ApplicationFilter {
+  status?: ApplicationStatus;
+  /** Whether drafts are left out. */
+  sent?: boolean;
+  program_id?: number;
+  /** A part of a reference, or of the borrower's name. */
+  search?: string;
+  from?: string;
+  to?: string;
+}
+
+/** Applications, newest first, and how many there are in all. */
+export async function listApplications(
+  q: Reads,
+  scope: LoanScope,
+  { status, sent = false, program_id, search, from, to }: ApplicationFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: LoanApplication[]; total: number }> {
+  const { loan_applications: t } = q.tables;
+  const where = and(
+    inScope(q, scope),
+    status === undefined ? undefined : eq(t.status, status),
+    sent ? notInArray(t.status, ["draft"]) : undefined,
+    program_id === undefined ? undefined : eq(t.program_id, program_id),
+    search === undefined
+      ? undefined
+      : or(
+          contains(t.reference, search),
+          contains(t.external_reference, search),
+          contains(t.borrower_name, search),
+        ),
+    from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
+    to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
+  );
+  const rows = await q
+    .select(applicationColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findApplication(
+  q: Reads,
+  scope: LoanScope,
+  id: number,
+): Promise<LoanApplication | undefined> {
+  const { loan_applications: t } = q.tables;
+  const [application] = await q
+    .select(applicationColumns(q))
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
+  return application;
+}
+
+/** The application that an agent knows by this reference; of users it is one for all of them. */
+export async function findByExternalReference(
+  q: Reads,
+  scope: LoanScope,
+  external_reference: string,
+): Promise<LoanApplication | undefined> {
+  const { loan_applications: t } = q.tables;
+  const is_owner =
+    scope.agent_key_id === undefined ? isNull(t.agent_key_id) : eq(t.agent_key_id, scope.agent_key_id);
+  const [application] = await q
+    .select(applicationColumns(q))
+    .from(t)
+    .where(and(inScope(q, scope), is_owner, eq(t.external_reference, external_reference)));
+  return application;
+}
+
+/** How many applications to a program have not come to their end. */
+export function countOpenApplications(q: Reads, scope: LoanScope, program_id: number): Promise<number> {
+  const { loan_applications: t } = q.tables;
+  const is_open = notInArray(t.status, [...FINAL_STATUSES]);
+  return q.$count(t, and(inScope(q, scope), eq(t.program_id, program_id), is_open)).then(Number);
+}
+
+/** A new application, as a draft. */
+export type NewApplication = LoanRequest &
+  Pick<
+    LoanApplication,
+    "reference" | "agent_client_id" | "program_id" | "program_snapshot" | "external_reference" | "expires_at"
+  >;
+
+export async function insertApplication(
+  q: Queries,
+  { company_id, environment, agent_key_id }: LoanScope,
+  now: Temporal.Instant,
+  application: NewApplication,
+): Promise<LoanApplication> {
+  const { loan_applications: t } = q.tables;
+  const rows = await q
+    .insert(t)
+    .values({
+      ...application,
+      company_id,
+      environment,
+      agent_key_id: agent_key_id ?? null,
+      borrower_name: application.borrower.name,
+      status: "draft",
+      missing: [],
+      ...stamped(now),
+    })
+    .returning(applicationColumns(q));
+  return only(rows);
+}
+
+/** What may be written of an application; its borrower's name follows the borrower. */
+export type ApplicationChange = Partial<
+  Omit<LoanApplication, "id" | "reference" | "environment" | "company_id" | "created_at" | "updated_at">
+> & { deleted_at?: string };
+
+/** Changes an application that is still in the state `from`; undefined when it is not. */
+export async function updateApplication(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  { id, from }: { id: number; from: ApplicationStatus },
+  change: ApplicationChange,
+): Promise<LoanApplication | undefined> {
+  const { loan_applications: t } = q.tables;
+  const name = change.borrower === undefined ? {} : { borrower_name: change.borrower.name };
+  const [application] = await q
+    .update(t)
+    .set({ ...change, ...name, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(t.id, id), eq(t.status, from)))
+    .returning(applicationColumns(q));
+  return application;
+}
+
+function inScope({ tables: { loan_applications: t } }: Reads, scope: LoanScope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    eq(t.environment, scope.environment),
+    scope.agent_key_id === undefined ? undefined : eq(t.agent_key_id, scope.agent_key_id),
+    isNull(t.deleted_at),
+  );
+}
+
+/** The ids of the applications in a scope, to narrow down what belongs to them. */
+export function applicationsIn(q: Reads, scope: LoanScope) {
+  const { loan_applications: t } = q.tables;
+  return q.select({ id: t.id }).from(t).where(inScope(q, scope));
+}
+
+// What the house asks, for whole companies: its jobs work in no environment.
+
+/** The companies with an application whose time has run out. */
+export async function listCompaniesWithRunOut(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { loan_applications: t } = q.tables;
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasRunOut(q, now));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Applications of a company whose time has run out, in both environments, the first ones first. */
+export async function listRunOut(
+  q: Reads,
+  { company_id }: Scope,
+  now: Temporal.Instant,
+  limit: number,
+): Promise<LoanApplication[]> {
+  const { loan_applications: t } = q.tables;
+  return q
+    .select(applicationColumns(q))
+    .from(t)
+    .where(and(eq(t.company_id, company_id), hasRunOut(q, now)))
+    .orderBy(asc(t.expires_at), asc(t.id))
+    .limit(limit)
+    .then((rows) => rows);
+}
+
+function hasRunOut({ tables: { loan_applications: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+  return and(lte(t.expires_at, iso(now)), isNull(t.deleted_at));
+}

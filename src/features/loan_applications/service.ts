@@ -1,0 +1,362 @@
+import { type Context, operation } from "../../context.ts";
+import { type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/page.ts";
+import { ById, Nothing, paged } from "../../core/schema.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { findApiKey } from "../api_keys/queries.ts";
+import { tellOfHouse } from "../audit/telling.ts";
+import { recordEvents } from "../events/queries.ts";
+import type { LoanProgram } from "../loan_programs/model.ts";
+import { findLoanProgram } from "../loan_programs/queries.ts";
+import { readOffer } from "./eligibility.ts";
+import {
+  ApprovalById,
+  CreateLoanApplication,
+  DisbursementById,
+  ListLoanApplications,
+  LoanApplication,
+  RejectionById,
+  RequestActionById,
+  UpdateLoanApplication,
+} from "./model.ts";
+import { moveApplication } from "./moving.ts";
+import * as queries from "./queries.ts";
+import { newReference } from "./reference.ts";
+import { readItems, readRequest } from "./request.ts";
+import { applicationEvent, expiryOf, masked, transition, type Trigger } from "./rules.ts";
+import { checkSubmission, formOf } from "./submitting.ts";
+
+/**
+ * Lists the applications that came to the lender, newest first: all but drafts. Numbers of people are masked.
+ * Source: loans.md, Endpoints.
+ */
+export const listLoanApplications = operation({
+  name: "list_loan_applications",
+  permission: "lending:read",
+  input: ListLoanApplications,
+  output: paged(LoanApplication),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      listMasked(store.read, loanScopeOf(actor), { ...filter, sent: true }, slice),
+    ),
+});
+
+/** Finds an application, also one that is a draft. Errors: not_found. Source: loans.md, Endpoints. */
+export const getLoanApplication = operation({
+  name: "get_loan_application",
+  permission: "lending:read",
+  input: ById,
+  output: LoanApplication,
+  run: ({ store, actor }, { id }) => findOne(store.read, loanScopeOf(actor), id),
+});
+
+/** Lists the agent's own applications, newest first. Numbers of people are masked. Source: loans.md, Endpoints. */
+export const listAgentApplications = operation({
+  name: "list_agent_applications",
+  permission: "borrowing:read",
+  input: ListLoanApplications,
+  output: paged(LoanApplication),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      listMasked(store.read, loanScopeOf(actor), filter, slice),
+    ),
+});
+
+/** Finds one of the agent's own applications. Errors: not_found. Source: loans.md, Endpoints. */
+export const getAgentApplication = operation({
+  name: "get_agent_application",
+  permission: "borrowing:read",
+  input: ById,
+  output: LoanApplication,
+  run: ({ store, actor }, { id }) => findOne(store.read, loanScopeOf(actor), id),
+});
+
+/**
+ * Creates an application as a draft. Errors: invalid for what can't be read or is not asked, conflict naming the
+ * agent's application that has the external_reference. Source: loans.md, Wire details. Decision 0103.
+ */
+export const createLoanApplication = operation({
+  name: "create_loan_application",
+  permission: "borrowing:write",
+  input: CreateLoanApplication,
+  output: LoanApplication,
+  run(ctx, { program_id, external_reference = null, ...input }) {
+    const { store, actor, now } = ctx;
+    const scope = loanScopeOf(actor);
+    const made = store.tx(async (q) => {
+      const program = await findOpenProgram(q, scope, program_id);
+      const request = readRequest(
+        { purpose: null, answers: {}, ...input },
+        program,
+        await formOf(q, scope, program),
+      );
+      const agent =
+        scope.agent_key_id === undefined ? undefined : await findApiKey(q, scope, scope.agent_key_id);
+      const application = await queries.insertApplication(q, scope, now, {
+        ...request,
+        program_id,
+        program_snapshot: program,
+        external_reference,
+        reference: newReference(now),
+        agent_client_id: agent?.clientId ?? null,
+        expires_at: expiryOf("draft", now, undefined),
+      });
+      await recordEvents(q, scope, now, [applicationEvent("created", application)]);
+      return application;
+    });
+    return namingOwner(ctx, external_reference, made);
+  },
+});
+
+/**
+ * Changes a draft, or an application that the lender has sent back; what is left out stays as it is. Errors:
+ * not_found, conflict in another state or for an external_reference that is taken, invalid as at its creation.
+ * Decision 0103.
+ */
+export const updateLoanApplication = operation({
+  name: "update_loan_application",
+  permission: "borrowing:write",
+  input: UpdateLoanApplication,
+  output: LoanApplication,
+  run(ctx, { id, program_id, external_reference, ...change }) {
+    const edited = move(ctx, id, "edit", async (q, scope, before) => {
+      const program = await programAfterEdit(q, scope, before, program_id);
+      const request = readRequest({ ...before, ...change }, program, await formOf(q, scope, program));
+      return {
+        ...request,
+        program_id: program.id,
+        program_snapshot: program,
+        ...(external_reference === undefined ? {} : { external_reference }),
+      };
+    });
+    return namingOwner(ctx, external_reference ?? null, edited, id);
+  },
+});
+
+/** Deletes a draft. Errors: not_found, conflict once it was submitted. Source: loans.md, Endpoints. */
+export const deleteLoanApplication = operation({
+  name: "delete_loan_application",
+  permission: "borrowing:write",
+  input: ById,
+  output: Nothing,
+  async run(ctx, { id }) {
+    await move(ctx, id, "delete", async () => ({ deleted_at: iso(ctx.now) }));
+    return {};
+  },
+});
+
+/**
+ * Sends an application to the lender, or back to it. Errors: not_found, conflict in another state or when the
+ * program takes no applications, invalid naming the rules of the program that it breaks and, in `missing`, all
+ * that is not there yet. Source: loans.md, States. Decision 0103.
+ */
+export const submitLoanApplication = operation({
+  name: "submit_loan_application",
+  permission: "borrowing:write",
+  input: ById,
+  output: LoanApplication,
+  run: (ctx, { id }) =>
+    move(ctx, id, "submit", async (q, scope, before) => ({
+      program_snapshot: await checkSubmission(q, scope, ctx.now, before),
+      missing: [],
+    })),
+});
+
+/** Takes an application back for good. Errors: not_found, conflict once an offer was accepted or it has ended. */
+export const withdrawLoanApplication = operation({
+  name: "withdraw_loan_application",
+  permission: "borrowing:write",
+  input: ById,
+  output: LoanApplication,
+  run: (ctx, { id }) => move(ctx, id, "withdraw"),
+});
+
+/** Takes the lender's offer. Errors: not_found, conflict without an offer, and from the instant it expires. */
+export const acceptLoanOffer = operation({
+  name: "accept_loan_offer",
+  permission: "borrowing:write",
+  target: "loan_application",
+  input: ById,
+  output: LoanApplication,
+  run: (ctx, { id }) => move(ctx, id, "accept"),
+});
+
+/** Turns the lender's offer down. Errors: not_found, conflict without an offer, and from the instant it expires. */
+export const declineLoanOffer = operation({
+  name: "decline_loan_offer",
+  permission: "borrowing:write",
+  target: "loan_application",
+  input: ById,
+  output: LoanApplication,
+  run: (ctx, { id }) => move(ctx, id, "decline"),
+});
+
+/** Begins to look at a submitted application. Errors: not_found, conflict. Source: loans.md, States. */
+export const reviewLoanApplication = operation({
+  name: "review_loan_application",
+  permission: "lending:write",
+  input: ById,
+  output: LoanApplication,
+  run: (ctx, { id }) => move(ctx, id, "review"),
+});
+
+/** Sends an application back for what the lender needs. Errors: not_found, conflict, invalid. */
+export const requestLoanAction = operation({
+  name: "request_loan_action",
+  permission: "lending:write",
+  target: "loan_application",
+  input: RequestActionById,
+  output: LoanApplication,
+  run: (ctx, { id, items }) => move(ctx, id, "request_action", async () => ({ missing: readItems(items) })),
+});
+
+/**
+ * Makes an offer; of many calls at once one succeeds. Errors: not_found, conflict, invalid for an offer outside of
+ * the program or in the past. Source: loans.md, States. Decision 0104.
+ */
+export const approveLoanApplication = operation({
+  name: "approve_loan_application",
+  permission: "lending:write",
+  input: ApprovalById,
+  output: LoanApplication,
+  run: (ctx, { id, ...approval }) =>
+    move(ctx, id, "approve", async (_q, _scope, { borrower, program_snapshot }) => ({
+      offer: readOffer(approval, borrower, program_snapshot, ctx.now),
+      decision: { outcome: "approved", reason_code: null, note: null, decided_at: iso(ctx.now) },
+    })),
+});
+
+/** Refuses an application. Errors: not_found, conflict, invalid. Source: loans.md, States. */
+export const rejectLoanApplication = operation({
+  name: "reject_loan_application",
+  permission: "lending:write",
+  input: RejectionById,
+  output: LoanApplication,
+  run: (ctx, { id, reason_code, note = null }) =>
+    move(ctx, id, "reject", async () => ({
+      decision: { outcome: "rejected", reason_code, note, decided_at: iso(ctx.now) },
+    })),
+});
+
+/** Writes down that an accepted loan was paid out, by now. Errors: not_found, conflict, invalid. */
+export const disburseLoanApplication = operation({
+  name: "disburse_loan_application",
+  permission: "lending:write",
+  input: DisbursementById,
+  output: LoanApplication,
+  run: (ctx, { id, reference, disbursed_at = iso(ctx.now) }) =>
+    move(ctx, id, "disburse", async () => {
+      const paid_at = instant(disbursed_at);
+      if (Temporal.Instant.compare(paid_at, ctx.now) > 0)
+        throw invalid("/disbursed_at", "must not be in the future");
+      return { disbursement_reference: reference, disbursed_at: iso(paid_at) };
+    }),
+});
+
+/**
+ * Ends the applications whose time has run out: offers that nobody took, and drafts and questions that nobody came
+ * back to. May run twice at once: each is ended once, with its event. Source: loans.md, States.
+ */
+export const expireLoanApplications = operation({
+  name: "expire_loan_applications",
+  permission: "lending:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const { store, actor, now, background } = ctx;
+    const { company_id } = scopeOf(actor);
+    let ended: number = LIMITS.loan_expiry_batch;
+    while (ended === LIMITS.loan_expiry_batch && !background.is_stopping) {
+      ended = await store.tx(async (q) => {
+        const run_out = await queries.listRunOut(q, { company_id }, now, LIMITS.loan_expiry_batch);
+        for (const application of run_out) {
+          const { id, environment } = application;
+          await moveApplication(q, { company_id, environment }, now, application, "expire");
+          const target = { type: "loan_application", id };
+          await tellOfHouse(ctx, q, { company_id }, "expire_loan_application", target);
+        }
+        return run_out.length;
+      });
+    }
+    return {};
+  },
+});
+
+/** Leads an application through a trigger, in one transaction with what `prepare` says is written beside. */
+function move(
+  { store, actor, now, note }: Context,
+  id: number,
+  trigger: Trigger,
+  prepare: (
+    q: Queries,
+    scope: LoanScope,
+    before: LoanApplication,
+  ) => Promise<queries.ApplicationChange> = async () => ({}),
+): Promise<LoanApplication> {
+  return store.tx(async (q) => {
+    const scope = loanScopeOf(actor);
+    const before = await findOne(q, scope, id);
+    transition(before, trigger, now);
+    const after = await moveApplication(q, scope, now, before, trigger, await prepare(q, scope, before));
+    note({ before, after });
+    return after;
+  });
+}
+
+/** Errors: not_found. */
+async function findOne(q: Reads, scope: LoanScope, id: number): Promise<LoanApplication> {
+  const application = await queries.findApplication(q, scope, id);
+  if (!application) throw notFound("Application", id);
+  return application;
+}
+
+async function listMasked(...asked: Parameters<typeof queries.listApplications>) {
+  const { rows, total } = await queries.listApplications(...asked);
+  return { rows: rows.map(masked), total };
+}
+
+/** Errors: invalid for a program that agents can't apply to. */
+async function findOpenProgram(q: Reads, scope: LoanScope, program_id: number): Promise<LoanProgram> {
+  const program = await findLoanProgram(q, scope, program_id);
+  if (program?.status === "active") return program;
+  throw invalid("/program_id", "must be the id of an active loan program");
+}
+
+/** The program that an edited application goes by: once submitted, the one that it went by then. */
+async function programAfterEdit(
+  q: Reads,
+  scope: LoanScope,
+  { status, program_id, program_snapshot }: LoanApplication,
+  asked: number = program_id,
+): Promise<LoanProgram> {
+  if (asked !== program_id && status !== "draft")
+    throw invalid("/program_id", "must stay as it is: the application was submitted");
+  if (asked !== program_id) return findOpenProgram(q, scope, asked);
+  const current = status === "draft" ? await findLoanProgram(q, scope, program_id) : undefined;
+  return current ?? program_snapshot;
+}
+
+/** The work's outcome; where it is refused since another application has the reference, the conflict names that. */
+async function namingOwner<T>(
+  { store, actor }: Context,
+  external_reference: string | null,
+  work: Promise<T>,
+  own_id?: number,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (external_reference === null || !(error instanceof AppError) || error.kind !== "conflict") throw error;
+    const scope = loanScopeOf(actor);
+    const owner = await queries.findByExternalReference(store.read, scope, external_reference);
+    if (!owner || owner.id === own_id) throw error;
+    throw new AppError(
+      "conflict",
+      `Cannot use external_reference ${external_reference}: application ${owner.id} has it`,
+    );
+  }
+}

@@ -1,0 +1,16 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { listCompaniesWithDueConsents } from "./queries.ts";
+import { expireConsents } from "./service.ts";
+
+export const LOAN_CONSENT_JOBS: readonly Job[] = [
+  {
+    name: "consent_expiry",
+    summary: "End the consents whose time has run out",
+    cron: "45 * * * * *",
+    due: listCompaniesWithDueConsents,
+    async run(ctx) {
+      await call(ctx, expireConsents, {});
+    },
+  },
+];

@@ -1,0 +1,342 @@
+import { and, asc, desc, eq, gt, inArray, isNull, lte, max, or, type SQL } from "drizzle-orm";
+import type { LoanScope, Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { applicationsIn } from "../loan_applications/queries.ts";
+import type { Consent, ConsentDefinition, ConsentText, DefinitionStatus } from "./model.ts";
+
+// Definitions.
+
+function definitionColumns({ tables: { consent_definitions: t } }: Reads) {
+  const { id, environment, code, version, locale, title, purpose_text, data_text, data_categories } = t;
+  const { audience, data_life_days, validity_days, text_sha256, status } = t;
+  const { published_at, retired_at, created_at, updated_at } = t;
+  return {
+    id,
+    environment,
+    code,
+    version,
+    locale,
+    title,
+    purpose_text,
+    data_text,
+    data_categories,
+    audience,
+    data_life_days,
+    validity_days,
+    text_sha256,
+    status,
+    published_at,
+    retired_at,
+    created_at,
+    updated_at,
+  };
+}
+
+/** Which definitions are meant; every field given narrows further. */
+export interface DefinitionFilter {
+  code?: string;
+  locale?: string;
+  status?: DefinitionStatus;
+}
+
+/** Definitions by code, language and version, and how many there are in all. */
+export async function listDefinitions(
+  q: Reads,
+  scope: LoanScope,
+  { code, locale, status }: DefinitionFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: ConsentDefinition[]; total: number }> {
+  const { consent_definitions: t } = q.tables;
+  const where = and(
+    definitionsIn(q, scope),
+    code === undefined ? undefined : eq(t.code, code),
+    locale === undefined ? undefined : eq(t.locale, locale),
+    status === undefined ? undefined : eq(t.status, status),
+  );
+  const rows = await q
+    .select(definitionColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(asc(t.code), asc(t.locale), desc(t.version))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findDefinition(
+  q: Reads,
+  scope: LoanScope,
+  id: number,
+): Promise<ConsentDefinition | undefined> {
+  const { consent_definitions: t } = q.tables;
+  const [definition] = await q
+    .select(definitionColumns(q))
+    .from(t)
+    .where(and(definitionsIn(q, scope), eq(t.id, id)));
+  return definition;
+}
+
+/** The newest version of a code in a language; 0 when there is none. */
+export async function findLastVersion(
+  q: Reads,
+  scope: LoanScope,
+  { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
+): Promise<number> {
+  const { consent_definitions: t } = q.tables;
+  const [row] = await q
+    .select({ version: max(t.version) })
+    .from(t)
+    .where(and(definitionsIn(q, scope), eq(t.code, code), eq(t.locale, locale)));
+  return row?.version ?? 0;
+}
+
+export async function insertDefinition(
+  q: Queries,
+  { company_id, environment }: LoanScope,
+  now: Temporal.Instant,
+  definition: ConsentText & Pick<ConsentDefinition, "version" | "text_sha256">,
+): Promise<ConsentDefinition> {
+  const { consent_definitions: t } = q.tables;
+  const row = { ...definition, company_id, environment, status: "draft" as const, ...stamped(now) };
+  return only(await q.insert(t).values(row).returning(definitionColumns(q)));
+}
+
+/** Changes a definition that still has the status it was found with. Undefined when it has not. */
+export async function updateDefinition(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  { id, status: found }: Pick<ConsentDefinition, "id" | "status">,
+  change: Partial<Omit<ConsentDefinition, "id" | "environment" | "code" | "locale" | "version">>,
+): Promise<ConsentDefinition | undefined> {
+  const { consent_definitions: t } = q.tables;
+  const [definition] = await q
+    .update(t)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(definitionsIn(q, scope), eq(t.id, id), eq(t.status, found)))
+    .returning(definitionColumns(q));
+  return definition;
+}
+
+/** Retires the published version of a code in a language, if there is one. */
+export async function retirePublished(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
+): Promise<void> {
+  const { consent_definitions: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "retired", retired_at: iso(now), updated_at: iso(now) })
+    .where(and(definitionsIn(q, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")));
+}
+
+/** The company's, in one environment: agents are shown those that are published. */
+function definitionsIn(q: Reads, { company_id, environment }: LoanScope): SQL | undefined {
+  const { consent_definitions: t } = q.tables;
+  return and(eq(t.company_id, company_id), eq(t.environment, environment));
+}
+
+// Consents.
+
+function consentColumns({ tables: { consents: t } }: Reads) {
+  const { id, environment, application_id, definition_id, code, version, locale, text_sha256, status } = t;
+  const { subject_name, subject_ic_last4, evidence, granted_at, expires_at } = t;
+  const { revoked_at, revoke_reason, created_at, updated_at } = t;
+  return {
+    id,
+    environment,
+    application_id,
+    definition_id,
+    code,
+    version,
+    locale,
+    text_sha256,
+    status,
+    subject_name,
+    subject_ic_last4,
+    evidence,
+    granted_at,
+    expires_at,
+    revoked_at,
+    revoke_reason,
+    created_at,
+    updated_at,
+  };
+}
+
+/** An application's consents, whatever became of them, in the order in which they were granted. */
+export async function listConsents(
+  q: Reads,
+  scope: LoanScope,
+  application_id: number,
+  { limit, offset }: Slice,
+): Promise<{ rows: Consent[]; total: number }> {
+  const { consents: t } = q.tables;
+  const where = and(consentsIn(q, scope), eq(t.application_id, application_id));
+  const rows = await q
+    .select(consentColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(asc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findConsent(q: Reads, scope: LoanScope, id: number): Promise<Consent | undefined> {
+  const { consents: t } = q.tables;
+  const [consent] = await q
+    .select(consentColumns(q))
+    .from(t)
+    .where(and(consentsIn(q, scope), eq(t.id, id)));
+  return consent;
+}
+
+export function countConsents(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
+  const { consents: t } = q.tables;
+  return q.$count(t, and(consentsIn(q, scope), eq(t.application_id, application_id))).then(Number);
+}
+
+/** The consent to a definition that is still granted, whether or not its time has run out. */
+export async function findGranted(
+  q: Reads,
+  scope: LoanScope,
+  { application_id, definition_id }: Pick<Consent, "application_id" | "definition_id">,
+): Promise<Consent | undefined> {
+  const { consents: t } = q.tables;
+  const [consent] = await q
+    .select(consentColumns(q))
+    .from(t)
+    .where(
+      and(
+        consentsIn(q, scope),
+        eq(t.application_id, application_id),
+        eq(t.definition_id, definition_id),
+        eq(t.status, "granted"),
+      ),
+    );
+  return consent;
+}
+
+/** Whether an application has a consent of the code that holds at `now`, to whatever version and language. */
+export async function hasConsentOf(
+  q: Reads,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  { application_id, code }: Pick<Consent, "application_id" | "code">,
+): Promise<boolean> {
+  const { consents: t } = q.tables;
+  const held = await q.$count(
+    t,
+    and(consentsIn(q, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
+  );
+  return held > 0;
+}
+
+/** The codes of which an application has a consent that holds at `now`, to a version that is published now. */
+export async function listCurrentCodes(
+  q: Reads,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  application_id: number,
+): Promise<Set<string>> {
+  const { consents: t, consent_definitions: d } = q.tables;
+  const rows = await q
+    .selectDistinct({ code: t.code })
+    .from(t)
+    .innerJoin(d, eq(d.id, t.definition_id))
+    .where(
+      and(
+        consentsIn(q, scope),
+        eq(t.application_id, application_id),
+        eq(d.status, "published"),
+        holdsAt(q, now),
+      ),
+    );
+  return new Set(rows.map(({ code }) => code));
+}
+
+function holdsAt({ tables: { consents: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+  return and(eq(t.status, "granted"), or(isNull(t.expires_at), gt(t.expires_at, iso(now))));
+}
+
+type NewConsent = Omit<
+  Consent,
+  "id" | "environment" | "status" | "revoked_at" | "revoke_reason" | "created_at" | "updated_at"
+>;
+
+export async function insertConsent(
+  q: Queries,
+  { company_id, environment }: LoanScope,
+  now: Temporal.Instant,
+  consent: NewConsent,
+): Promise<Consent> {
+  const { consents: t } = q.tables;
+  const row = { ...consent, company_id, environment, status: "granted" as const, ...stamped(now) };
+  return only(await q.insert(t).values(row).returning(consentColumns(q)));
+}
+
+/** Takes back a consent that is still granted. Undefined when it is not. */
+export async function revokeConsent(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  id: number,
+  revoke_reason: string | null,
+): Promise<Consent | undefined> {
+  const { consents: t } = q.tables;
+  const [consent] = await q
+    .update(t)
+    .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
+    .where(and(consentsIn(q, scope), eq(t.id, id), eq(t.status, "granted")))
+    .returning(consentColumns(q));
+  return consent;
+}
+
+/** Ends consents whose time has run out: one, or at most `limit` of the company's. */
+export async function expireConsents(
+  q: Queries,
+  { company_id }: Scope,
+  now: Temporal.Instant,
+  { id, limit = 1 }: { id?: number; limit?: number },
+): Promise<Consent[]> {
+  const { consents: t } = q.tables;
+  const due = and(eq(t.company_id, company_id), eq(t.status, "granted"), lte(t.expires_at, iso(now)));
+  const some = q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(due, id === undefined ? undefined : eq(t.id, id)))
+    .orderBy(asc(t.id))
+    .limit(limit);
+  return q
+    .update(t)
+    .set({ status: "expired", updated_at: iso(now) })
+    .where(and(inArray(t.id, some), due))
+    .returning(consentColumns(q));
+}
+
+/** The companies that have consents whose time has run out. */
+export async function listCompaniesWithDueConsents(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { consents: t } = q.tables;
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .where(and(eq(t.status, "granted"), lte(t.expires_at, iso(now))));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Those of one company in one environment; for agents, of their own applications. None of deleted ones. */
+function consentsIn(q: Reads, scope: LoanScope): SQL | undefined {
+  const { consents: t } = q.tables;
+  return and(
+    eq(t.company_id, scope.company_id),
+    eq(t.environment, scope.environment),
+    inArray(t.application_id, applicationsIn(q, scope)),
+  );
+}

@@ -1,0 +1,358 @@
+import { type Context, operation } from "../../context.ts";
+import { type LoanScope, loanScopeOf, type Scope, scopeOf } from "../../core/access.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { listPage } from "../../core/page.ts";
+import { prune } from "../../core/prune.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { loseConsent } from "../loan_applications/lost_consent.ts";
+import { findApplication } from "../loan_applications/queries.ts";
+import { isFinal, stateAt } from "../loan_applications/rules.ts";
+import {
+  Consent,
+  ConsentDefinition,
+  type ConsentText,
+  CreateDefinition,
+  CreateDefinitionVersion,
+  ExpiredConsents,
+  GrantConsent,
+  ListConsents,
+  ListDefinitions,
+  ListPublishedDefinitions,
+  RevokeConsent,
+  UpdateDefinition,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import {
+  checkRevocable,
+  consentEvent,
+  endOf,
+  holds,
+  nextDefinitionStatus,
+  readEvidence,
+  subjectOf,
+  textSha256,
+} from "./rules.ts";
+
+/** Lists definitions by code, language and version; whole when no page is asked for. Source: loans.md. */
+export const listConsentDefinitions = operation({
+  name: "list_consent_definitions",
+  permission: "lending:read",
+  input: ListDefinitions,
+  output: listed(ConsentDefinition),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) =>
+      queries.listDefinitions(store.read, loanScopeOf(actor), filter, slice),
+    ),
+});
+
+/** Lists what borrowers may be asked to consent to now: the published definitions. Source: loans.md. */
+export const listPublishedConsentDefinitions = operation({
+  name: "list_published_consent_definitions",
+  permission: "borrowing:read",
+  input: ListPublishedDefinitions,
+  output: listed(ConsentDefinition),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) =>
+      queries.listDefinitions(store.read, loanScopeOf(actor), { ...filter, status: "published" }, slice),
+    ),
+});
+
+/** Finds one definition. Errors: not_found. Source: loans.md, Endpoints. */
+export const getConsentDefinition = operation({
+  name: "get_consent_definition",
+  permission: "lending:read",
+  input: ById,
+  output: ConsentDefinition,
+  run: ({ store, actor }, { id }) => findDefinition(store.read, loanScopeOf(actor), id),
+});
+
+/**
+ * Creates the first version of a definition, as a draft. Errors: conflict when its code has one in that language
+ * already. Source: loans.md, Endpoints. Decision 0106.
+ */
+export const createConsentDefinition = operation({
+  name: "create_consent_definition",
+  permission: "lending:write",
+  input: CreateDefinition,
+  output: ConsentDefinition,
+  run: ({ store, actor, now }, { locale = "en", ...said }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const text = { data_life_days: null, validity_days: null, ...said, locale };
+      if ((await queries.findLastVersion(q, scope, text)) > 0) {
+        throw new AppError(
+          "conflict",
+          `Cannot create consent definition ${text.code}: it exists in ${locale}; make a new version of it`,
+        );
+      }
+      return insertVersion(q, scope, now, text, 1);
+    }),
+});
+
+/**
+ * Replaces the text of a draft. Errors: not_found; invalid for another code or language; conflict once it is
+ * published. Source: loans.md, Endpoints.
+ */
+export const updateConsentDefinition = operation({
+  name: "update_consent_definition",
+  permission: "lending:write",
+  input: UpdateDefinition,
+  output: ConsentDefinition,
+  run: ({ store, actor, now, note }, { id, ...said }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const before = await findDefinition(q, scope, id);
+      const status = nextDefinitionStatus(before, "edit");
+      const { code, locale } = before;
+      for (const [field, kept, asked] of [
+        ["code", code, said.code],
+        ["locale", locale, said.locale],
+      ] as const) {
+        if (asked !== undefined && asked !== kept) throw invalid(`/${field}`, `must stay ${kept}`);
+      }
+      const text = { data_life_days: null, validity_days: null, ...said, code, locale };
+      const change = { ...text, status, text_sha256: textSha256(text) };
+      const after = await queries.updateDefinition(q, scope, now, before, change);
+      if (!after) throw justChanged("edit consent definition", id);
+      note({ before, after });
+      return after;
+    }),
+});
+
+/**
+ * Publishes a draft: agents ask for it from now on, and the version before it is retired. Errors: not_found,
+ * conflict. Source: loans.md, Wire details.
+ */
+export const publishConsentDefinition = operation({
+  name: "publish_consent_definition",
+  permission: "lending:write",
+  input: ById,
+  output: ConsentDefinition,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const draft = await findDefinition(q, scope, id);
+      const status = nextDefinitionStatus(draft, "publish");
+      await queries.retirePublished(q, scope, now, draft);
+      const change = { status, published_at: iso(now) };
+      const published = await queries.updateDefinition(q, scope, now, draft, change);
+      if (!published) throw justChanged("publish consent definition", id);
+      return published;
+    }),
+});
+
+/** Retires a published definition: nobody can consent to it any more. Errors: not_found, conflict. */
+export const retireConsentDefinition = operation({
+  name: "retire_consent_definition",
+  permission: "lending:write",
+  input: ById,
+  output: ConsentDefinition,
+  run: ({ store, actor, now }, { id }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const found = await findDefinition(q, scope, id);
+      const change = { status: nextDefinitionStatus(found, "retire"), retired_at: iso(now) };
+      const retired = await queries.updateDefinition(q, scope, now, found, change);
+      if (!retired) throw justChanged("retire consent definition", id);
+      return retired;
+    }),
+});
+
+/**
+ * Makes the next version of a definition, as a draft: its text, but for what is said to differ. Errors: not_found.
+ * Source: loans.md, States.
+ */
+export const createConsentDefinitionVersion = operation({
+  name: "create_consent_definition_version",
+  permission: "lending:write",
+  target: "consent_definition",
+  input: CreateDefinitionVersion,
+  output: ConsentDefinition,
+  run: ({ store, actor, now }, { id, ...said }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const { code, locale, ...old } = await findDefinition(q, scope, id);
+      const { title, purpose_text, data_text, data_categories, audience } = old;
+      const { data_life_days, validity_days } = old;
+      const kept = { title, purpose_text, data_text, data_categories, audience };
+      const text = { ...kept, data_life_days, validity_days, ...said, code, locale };
+      const last = await queries.findLastVersion(q, scope, text);
+      return insertVersion(q, scope, now, text, last + 1);
+    }),
+});
+
+/** Lists an application's consents, whatever became of them. Errors: not_found. Source: loans.md, Endpoints. */
+export const listConsents = operation({
+  name: "list_consents",
+  permission: "lending:read",
+  input: ListConsents,
+  output: listed(Consent),
+  run: listOf,
+});
+
+/** The same for the agent, of its own applications. Errors: not_found. Source: loans.md, Endpoints. */
+export const listOwnConsents = operation({
+  name: "list_own_consents",
+  permission: "borrowing:read",
+  input: ListConsents,
+  output: listed(Consent),
+  run: listOf,
+});
+
+/**
+ * Writes down that an application's borrower has consented to a published definition. Errors: not_found; invalid
+ * for a definition that is not published, or evidence that can't be; conflict when it is granted already, or the
+ * application has come to its end. Source: loans.md, Records. Decision 0106.
+ */
+export const grantConsent = operation({
+  name: "grant_consent",
+  permission: "borrowing:write",
+  input: GrantConsent,
+  output: Consent,
+  run: ({ store, actor, now }, { id: application_id, definition_id, evidence }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const application = await findApplication(q, scope, application_id);
+      if (!application) throw notFound("Application", application_id);
+      const status = stateAt(application, now);
+      if (isFinal(status)) {
+        const state = `application ${application_id} is ${status}`;
+        throw new AppError("conflict", `Cannot grant the consent: ${state}`);
+      }
+      const definition = await queries.findDefinition(q, scope, definition_id);
+      if (definition?.status !== "published") {
+        throw invalid("/definition_id", "must be the id of a published consent definition");
+      }
+      const { code, version, locale, text_sha256, validity_days } = definition;
+      const kept = readEvidence(evidence, validity_days, now);
+      await makeRoom(q, scope, now, { application_id, definition_id });
+      const consent = await queries.insertConsent(q, scope, now, {
+        application_id,
+        definition_id,
+        code,
+        version,
+        locale,
+        text_sha256,
+        ...subjectOf(application),
+        evidence: kept,
+        granted_at: iso(now),
+        expires_at: endOf(now, validity_days),
+      });
+      await recordEvents(q, scope, now, [consentEvent("granted", consent)]);
+      return consent;
+    }),
+});
+
+/**
+ * Takes a consent back, as a borrower may at any time. An application that needs it and is submitted or under
+ * review is moved to action_required. Errors: not_found, conflict unless it is granted. Source: loans.md, States.
+ */
+export const revokeConsent = operation({
+  name: "revoke_consent",
+  permission: "borrowing:write",
+  input: RevokeConsent,
+  output: Consent,
+  run: ({ store, actor, now }, { id, reason = null }) =>
+    store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const found = await queries.findConsent(q, scope, id);
+      if (!found) throw notFound("Consent", id);
+      checkRevocable(found, now);
+      const consent = await queries.revokeConsent(q, scope, now, id, reason);
+      if (!consent) throw justChanged("revoke consent", id);
+      await recordEvents(q, scope, now, [consentEvent("revoked", consent)]);
+      // What another consent of the code still covers is not lost.
+      if (!(await queries.hasConsentOf(q, scope, now, consent))) await loseConsent(q, scope, now, consent);
+      return consent;
+    }),
+});
+
+/** Ends the consents whose time has run out. May run twice at once: each is ended once. Source: loans.md, States. */
+export const expireConsents = operation({
+  name: "expire_consents",
+  permission: "lending:write",
+  unaudited: true,
+  input: Nothing,
+  output: ExpiredConsents,
+  async run({ store, actor, now, background }) {
+    const scope = scopeOf(actor);
+    let all = 0;
+    await prune(background, async (limit) => {
+      const expired = await store.tx((q) => expireDue(q, scope, now, { limit }));
+      all += expired;
+      return expired;
+    });
+    return { expired: all };
+  },
+});
+
+async function expireDue(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  which: { id?: number; limit?: number },
+): Promise<number> {
+  const expired = await queries.expireConsents(q, scope, now, which);
+  const events = expired.map((consent) => consentEvent("expired", consent));
+  await recordEvents(q, scope, now, events);
+  return expired.length;
+}
+
+/** Makes room for a consent. Errors: conflict. */
+async function makeRoom(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  wanted: Pick<Consent, "application_id" | "definition_id">,
+): Promise<void> {
+  const granted = await queries.findGranted(q, scope, wanted);
+  if (granted && holds(granted, now)) {
+    throw new AppError(
+      "conflict",
+      `Cannot grant the consent: it is granted already, as consent ${granted.id}`,
+    );
+  }
+  // Its time has run out, and the job has not come to it.
+  if (granted) await expireDue(q, scope, now, { id: granted.id });
+  const { application_id } = wanted;
+  if ((await queries.countConsents(q, scope, application_id)) >= LIMITS.consents_application) {
+    throw new AppError(
+      "conflict",
+      `Cannot grant the consent: application ${application_id} has ${LIMITS.consents_application} already`,
+    );
+  }
+}
+
+async function insertVersion(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  text: ConsentText,
+  version: number,
+): Promise<ConsentDefinition> {
+  return queries.insertDefinition(q, scope, now, { ...text, version, text_sha256: textSha256(text) });
+}
+
+async function listOf(
+  { store, actor }: Context,
+  { id, ...page }: { id: number; page?: number; limit?: number },
+) {
+  const scope = loanScopeOf(actor);
+  if (!(await findApplication(store.read, scope, id))) throw notFound("Application", id);
+  return listPage(page, (slice) => queries.listConsents(store.read, scope, id, slice));
+}
+
+/** Errors: not_found. */
+async function findDefinition(q: Reads, scope: LoanScope, id: number): Promise<ConsentDefinition> {
+  const definition = await queries.findDefinition(q, scope, id);
+  if (!definition) throw notFound("Consent definition", id);
+  return definition;
+}
+
+function justChanged(what: string, id: number): AppError {
+  return new AppError("conflict", `Cannot ${what} ${id}: it was changed at the same time`);
+}

@@ -1,0 +1,15 @@
+import type { Job } from "../../context.ts";
+import { call } from "../../core/operation.ts";
+import { sweepLoanDocuments } from "./service.ts";
+
+export const LOAN_DOCUMENT_JOBS: readonly Job[] = [
+  {
+    name: "loan_documents",
+    summary:
+      "Forget documents of applications that came to nothing LOAN_DOCUMENT_DAYS ago; remove lost files",
+    cron: "20 25 3 * * *",
+    async run(ctx) {
+      await call(ctx, sweepLoanDocuments, {});
+    },
+  },
+];

@@ -1,0 +1,252 @@
+import { Type } from "@sinclair/typebox";
+import { type Context, operation } from "../../context.ts";
+import { type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
+import { type Download, streamOf } from "../../core/download.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { listPage } from "../../core/page.ts";
+import { prune } from "../../core/prune.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import type { Reads } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { findApplication } from "../loan_applications/queries.ts";
+import { isFinal, stateAt } from "../loan_applications/rules.ts";
+import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
+import * as queries from "./queries.ts";
+import { documentEvent, downloadName, nextStatus, refuseRemoval } from "./rules.ts";
+import { receiveUpload } from "./upload.ts";
+
+/**
+ * Lists an application's documents, superseded ones too, for the lender; whole when no page is asked for.
+ * Errors: not_found. Source: loans.md, Endpoints.
+ */
+export const listLoanDocuments = operation({
+  name: "list_loan_documents",
+  permission: "lending:read",
+  input: ListDocuments,
+  output: listed(LoanDocument),
+  run: listOf,
+});
+
+/** The same for the agent, of its own applications. Errors: not_found. Source: loans.md, Endpoints. */
+export const listOwnLoanDocuments = operation({
+  name: "list_own_loan_documents",
+  permission: "borrowing:read",
+  input: ListDocuments,
+  output: listed(LoanDocument),
+  run: listOf,
+});
+
+/** Finds one document. Errors: not_found. Source: loans.md, Endpoints. */
+export const getLoanDocument = operation({
+  name: "get_loan_document",
+  permission: "lending:read",
+  input: ById,
+  output: LoanDocument,
+  run: ({ store, actor }, { id }) => findDocument(store.read, loanScopeOf(actor), id),
+});
+
+/** Sends a document's bytes, as what they were recognised as. Errors: not_found. Source: loans.md, Endpoints. */
+export const downloadLoanDocument = operation({
+  name: "download_loan_document",
+  permission: "lending:read",
+  input: ById,
+  output: Type.Unsafe<Download>(Type.Any()),
+  async run({ store, actor, documents, log, request_id }, { id }) {
+    const scope = loanScopeOf(actor);
+    const { content_type, file_name, sha256 } = await findDocument(store.read, scope, id);
+    const body = await streamOf(await documents.read(scope.company_id, sha256), {
+      idle_ms: LIMITS.document_idle_ms,
+      onBreak: (error) => log.warn({ err: error, request_id }, "a document's download broke off"),
+    });
+    return { media_type: content_type, filename: downloadName(file_name, content_type), body };
+  },
+});
+
+/**
+ * Stores a document with an application that has not come to its end. One of its type that was there before is
+ * superseded. What the bytes are is read from them. The answer is sent when they are on disk. Errors: not_found;
+ * conflict at the end or with 50 documents; too_large, unsupported_media_type, invalid, malformed and timed_out
+ * for what is sent; unavailable when too much comes in. Source: loans.md, Records. Decision 0105.
+ */
+export const uploadLoanDocument = operation({
+  name: "upload_loan_document",
+  permission: "borrowing:write",
+  input: UploadDocument,
+  output: LoanDocument,
+  async run({ store, actor, now, documents }, { id: application_id, request }) {
+    const scope = loanScopeOf(actor);
+    const { company_id } = scope;
+    // Before anything is read; whoever is refused here need not send it all.
+    await findOpen(store.read, scope, now, application_id);
+    const staged = await documents.stage(company_id);
+    try {
+      const { type, file_name, content_type } = await receiveUpload(request, staged);
+      const used = usedIn(store.read, company_id);
+      return await documents.keep(company_id, staged, used, (written) =>
+        store.tx(async (q) => {
+          const { agent_client_id } = await findOpen(q, scope, now, application_id);
+          await queries.supersedeDocument(q, scope, now, { application_id, type });
+          // Who uploads is the application's agent, or a user, who stands for the company.
+          const uploaded_by = actor.kind === "user" ? actor.email : (agent_client_id ?? "");
+          const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
+          const document = await queries.insertDocument(q, scope, now, facts);
+          await recordEvents(q, scope, now, [documentEvent("uploaded", document)]);
+          return document;
+        }),
+      );
+    } finally {
+      await staged.discard();
+    }
+  },
+});
+
+/**
+ * Deletes a document, and its file when no other document has the same content: while the application may be
+ * edited, and unless the lender has verified it. Errors: not_found, conflict. Decision 0105.
+ */
+export const deleteLoanDocument = operation({
+  name: "delete_loan_document",
+  permission: "borrowing:write",
+  input: ById,
+  output: Nothing,
+  async run(ctx, { id }) {
+    const { store, actor, now } = ctx;
+    const scope = loanScopeOf(actor);
+    const { sha256 } = await store.tx(async (q) => {
+      const document = await findDocument(q, scope, id);
+      const application = await findApplication(q, scope, document.application_id);
+      if (!application) throw notFound("Document", id);
+      refuseRemoval(document, stateAt(application, now));
+      if (!(await queries.deleteDocument(q, scope, document))) throw justChanged("delete", id);
+      return document;
+    });
+    await removeFiles(ctx, scope.company_id, [sha256]);
+    return {};
+  },
+});
+
+/** Says that a document is what it should be. Errors: not_found; conflict unless it waits for its review. */
+export const verifyLoanDocument = operation({
+  name: "verify_loan_document",
+  permission: "lending:write",
+  input: ById,
+  output: LoanDocument,
+  run: (ctx, { id }) => review(ctx, id, "verify", { reason_code: null, note: null }),
+});
+
+/** Says why a document can't be used. Errors: not_found; conflict unless it waits for its review. */
+export const rejectLoanDocument = operation({
+  name: "reject_loan_document",
+  permission: "lending:write",
+  input: RejectDocument,
+  output: LoanDocument,
+  run: (ctx, { id, reason_code, note = null }) => review(ctx, id, "reject", { reason_code, note }),
+});
+
+/**
+ * Forgets the documents of applications that came to nothing LOAN_DOCUMENT_DAYS ago, and of deleted drafts, and
+ * removes files that nothing refers to. Decision 0105.
+ */
+export const sweepLoanDocuments = operation({
+  name: "sweep_loan_documents",
+  permission: "lending:write",
+  unaudited: true,
+  input: Nothing,
+  output: SweptDocuments,
+  async run(ctx) {
+    const { store, actor, now, config, documents, background } = ctx;
+    const { company_id } = scopeOf(actor);
+    const ended = now.subtract({ hours: 24 * config.loan_document_days });
+    let forgotten = 0;
+    let files = 0;
+    await prune(background, async (limit) => {
+      const contents = await store.tx((q) => queries.deleteEndedDocuments(q, { company_id }, ended, limit));
+      forgotten += contents.length;
+      files += await removeFiles(ctx, company_id, contents);
+      return contents.length;
+    });
+    const orphaned = now.subtract({ minutes: LIMITS.document_orphan_minutes });
+    files += await documents.sweep(company_id, orphaned, usedIn(store.read, company_id));
+    return { documents: forgotten, files };
+  },
+});
+
+async function listOf(
+  { store, actor }: Context,
+  { id, ...page }: { id: number; page?: number; limit?: number },
+) {
+  const scope = loanScopeOf(actor);
+  if (!(await findApplication(store.read, scope, id))) throw notFound("Application", id);
+  return listPage(page, (slice) => queries.listDocuments(store.read, scope, id, slice));
+}
+
+/** Errors: not_found. */
+async function findDocument(q: Reads, scope: LoanScope, id: number): Promise<LoanDocument> {
+  const document = await queries.findDocument(q, scope, id);
+  if (!document) throw notFound("Document", id);
+  return document;
+}
+
+/** An application that takes another document. Errors: not_found, conflict. */
+async function findOpen(q: Reads, scope: LoanScope, now: Temporal.Instant, id: number) {
+  const application = await findApplication(q, scope, id);
+  if (!application) throw notFound("Application", id);
+  const status = stateAt(application, now);
+  if (isFinal(status)) {
+    throw new AppError("conflict", `Cannot add a document to application ${id}: it is ${status}`);
+  }
+  if ((await queries.countDocuments(q, scope, id)) >= LIMITS.documents_application) {
+    throw new AppError(
+      "conflict",
+      `Cannot add a document to application ${id}: it has ${LIMITS.documents_application} already`,
+    );
+  }
+  return application;
+}
+
+/** Errors: not_found; conflict, also when somebody else was quicker. */
+function review(
+  { store, actor, now }: Context,
+  id: number,
+  trigger: "verify" | "reject",
+  said: Pick<LoanDocument, "reason_code" | "note">,
+): Promise<LoanDocument> {
+  return store.tx(async (q) => {
+    const scope = loanScopeOf(actor);
+    const found = await findDocument(q, scope, id);
+    const application = await findApplication(q, scope, found.application_id);
+    if (!application || isFinal(stateAt(application, now))) {
+      throw new AppError("conflict", `Cannot ${trigger} document ${id}: its application has ended`);
+    }
+    const status = nextStatus(found, trigger);
+    const document = await queries.reviewDocument(q, scope, now, found, { status, ...said });
+    if (!document) throw justChanged(trigger, id);
+    await recordEvents(q, scope, now, [
+      documentEvent(trigger === "verify" ? "verified" : "rejected", document),
+    ]);
+    return document;
+  });
+}
+
+function justChanged(action: string, id: number): AppError {
+  return new AppError("conflict", `Cannot ${action} document ${id}: it was changed at the same time`);
+}
+
+/** Removes files that nothing refers to any more; where that fails the job will. Answers how many. */
+async function removeFiles(
+  { store, documents, log, request_id }: Context,
+  company_id: number,
+  contents: readonly string[],
+): Promise<number> {
+  try {
+    return await documents.removeUnused(company_id, contents, usedIn(store.read, company_id));
+  } catch (error) {
+    log.warn({ err: error, request_id }, "cannot remove a document's file: it will be tried again");
+    return 0;
+  }
+}
+
+function usedIn(q: Reads, company_id: number) {
+  return (sha256s: readonly string[]) => queries.listUsedContents(q, { company_id }, sha256s);
+}

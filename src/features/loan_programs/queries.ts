@@ -1,0 +1,84 @@
+import { and, asc, eq, ne, or, type SQL } from "drizzle-orm";
+import type { LoanScope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { LoanProgram, ProgramStatus } from "./model.ts";
+import type { ProgramTerms } from "./rules.ts";
+
+/** Which programs are meant; every field given narrows further. */
+export interface ProgramFilter {
+  status?: ProgramStatus;
+  /** A part of the code or the name. */
+  search?: string;
+}
+
+/** Programs by id, and how many there are in all. */
+export async function listLoanPrograms(
+  q: Reads,
+  scope: LoanScope,
+  { status, search }: ProgramFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: LoanProgram[]; total: number }> {
+  const { loan_programs: t } = q.tables;
+  const where = and(
+    inScope(q, scope),
+    status === undefined ? undefined : eq(t.status, status),
+    search === undefined ? undefined : or(contains(t.code, search), contains(t.name, search)),
+  );
+  const rows = await q.select().from(t).where(where).orderBy(asc(t.id)).limit(limit).offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findLoanProgram(
+  q: Reads,
+  scope: LoanScope,
+  id: number,
+): Promise<LoanProgram | undefined> {
+  const { loan_programs: t } = q.tables;
+  const [program] = await q
+    .select()
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
+  return program;
+}
+
+export async function insertLoanProgram(
+  q: Queries,
+  { company_id, environment }: LoanScope,
+  now: Temporal.Instant,
+  terms: ProgramTerms,
+): Promise<LoanProgram> {
+  const { loan_programs: t } = q.tables;
+  const row = { ...terms, company_id, environment, status: "draft" as const, ...stamped(now) };
+  return only(await q.insert(t).values(row).returning());
+}
+
+/** Changes a program that is still in the state `from`; undefined when it is not. */
+export async function updateLoanProgram(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  { id, from }: { id: number; from: ProgramStatus },
+  change: Partial<ProgramTerms> & { status?: ProgramStatus },
+): Promise<LoanProgram | undefined> {
+  const { loan_programs: t } = q.tables;
+  const [program] = await q
+    .update(t)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inScope(q, scope), eq(t.id, id), eq(t.status, from)))
+    .returning();
+  return program;
+}
+
+/** Programs belong to the company: whoever works in its environment may see them, archived ones nobody. */
+function inScope({ tables: { loan_programs: t } }: Reads, scope: LoanScope): SQL | undefined {
+  return and(
+    eq(t.company_id, scope.company_id),
+    eq(t.environment, scope.environment),
+    ne(t.status, "archived"),
+  );
+}
