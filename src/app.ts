@@ -26,7 +26,7 @@ import {
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
-import { mandateRoutes } from "./features/mandates/routes.ts";
+import { mandateActionRoutes, mandateRoutes } from "./features/mandates/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -85,6 +85,7 @@ export function buildApp(deps: Deps) {
         .use(emandateProductRoutes(deps))
         .use(emandateCustomerRoutes(deps))
         .use(mandateRoutes(deps))
+        .use(mandateActionRoutes(deps))
         .use(mandateDecisionRoutes(deps))
         .use(simulatorRoutes(deps))
         .use(schemeRoutes(deps))

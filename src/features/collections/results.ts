@@ -12,9 +12,9 @@ import { listRunOrders } from "./queries.ts";
 
 /** Which orders a file may be about, and what its lines do to them. */
 interface About {
-  listOrders(q: Queries, order_nos: readonly string[]): Promise<Map<string, MandateOrder>>;
+  listOrders: (q: Queries, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
   /** Returns whether anything changed. */
-  apply(q: Queries, order: MandateOrder, result: SchemeResult): Promise<boolean>;
+  apply: (q: Queries, order: MandateOrder, result: SchemeResult) => Promise<boolean>;
   /** What is told of a line about another order. */
   unknown: string;
 }

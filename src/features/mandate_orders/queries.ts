@@ -196,15 +196,10 @@ export async function closeMandateOrders(
   mandate_id: number,
 ): Promise<void> {
   const { mandate_orders: t } = q.tables;
+  const at = iso(now);
   await q
     .update(t)
-    .set({
-      status: "failed",
-      awaits: null,
-      next_query_at: null,
-      completed_at: iso(now),
-      updated_at: iso(now),
-    })
+    .set({ status: "failed", awaits: null, next_query_at: null, completed_at: at, updated_at: at })
     .where(
       and(
         ofCompany(t, scope),
