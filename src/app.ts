@@ -26,7 +26,7 @@ import {
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
-import { mandateActionRoutes, mandateRoutes } from "./features/mandates/routes.ts";
+import { mandateRoutes } from "./features/mandates/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import {
@@ -111,7 +111,6 @@ const directDebit = (deps: Deps) =>
     .use(emandateProductRoutes(deps))
     .use(emandateCustomerRoutes(deps))
     .use(mandateRoutes(deps))
-    .use(mandateActionRoutes(deps))
     .use(mandateDecisionRoutes(deps))
     .use(mandateDebitRoutes(deps))
     .use(mandatePaymentRoutes(deps))
