@@ -20,7 +20,7 @@ import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
 import { mandateOrderTables } from "../features/mandate_orders/tables.ts";
 import { mandatePaymentTables } from "../features/mandate_payments/tables.ts";
-import { mandateTables } from "../features/mandates/tables.ts";
+import { mandateEventTables, mandateTables } from "../features/mandates/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
 import {
   consentDefinitionTables,
@@ -86,6 +86,7 @@ export function defineTables(k: ColumnKit) {
     ...emandate_products,
     ...emandate_customers,
     ...mandates,
+    ...mandateEventTables(k, { ...companies, ...mandates }),
     ...mandate_payments,
     ...collections,
     ...mandateOrderTables(k, { ...companies, ...mandates, ...mandate_payments, ...collections }),

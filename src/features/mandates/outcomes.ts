@@ -140,9 +140,9 @@ async function takenTerms(
   scope: Scope,
   now: Temporal.Instant,
   mandate: StoredMandate,
-  amendment: Amendment,
+  taken: Amendment,
 ): Promise<MandateChange> {
-  const terms = amended(mandate, amendment);
+  const terms = amended(mandate, taken);
   if (mandate.bankscheme_txn_amount !== null) return terms;
   return { ...terms, ...(await collectionStart({ q, scope, now, mandate: { ...mandate, ...terms } })) };
 }

@@ -34,7 +34,7 @@ const acted = {
   response: answers({ 200: dataOf(Mandate), ...refusals }),
 };
 
-export const mandateRoutes = (deps: Deps) =>
+const recordRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
     .use(session(deps, "company"))
     .get("", ({ ctx, query }) => call(ctx, listMandates, query), {
@@ -58,7 +58,11 @@ export const mandateRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(MandateDetail), 404: ErrorBody }),
       detail: { summary: "Get a mandate", description: "With its last payments and what happened to it." },
-    })
+    });
+
+const actionRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
+    .use(session(deps, "company"))
     .post(
       "/:id/authorize",
       ({ ctx, params, body }) => data(call(ctx, authorizeMandate, { ...params, ...body })),
@@ -122,3 +126,5 @@ export const mandateRoutes = (deps: Deps) =>
         },
       },
     );
+
+export const mandateRoutes = (deps: Deps) => new Elysia().use(recordRoutes(deps)).use(actionRoutes(deps));
