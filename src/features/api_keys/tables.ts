@@ -1,16 +1,13 @@
 import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 
 export function apiKeyTables(k: ColumnKit, { companies }: CompanyTables) {
   const api_keys = k.table(
     "api_keys",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       clientId: k.text("clientId").notNull(),
       name: k.text("name").notNull(),
       role: k.enumeration("role", KEY_ROLES).notNull(),

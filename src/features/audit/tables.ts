@@ -1,6 +1,6 @@
 import { ROLES } from "../../core/access.ts";
 import type { ColumnKit } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import { ACTOR_KINDS, type Change, ORIGINS, OUTCOMES, type Plain } from "./model.ts";
 
 export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -9,10 +9,7 @@ export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
     "audit_log",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       at: k.at("at").notNull(),
       actor_kind: k.enumeration("actor_kind", ACTOR_KINDS).notNull(),
       /** A user's id and what it was then: both outlive the user. */

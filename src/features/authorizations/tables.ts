@@ -1,5 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import { TOKEN_KINDS } from "./model.ts";
 
 export function agentTables(k: ColumnKit) {
@@ -51,10 +51,7 @@ export function authorizationTables(k: ColumnKit, { companies, agents }: Company
     "authorizations",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       /** A user's id, which is never handed out again. */
       user_id: k.integer("user_id").notNull(),
       agent_id: k

@@ -1,6 +1,6 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { BillingModelTables } from "../billing_models/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { SubscriptionTables } from "../subscriptions/tables.ts";
 import type { RunCounts, RunError } from "./model.ts";
 import type { BillLine } from "./rating.ts";
@@ -13,10 +13,7 @@ export function billingTables(
     "billing_runs",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       status: k.enumeration("status", ["running", "finished", "interrupted"]).notNull(),
       dry_run: k.boolean("dry_run").notNull(),
       period: k.text("period"),
@@ -33,10 +30,7 @@ export function billingTables(
     "billing_records",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       subscription_id: k
         .integer("subscription_id")
         .notNull()

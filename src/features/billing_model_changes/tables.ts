@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { BillingModelTables } from "../billing_models/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { SubscriptionTables } from "../subscriptions/tables.ts";
 import { CHANGE_KINDS, CHANGE_STATUSES } from "./model.ts";
 
@@ -14,10 +14,7 @@ export function billingModelChangeTables(
     "billing_model_changes",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       subscription_id: k
         .integer("subscription_id")
         .notNull()

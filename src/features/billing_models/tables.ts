@@ -1,5 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { CreditPlan, UsageTier } from "./model.ts";
 
 export function billingModelTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -12,10 +12,7 @@ export function billingModelTables(k: ColumnKit, { companies }: CompanyTables) {
       price: k.wireNumber("price").notNull(),
       currency: k.text("currency").notNull(),
       description: k.text("description").notNull(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       recurring_fee: k.decimal("recurring_fee").notNull(),
       free_units: k.decimal("free_units").notNull(),
       usage_tiers: k.json<UsageTier[]>("usage_tiers").notNull(),

@@ -1,5 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 
 export function clientTables(k: ColumnKit, { companies }: CompanyTables) {
   const clients = k.table(
@@ -7,10 +7,7 @@ export function clientTables(k: ColumnKit, { companies }: CompanyTables) {
     {
       id: k.id(),
       name: k.text("name").notNull(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       /** Deleted clients keep their row: bills refer to it. */
       deleted_at: k.at("deleted_at"),
       ...stamps(k),

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import { COLLECTION_STATUSES, type CollectionCounts } from "./model.ts";
 
 export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -9,10 +9,7 @@ export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
     "collection_runs",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       status: k.enumeration("status", COLLECTION_STATUSES).notNull(),
       /** The day in Kuala Lumpur, YYYY-MM-DD, by whose end everything due is collected. */
       date: k.text("date").notNull(),

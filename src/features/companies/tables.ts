@@ -26,4 +26,14 @@ export function companyTables(k: ColumnKit) {
   return { companies, company_timezones };
 }
 
+/** Whose a record is: every table of a company's records begins with it. */
+export function companyColumn(k: ColumnKit, companies: CompanyTables["companies"]) {
+  return {
+    company_id: k
+      .integer("company_id")
+      .notNull()
+      .references(() => companies.id),
+  };
+}
+
 export type CompanyTables = ReturnType<typeof companyTables>;

@@ -1,5 +1,5 @@
 import type { ColumnKit } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { SubscriptionTables } from "../subscriptions/tables.ts";
 
 export function creditTables(k: ColumnKit, { companies, subscriptions }: CompanyTables & SubscriptionTables) {
@@ -8,10 +8,7 @@ export function creditTables(k: ColumnKit, { companies, subscriptions }: Company
     "credit_thresholds",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       subscription_id: k
         .integer("subscription_id")
         .notNull()

@@ -1,15 +1,12 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 
 export function emandateCustomerTables(k: ColumnKit, { companies }: CompanyTables) {
   const emandate_customers = k.table(
     "emandate_customers",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       name: k.text("name").notNull(),
       /** Lower case: customers are matched by it. */
       email: k.text("email").notNull(),

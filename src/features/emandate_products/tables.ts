@@ -1,6 +1,6 @@
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import { FREQUENCIES } from "./model.ts";
 
 export function emandateProductTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -8,10 +8,7 @@ export function emandateProductTables(k: ColumnKit, { companies }: CompanyTables
     "emandate_products",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       product_code: k.text("product_code").notNull(),
       product_name: k.text("product_name").notNull(),
       max_amount: k.sen("max_amount").notNull(),

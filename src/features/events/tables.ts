@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { ColumnKit } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { EventData } from "./model.ts";
 
 export function eventTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -9,10 +9,7 @@ export function eventTables(k: ColumnKit, { companies }: CompanyTables) {
     "events",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       /** What receivers know it by, the same whoever is told and however often. */
       message_id: k.text("message_id").notNull(),
       type: k.text("type").notNull(),

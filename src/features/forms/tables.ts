@@ -1,6 +1,6 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { ClientTables } from "../clients/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { FormStructure } from "./model.ts";
 
 export function formTables(k: ColumnKit, { companies, clients }: CompanyTables & ClientTables) {
@@ -15,10 +15,7 @@ export function formTables(k: ColumnKit, { companies, clients }: CompanyTables &
         .integer("client_id")
         .notNull()
         .references(() => clients.id),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       is_active: k.boolean("is_active").notNull(),
       /** Deleted forms keep their row: what was filled in by them may be asked about. */
       deleted_at: k.at("deleted_at"),

@@ -1,5 +1,5 @@
 import type { ColumnKit } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import { KEY_STATES, type KeptAnswer } from "./model.ts";
 
 export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -7,10 +7,7 @@ export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
     "idempotency_keys",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       /** Whose it is: the id of a user or of an API key, which is never handed out again. */
       owner_kind: k.enumeration("owner_kind", ["user", "key"]).notNull().default("user"),
       owner_id: k.integer("owner_id").notNull(),

@@ -3,7 +3,7 @@ import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { ApiKeyTables } from "../api_keys/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { Answers } from "../forms/model.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import type { LoanProgramTables } from "../loan_programs/tables.ts";
@@ -17,10 +17,7 @@ export function loanApplicationTables(
     "loan_applications",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       reference: k.text("reference").notNull(),
       /** The key that made it; null where a user did. */

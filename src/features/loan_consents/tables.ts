@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { LoanApplicationTables } from "../loan_applications/tables.ts";
 import { CONSENT_STATUSES, DEFINITION_STATUSES, type Evidence } from "./model.ts";
 
@@ -11,10 +11,7 @@ export function consentDefinitionTables(k: ColumnKit, { companies }: CompanyTabl
     "consent_definitions",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       code: k.text("code").notNull(),
       version: k.integer("version").notNull(),
@@ -59,10 +56,7 @@ export function consentTables(
     "consents",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       application_id: k
         .integer("application_id")

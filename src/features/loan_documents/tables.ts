@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { LoanApplicationTables } from "../loan_applications/tables.ts";
 import { DOCUMENT_TYPES } from "../loan_programs/model.ts";
 import { CONTENT_TYPES, DOCUMENT_REASONS, DOCUMENT_STATUSES } from "./model.ts";
@@ -15,10 +15,7 @@ export function loanDocumentTables(
     "loan_documents",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       application_id: k
         .integer("application_id")

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { FormTables } from "../forms/tables.ts";
 import {
   BORROWER_TYPES,
@@ -16,10 +16,7 @@ export function loanProgramTables(k: ColumnKit, { companies, forms }: CompanyTab
     "loan_programs",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       code: k.text("code").notNull(),
       name: k.text("name").notNull(),

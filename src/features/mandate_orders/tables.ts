@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CollectionTables } from "../collections/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { MandatePaymentTables } from "../mandate_payments/tables.ts";
 import { CONNECTORS } from "../mandates/model.ts";
 import type { MandateTables } from "../mandates/tables.ts";
@@ -21,10 +21,7 @@ export function mandateOrderTables(
     "mandate_orders",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       mandate_id: k
         .integer("mandate_id")
         .notNull()

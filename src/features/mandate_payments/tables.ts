@@ -1,5 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { MandateTables } from "../mandates/tables.ts";
 import { PAYMENT_STATUSES } from "./model.ts";
 
@@ -8,10 +8,7 @@ export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: Comp
     "mandate_payments",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       mandate_id: k
         .integer("mandate_id")
         .notNull()

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { EmandateCustomerTables } from "../emandate_customers/tables.ts";
 import { FREQUENCIES } from "../emandate_products/model.ts";
 import type { EmandateProductTables } from "../emandate_products/tables.ts";
@@ -18,10 +18,7 @@ export function mandateTables(
     "mandates",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       /** EM-YYYYMMDD-000001. */
       reference: k.text("reference").notNull(),
       scheme_reference: k.text("scheme_reference"),
@@ -80,10 +77,7 @@ export function mandateEventTables(k: ColumnKit, { companies, mandates }: Compan
     "mandate_events",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       mandate_id: k
         .integer("mandate_id")
         .notNull()

@@ -2,7 +2,7 @@ import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { BillingModelTables } from "../billing_models/tables.ts";
 import type { ClientTables } from "../clients/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { ProductTables } from "../products/tables.ts";
 
 export function subscriptionTables(
@@ -33,10 +33,7 @@ export function subscriptionTables(
         .integer("billing_model_id")
         .notNull()
         .references(() => billing_models.id),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       started_at: k.at("started_at").notNull(),
       /** When it ends or ended; the status on the wire follows from it. */
       ends_at: k.at("ends_at"),

@@ -2,7 +2,7 @@ import { ROLES } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { ClientTables } from "../clients/tables.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 
 export function userTables(k: ColumnKit, { companies, clients }: CompanyTables & ClientTables) {
   const users = k.table(
@@ -12,10 +12,7 @@ export function userTables(k: ColumnKit, { companies, clients }: CompanyTables &
       /** Lower case: people sign in by it, so it is unique in the whole deployment. */
       email: k.text("email").notNull(),
       role: k.enumeration("role", ROLES).notNull(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       client_id: k.integer("client_id").references(() => clients.id),
       password_hash: k.text("password_hash").notNull(),
       /** Counted up when the password or role changes: tokens of an older version are refused. */

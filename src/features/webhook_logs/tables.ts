@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { WebhookTables } from "../webhooks/tables.ts";
 import type { WebhookAttempt, WebhookPayload } from "./model.ts";
 
@@ -10,10 +10,7 @@ export function webhookLogTables(k: ColumnKit, { companies, webhooks }: CompanyT
     "webhook_logs",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       endpoint_id: k
         .integer("endpoint_id")
         .notNull()

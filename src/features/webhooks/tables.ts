@@ -1,5 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { SigningSecret } from "./model.ts";
 
 export function webhookTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -7,10 +7,7 @@ export function webhookTables(k: ColumnKit, { companies }: CompanyTables) {
     "webhooks",
     {
       id: k.id(),
-      company_id: k
-        .integer("company_id")
-        .notNull()
-        .references(() => companies.id),
+      ...companyColumn(k, companies),
       url: k.text("url").notNull(),
       event_types: k.json<string[]>("event_types").notNull(),
       description: k.text("description"),
