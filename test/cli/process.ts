@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Api, apiOf, PASSWORD, TEST_STORE } from "../harness.ts";
 import { testPostgres } from "../postgres.ts";
+import { afterEverything } from "../preload.ts";
 
 /** A data directory, and the settings with which commands use it. */
 export interface Place {
@@ -57,6 +58,8 @@ export interface ServerProcess {
 /** Starts `serve` and waits until it listens. */
 export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
   const child = Bun.spawn(["bun", "src/main.ts"], { env, stdout: "pipe", stderr: "inherit" });
+  // A test that fails leaves its server behind, and whoever reads our errors would wait for that one too.
+  afterEverything(async () => child.kill("SIGKILL"));
   const decoder = new TextDecoder();
   let greeting = "";
   let url: string | undefined;
