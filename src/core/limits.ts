@@ -69,7 +69,7 @@ export const LIMITS = {
   /** How far ahead a debit by hand may be due. */
   emandate_due_years_ahead: 1,
   /** Mandates that a collection run looks at, and debits that it sends, in one transaction. */
-  collection_batch: 50,
+  collection_batch: 200,
   /** Missed periods of a mandate that are written down at once. */
   collection_missed_periods: 400,
   /** A collection run that has told of no progress for so long is dead. */
@@ -89,7 +89,7 @@ export const LIMITS = {
   /** How far ahead a mandate may end. */
   mandate_years_ahead: 100,
   /** Orders of which the scheme is asked at once, and how long nobody else asks meanwhile. */
-  mandate_orders_batch: 100,
+  mandate_orders_batch: 200,
   mandate_orders_claim_s: 60,
   /** How often the scheme is asked for one order. */
   mandate_authorization_hours: 24,

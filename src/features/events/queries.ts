@@ -21,8 +21,7 @@ export async function recordEvents(
     data,
     created_at: iso(now),
   }));
-  const { events: t } = q.tables;
-  await insertRows(q, t, rows, { returning: { id: t.id } });
+  await insertRows(q, q.tables.events, rows);
 }
 
 /** A message's id, which no other message has. */
