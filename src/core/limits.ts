@@ -221,7 +221,9 @@ export const LIMITS = {
   webhook_lease_ms: 8_000,
   webhook_renew_ms: 2_000,
   /** Events that are turned into deliveries in one transaction, and endpoints served in one turn. */
-  webhook_fan_out_events: 100,
+  webhook_fan_out_events: 200,
+  /** How long the dispatcher leaves the process to requests after each batch. */
+  webhook_pause_ms: 2,
   webhook_due_endpoints: 1_000,
   /** How long a shutdown waits for attempts under way. */
   webhook_drain_ms: 3_000,

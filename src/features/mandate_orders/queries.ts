@@ -193,7 +193,7 @@ export async function updateOrders(
   const { mandate_orders: t } = q.tables;
   const changed = new Set<number>();
   const rows = moves.map(({ order, change }) => ({ was: order.awaits, row: changedRow(now, order, change) }));
-  const alike = Map.groupBy(rows, ({ was, row }) => `${was} ${Object.keys(row)}`);
+  const alike = Map.groupBy(rows, ({ was, row }) => `${was} ${Object.keys(row).join()}`);
   for (const some of alike.values()) {
     const [first] = some;
     if (!first) continue;
