@@ -25,8 +25,7 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
-import { schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
-import { mandateRoutes } from "./features/mandates/routes.ts";
+import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import {
@@ -39,6 +38,7 @@ import {
   agentUploadRoutes,
   lenderDocumentRoutes,
 } from "./features/loan_documents/routes.ts";
+import { mandateActionRoutes, mandateRoutes } from "./features/mandates/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -97,6 +97,8 @@ export function buildApp(deps: Deps) {
         .use(emandateProductRoutes(deps))
         .use(emandateCustomerRoutes(deps))
         .use(mandateRoutes(deps))
+        .use(mandateActionRoutes(deps))
+        .use(mandateDecisionRoutes(deps))
         .use(simulatorRoutes(deps))
         .use(schemeRoutes(deps))
         .use(eventRoutes(deps))

@@ -2,21 +2,40 @@ import type { Scope } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { compare } from "../../core/money.ts";
-import type { Context } from "../../context.ts";
+import type { Queries, Store } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
 import { applyPaymentResult } from "../mandate_payments/outcomes.ts";
 import type { ReadResults, ResultLine } from "../mandates/schemes/collection_file.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { CollectionResults } from "./model.ts";
 import { listRunOrders } from "./queries.ts";
 
+/** Which orders a file may be about, and what its lines do to them. */
+interface About {
+  listOrders: (q: Queries, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
+  /** Returns whether anything changed. */
+  apply: (q: Queries, order: MandateOrder, result: SchemeResult) => Promise<boolean>;
+  /** What is told of a line about another order. */
+  unknown: string;
+}
+
+/** What a bank says of the debits of a run. */
+export function aboutRun(scope: Scope, now: Temporal.Instant, run_id: number): About {
+  return {
+    listOrders: (q, order_nos) => listRunOrders(q, scope, run_id, order_nos),
+    // Said of the debit itself, as often as it is said.
+    apply: (q, order, result) => applyPaymentResult(q, scope, now, order, { ...result, answers: "payment" }),
+    unknown: "order_no is of no debit of this run",
+  };
+}
+
 /**
- * Applies a bank's results for a run, some lines in a transaction: a second time, or after a crash, those that
- * were applied change nothing. Lines about other orders, or other amounts, are told of and passed over.
+ * Applies a bank's results, some lines in a transaction: a second time, or after a crash, those that were applied
+ * change nothing. Lines about other orders, or other amounts, are told of and passed over.
  */
 export async function applyResults(
-  { store, now }: Pick<Context, "store" | "now">,
-  scope: Scope,
-  run_id: number,
+  store: Store,
+  { listOrders, apply, unknown }: About,
   { lines, problems }: ReadResults,
 ): Promise<CollectionResults> {
   const told = { applied: 0, unchanged: 0 };
@@ -24,17 +43,15 @@ export async function applyResults(
   for (const some of chunked(lines, LIMITS.collection_batch)) {
     const done = await store.tx(async (q) => {
       const numbers = some.map(({ order_no }) => order_no);
-      const orders = await listRunOrders(q, scope, run_id, numbers);
+      const orders = await listOrders(q, numbers);
       const step = { applied: 0, unchanged: 0, rejections: [] as typeof rejections };
       for (const line of some) {
         const order = orders.get(line.order_no);
-        const reason = reasonAgainst(line, order);
+        const reason = order === undefined ? unknown : amountProblem(line, order);
         if (!order || reason !== null) {
           step.rejections.push({ line: line.line, reason: reason ?? "" });
         } else {
-          // Said of the debit itself, as often as it is said.
-          const result = { ...line.result, answers: "payment" as const };
-          const has_changed = await applyPaymentResult(q, scope, now, order, result);
+          const has_changed = await apply(q, order, line.result);
           step[has_changed ? "applied" : "unchanged"] += 1;
         }
       }
@@ -49,7 +66,6 @@ export async function applyResults(
   return { ...told, rejected: rejections.length, rejections: first };
 }
 
-function reasonAgainst({ amount }: ResultLine, order: MandateOrder | undefined): string | null {
-  if (order === undefined) return "order_no is of no debit of this run";
+function amountProblem({ amount }: ResultLine, order: MandateOrder): string | null {
   return compare(order.amount, amount) === 0 ? null : `amount must be ${order.amount}`;
 }

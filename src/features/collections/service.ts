@@ -22,7 +22,7 @@ import {
   RunCollection,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { applyResults } from "./results.ts";
+import { aboutRun, applyResults } from "./results.ts";
 import { runToEnd } from "./runs.ts";
 
 /**
@@ -144,7 +144,7 @@ export const applyCollectionResults = operation({
   async run(ctx, { id, csv }) {
     const scope = scopeOf(ctx.actor);
     await findRun(ctx.store.read, scope, id);
-    return applyResults(ctx, scope, id, await readResults(csv));
+    return applyResults(ctx.store, aboutRun(scope, ctx.now, id), await readResults(csv));
   },
 });
 

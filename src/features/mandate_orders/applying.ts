@@ -20,3 +20,18 @@ export async function applyResult(
   if (await applyPaymentResult(q, scope, now, order, result)) return "applied";
   return result.code === order.response_code ? "repeated" : "ignored";
 }
+
+/**
+ * Does what a bank decided on an order about a mandate: of an enrolment that is the approval, never the customer's
+ * word. Returns whether anything changed.
+ */
+export async function applyDecision(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  order: MandateOrder,
+  result: SchemeResult,
+): Promise<boolean> {
+  const answers = order.kind === "enrolment" ? "approval" : "confirmation";
+  return (await applyMandateResult(q, scope, now, order, { ...result, answers })) === "applied";
+}

@@ -17,10 +17,11 @@ interface Visit {
   request: Request;
 }
 
+const readBody = (request: Request) => readFormText(request, LIMITS.scheme_callback_bytes);
+
 /** What the scheme and customers' browsers call: nobody here is signed in, and calls are counted by address. */
 export function openSchemeDoors(deps: Deps) {
   const count = openCounter(deps, LIMITS.scheme_callbacks_minute);
-  const readBody = (request: Request) => readFormText(request, LIMITS.scheme_callback_bytes);
   return {
     async callback({ ctx, request }: Visit): Promise<Response> {
       count(ctx);

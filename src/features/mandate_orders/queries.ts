@@ -134,6 +134,20 @@ export async function findLastOrder(
   return order;
 }
 
+/** Orders about mandates themselves, by their numbers. */
+export async function listMandateOrders(
+  q: Reads,
+  scope: Scope,
+  order_nos: readonly string[],
+): Promise<Map<string, MandateOrder>> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .select(orderColumns(q))
+    .from(t)
+    .where(and(ofCompany(t, scope), isNull(t.payment_id), inArray(t.order_no, [...order_nos])));
+  return new Map(rows.map((order) => [order.order_no, order]));
+}
+
 /** What an answer changes of an order. */
 export type OrderChange = Partial<
   Pick<MandateOrder, "status" | "response_code" | "response_message" | "scheme_txn_id">
@@ -182,15 +196,10 @@ export async function closeMandateOrders(
   mandate_id: number,
 ): Promise<void> {
   const { mandate_orders: t } = q.tables;
+  const at = iso(now);
   await q
     .update(t)
-    .set({
-      status: "failed",
-      awaits: null,
-      next_query_at: null,
-      completed_at: iso(now),
-      updated_at: iso(now),
-    })
+    .set({ status: "failed", awaits: null, next_query_at: null, completed_at: at, updated_at: at })
     .where(
       and(
         ofCompany(t, scope),

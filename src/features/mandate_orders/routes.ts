@@ -4,10 +4,12 @@ import { call } from "../../core/operation.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
 import { fromText } from "../../http/params.ts";
+import { readText } from "../../http/body.ts";
 import { session } from "../../http/session.ts";
+import { CollectionResults } from "../collections/model.ts";
 import { openSchemeDoors } from "./doors.ts";
 import { OrderNumber, RanScenario, ScenarioPath, ScenarioSubject } from "./model.ts";
-import { runScenario } from "./service.ts";
+import { applyMandateDecisions, runScenario } from "./service.ts";
 
 const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: ErrorBody });
 const open = { security: [] };
@@ -79,6 +81,32 @@ export const simulatorRoutes = (deps: Deps) =>
           summary: "Make something happen in the sandbox",
           description:
             "With mandate_id: mandate_authorized, mandate_activated, mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. With payment_id: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending, payment_late_failure, payment_charged_back.",
+        },
+      },
+    );
+
+/** What a bank sends is no JSON. */
+export const mandateDecisionRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
+    .use(session(deps, "company", { reads_body: false }))
+    .post(
+      "/results",
+      async ({ ctx, request }) => {
+        const csv = await readText(request, ["text/csv"]);
+        return data(call(ctx, applyMandateDecisions, { csv }));
+      },
+      {
+        response: answers({
+          200: dataOf(CollectionResults),
+          400: ErrorBody,
+          413: ErrorBody,
+          415: ErrorBody,
+        }),
+        detail: {
+          summary: "Apply what banks decided on mandates",
+          description:
+            "CSV, a line for each order_no of a mandate, with its amount and response_code: 00 approves, other codes refuse, 09 and 99 say nothing. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are those of a run's results, documented in docs/emandate_fpx.md.",
+          requestBody: { required: true, content: { "text/csv": { schema: { type: "string" as const } } } },
         },
       },
     );

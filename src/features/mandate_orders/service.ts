@@ -5,10 +5,16 @@ import { AppError, notFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { prune } from "../../core/prune.ts";
-import { Nothing } from "../../core/schema.ts";
+import { Nothing, strict } from "../../core/schema.ts";
 import { only } from "../../store/rows.ts";
+import type { Queries } from "../../store/store.ts";
+import { CollectionResults } from "../collections/model.ts";
+import { applyResults } from "../collections/results.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
+import { readResults } from "../mandates/schemes/collection_file.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
+import { applyDecision } from "./applying.ts";
 import { authorizationPage } from "./authorization_page.ts";
 import { takeCallback } from "./callbacks.ts";
 import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "./model.ts";
@@ -113,6 +119,30 @@ export const runScenario = operation({
       });
       return ran;
     }),
+});
+
+/**
+ * Applies what banks decided on mandates that their customers authorized: CSV, as the results of a collection run.
+ * FPX tells of that by file only. Every line that can be used counts, and a second time it changes nothing.
+ * Errors: invalid for what is not such a file. Decision 0095.
+ */
+export const applyMandateDecisions = operation({
+  name: "apply_mandate_decisions",
+  permission: "emandate:write",
+  target: "mandate",
+  input: strict({ csv: Type.String() }),
+  output: CollectionResults,
+  async run({ store, actor, now }, { csv }) {
+    const scope = scopeOf(actor);
+    const about = {
+      listOrders: (q: Queries, order_nos: readonly string[]) =>
+        queries.listMandateOrders(q, scope, order_nos),
+      apply: (q: Queries, order: queries.MandateOrder, result: SchemeResult) =>
+        applyDecision(q, scope, now, order, result),
+      unknown: "order_no is of no mandate",
+    };
+    return applyResults(store, about, await readResults(csv));
+  },
 });
 
 /** Forgets old callbacks, refused ones included. */

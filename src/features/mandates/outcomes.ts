@@ -7,7 +7,7 @@ import type { CallbackOutcome } from "../mandate_orders/model.ts";
 import { findOrder, type MandateOrder, type OrderChange, updateOrder } from "../mandate_orders/queries.ts";
 import { meaningOf } from "../mandate_orders/rules.ts";
 import { firstCollection } from "../mandate_payments/rules.ts";
-import type { MandateTrigger } from "./model.ts";
+import type { Amendment, MandateTrigger } from "./model.ts";
 import { moveMandate, tellOfMandate } from "./moves.ts";
 import { findStoredMandate, type StoredMandate, updateMandate } from "./queries.ts";
 import { amended, isFinal, type MandateChange, moved } from "./rules.ts";
@@ -79,7 +79,12 @@ async function decided(answer: Answer) {
 }
 
 /** When a mandate that is active from now on is collected first; never where debits are made by hand only. */
-async function collectionStart({ q, scope, now, mandate }: Answer): Promise<MandateChange> {
+async function collectionStart({
+  q,
+  scope,
+  now,
+  mandate,
+}: Pick<Answer, "q" | "scope" | "now" | "mandate">): Promise<MandateChange> {
   const first = firstCollection(mandate, dayAt(now), await findConfig(q, scope));
   if (first === null || mandate.bankscheme_txn_amount === null) return {};
   return { anchor_date: first.toString(), next_collection_at: iso(startOfDay(first)) };
@@ -119,7 +124,7 @@ async function amendment({ q, scope, now, order, mandate, result }: Answer) {
     awaits: null,
   } as const;
   if (!(await updateOrder(q, scope, now, order, heard))) return "repeated";
-  const terms = is_good ? amended(mandate, mandate.amendment) : {};
+  const terms = is_good ? await takenTerms(q, scope, now, mandate, mandate.amendment) : {};
   const reason = is_good ? null : reasonOf(result);
   const change = { ...terms, amendment: null, authorization_url: null, status_reason: reason };
   const after = await updateMandate(q, scope, now, mandate, change);
@@ -127,6 +132,19 @@ async function amendment({ q, scope, now, order, mandate, result }: Answer) {
   const type = is_good ? "emandate.mandate.amended" : "emandate.mandate.amendment_refused";
   await tellOfMandate(q, scope, now, after, type, reason);
   return "applied";
+}
+
+/** What the mandate says from now on. One that was debited by hand and now has an amount is collected. */
+async function takenTerms(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate: StoredMandate,
+  taken: Amendment,
+): Promise<MandateChange> {
+  const terms = amended(mandate, taken);
+  if (mandate.bankscheme_txn_amount !== null) return terms;
+  return { ...terms, ...(await collectionStart({ q, scope, now, mandate: { ...mandate, ...terms } })) };
 }
 
 function told(order: MandateOrder, { code, message, scheme_txn_id }: SchemeResult) {

@@ -47,7 +47,7 @@ export async function listMandates(
             .where(where)
             .as("found"),
         );
-  return { rows: rows.map(toMandate), total: Number(total) };
+  return { rows: rows.map(toMandate), total };
 }
 
 export async function findMandate(q: Reads, scope: Scope, id: number): Promise<Mandate | undefined> {

@@ -58,7 +58,11 @@ export const mandateRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(MandateDetail), 404: ErrorBody }),
       detail: { summary: "Get a mandate", description: "With its last payments and what happened to it." },
-    })
+    });
+
+export const mandateActionRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
+    .use(session(deps, "company"))
     .post(
       "/:id/authorize",
       ({ ctx, params, body }) => data(call(ctx, authorizeMandate, { ...params, ...body })),

@@ -69,6 +69,12 @@ export function mandateTables(
       k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
     ],
   );
+  return { mandates };
+}
+
+export type MandateTables = ReturnType<typeof mandateTables>;
+
+export function mandateEventTables(k: ColumnKit, { companies, mandates }: CompanyTables & MandateTables) {
   /** What happened to each mandate: the outbox forgets, this does not. */
   const mandate_events = k.table(
     "mandate_events",
@@ -89,7 +95,5 @@ export function mandateTables(
     },
     (t) => [k.index("mandate_events_mandate").on(t.mandate_id, t.id)],
   );
-  return { mandates, mandate_events };
+  return { mandate_events };
 }
-
-export type MandateTables = ReturnType<typeof mandateTables>;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { and, eq } from "drizzle-orm";
 import { startOfDay } from "../../../src/core/kuala_lumpur.ts";
 import { iso } from "../../../src/core/time.ts";

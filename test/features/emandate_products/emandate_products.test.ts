@@ -269,6 +269,24 @@ describe("products and their mandates", () => {
   });
 });
 
+test("a product that is deleted while mandates are made has none, or stays", async () => {
+  const products = await Promise.all(Array.from({ length: 8 }, () => addEmandateProduct(house)));
+  const outcomes = await Promise.all(
+    products.map(async ({ id }, i) => {
+      const customer = { customer_name: "Racer", customer_email: `racer${i}@example.com` };
+      const make = () => api("POST", "/emandate/mandates", { ...customer, emandate_product_id: id });
+      const remove = () => api("DELETE", `${PATH}/${id}`);
+      // The one that is sent first most often comes first.
+      const [made, deleted] =
+        i % 2 === 0
+          ? await Promise.all([make(), remove()])
+          : (await Promise.all([remove(), make()])).toReversed();
+      return [made?.status, deleted?.status].join(" ");
+    }),
+  );
+  expect(outcomes.filter((outcome) => !["201 409", "422 200"].includes(outcome))).toEqual([]);
+});
+
 describe("who may", () => {
   test.each(["abc", "0", "-1", "1e3", "1.0", "9007199254740992", "9007199254740993", "%20"])(
     "an id that is no positive whole number is a 422: %s",

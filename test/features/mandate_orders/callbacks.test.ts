@@ -212,7 +212,22 @@ describe("with FPX", () => {
     expect(page.body).not.toContain("<bin>");
     await world.scenario("mandate_authorized", { mandate_id: id }, 409);
     await world.pass({ minutes: 5 });
-    expect((await world.read(id)).status).toBe("pending_approval");
+    const asked = await world.read(id);
+    expect(asked.status).toBe("pending_approval");
+    // What the bank decides comes by file, as often as it likes.
+    const csv = (rows: string[]) => ["order_no,amount,response_code", ...rows].join("\r\n");
+    const send = async (file: string, by = house.api) => {
+      const type = { "content-type": "text/csv" };
+      return by("POST", "/emandate/mandates/results", file, type);
+    };
+    const file = csv([`${asked.order_no},1.00,00`, "NOBODYS,1.00,00", `${order_no},2.00,00`]);
+    const other = await house.addTenant();
+    const theirs = await send(csv([`${asked.order_no},1.00,92`]), other.api);
+    expect(theirs.body.data).toMatchObject({ applied: 0, rejected: 1 });
+    expect((await send(file)).body.data).toMatchObject({ applied: 1, unchanged: 0, rejected: 2 });
+    expect((await world.read(id)).status).toBe("active");
+    expect((await send(file)).body.data).toMatchObject({ applied: 0, unchanged: 1, rejected: 2 });
+    expect((await send("no,columns")).status).toBe(422);
     await house.api("PUT", "/emandate/config", { connector: "sandbox" });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { ORDER_AWAITS, ORDER_KINDS } from "../../../src/features/mandate_orders/model.ts";
 import {
   answeredBy,

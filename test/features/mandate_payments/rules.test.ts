@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { addWorkingDays, dayAt, startOfDay, workingDayFrom } from "../../../src/core/kuala_lumpur.ts";
 import { FREQUENCIES } from "../../../src/features/emandate_products/model.ts";
 import { debitPeriod } from "../../../src/features/mandates/rules.ts";

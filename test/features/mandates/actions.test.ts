@@ -59,7 +59,10 @@ describe("authorizing", () => {
     using start = spyOn(sandbox, "startEnrolment");
     const path = `/emandate/mandates/${id}/authorize`;
     const answers = await Promise.all(Array.from({ length: 20 }, () => world.house.api("POST", path, {})));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200,
+      ...Array(19).fill(409),
+    ]);
     expect(start).toHaveBeenCalledTimes(1);
     expect(types(await world.read(id))).toEqual(["pending_authorization", "created"]);
   });
@@ -133,7 +136,10 @@ describe("in force", () => {
     const { id } = await world.mandateIn("active");
     const path = `/emandate/mandates/${id}/terminate`;
     const answers = await Promise.all(Array.from({ length: 20 }, () => world.house.api("POST", path, {})));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200,
+      ...Array(19).fill(409),
+    ]);
   });
 
   test("an amendment holds once the bank took it; one at a time", async () => {
