@@ -14,6 +14,7 @@ const BODIES: Record<string, object | string> = {
   "POST /emandate/products": product("NEW"),
   "PUT /emandate/products/{id}": product("ONE"),
   "POST /emandate/mandates": { customer_name: "A", customer_email: "a@example.com" },
+  "POST /emandate/mandates/results": "order_no,amount,response_code\r\n",
   "POST /emandate/mandates/{id}/authorize": {},
   "POST /emandate/mandates/{id}/suspend": {},
   "POST /emandate/mandates/{id}/resume": {},
