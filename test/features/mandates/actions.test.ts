@@ -132,6 +132,19 @@ describe("in force", () => {
     expect(types(ended).slice(0, 2)).toEqual(["terminated", "pending_termination"]);
   });
 
+  test.each([
+    [{}],
+    [{ "content-type": "application/json" }],
+    [{ "content-type": "application/json", "idempotency-key": "a" }],
+  ])("an action needs no body: headers %p", async (headers) => {
+    const { id } = await world.mandateIn("active");
+    const path = `/emandate/mandates/${id}/suspend`;
+    expect((await world.house.api("POST", path, undefined, headers)).status).toBe(200);
+    const empty = { "content-type": "application/json" };
+    const resumed = await world.house.api("POST", `/emandate/mandates/${id}/resume`, "", empty);
+    expect([resumed.status, resumed.body.data?.status]).toEqual([200, "active"]);
+  });
+
   test("of 20 terminations at once one wins", async () => {
     const { id } = await world.mandateIn("active");
     const path = `/emandate/mandates/${id}/terminate`;

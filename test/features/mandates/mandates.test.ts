@@ -128,6 +128,7 @@ describe("creating", () => {
     [{ customer_name: "  " }, "/customer_name"],
     [{ customer_name: "x".repeat(41) }, "/customer_name"],
     [{ customer_name: "Ah\nmad" }, "/customer_name"],
+    [{ customer_name: "Ah\u2028mad" }, "/customer_name"],
     [{ customer_email: undefined }, "/customer_email"],
     [{ customer_email: "ahmad" }, "/customer_email"],
     [{ customer_phone: "12" }, "/customer_phone"],
