@@ -69,7 +69,7 @@ export const LIMITS = {
   /** How far ahead a debit by hand may be due. */
   emandate_due_years_ahead: 1,
   /** Mandates that a collection run looks at, and debits that it sends, in one transaction. */
-  collection_batch: 100,
+  collection_batch: 50,
   /** Missed periods of a mandate that are written down at once. */
   collection_missed_periods: 400,
   /** A collection run that has told of no progress for so long is dead. */
@@ -77,7 +77,7 @@ export const LIMITS = {
   /** How long the request that starts a run waits for its end. */
   collection_wait_ms: 5_000,
   /** How long a run leaves the process to requests after each batch. */
-  collection_pause_ms: 2,
+  collection_pause_ms: 5,
   /** Debits that are read at once for a run's file. */
   collection_file_batch: 1_000,
   /** How far ahead the sandbox collects. */
