@@ -26,6 +26,7 @@ import {
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
 import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
+import { mandateRoutes } from "./features/mandates/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "./features/loan_programs/routes.ts";
 import {
@@ -38,7 +39,6 @@ import {
   agentUploadRoutes,
   lenderDocumentRoutes,
 } from "./features/loan_documents/routes.ts";
-import { mandateActionRoutes, mandateRoutes } from "./features/mandates/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
 import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
@@ -94,33 +94,42 @@ export function buildApp(deps: Deps) {
         .use(exportLinkRoutes(deps))
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps))
-        .use(emandateProductRoutes(deps))
-        .use(emandateCustomerRoutes(deps))
-        .use(mandateRoutes(deps))
-        .use(mandateActionRoutes(deps))
-        .use(mandateDecisionRoutes(deps))
-        .use(simulatorRoutes(deps))
-        .use(schemeRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
-        .use(emandateConfigRoutes(deps))
-        .use(mandateDebitRoutes(deps))
-        .use(mandatePaymentRoutes(deps))
-        .use(collectionRoutes(deps))
-        .use(collectionResultRoutes(deps))
-        .use(lenderWebhookLogRoutes(deps))
-        .use(lenderProgramRoutes(deps))
-        .use(agentProgramRoutes(deps))
-        .use(lenderApplicationRoutes(deps))
-        .use(agentApplicationRoutes(deps))
-        .use(lenderDocumentRoutes(deps))
-        .use(agentDocumentRoutes(deps))
-        .use(agentUploadRoutes(deps))
-        .use(consentDefinitionRoutes(deps))
-        .use(lenderConsentRoutes(deps))
-        .use(agentConsentRoutes(deps))
+        .use(directDebit(deps))
+        .use(loans(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;
 }
+
+/** Everything below /emandate. */
+const directDebit = (deps: Deps) =>
+  new Elysia()
+    .use(emandateConfigRoutes(deps))
+    .use(emandateProductRoutes(deps))
+    .use(emandateCustomerRoutes(deps))
+    .use(mandateRoutes(deps))
+    .use(mandateDecisionRoutes(deps))
+    .use(mandateDebitRoutes(deps))
+    .use(mandatePaymentRoutes(deps))
+    .use(collectionRoutes(deps))
+    .use(collectionResultRoutes(deps))
+    .use(simulatorRoutes(deps))
+    .use(schemeRoutes(deps));
+
+/** What lenders' and agents' machines do. */
+const loans = (deps: Deps) =>
+  new Elysia()
+    .use(lenderProgramRoutes(deps))
+    .use(lenderApplicationRoutes(deps))
+    .use(lenderDocumentRoutes(deps))
+    .use(consentDefinitionRoutes(deps))
+    .use(lenderConsentRoutes(deps))
+    .use(lenderWebhookLogRoutes(deps))
+    .use(agentProgramRoutes(deps))
+    .use(agentApplicationRoutes(deps))
+    .use(agentDocumentRoutes(deps))
+    .use(agentUploadRoutes(deps))
+    .use(agentConsentRoutes(deps));

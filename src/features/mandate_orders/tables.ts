@@ -86,5 +86,3 @@ export function mandateOrderTables(
   );
   return { mandate_orders, scheme_callbacks };
 }
-
-export type MandateOrderTables = ReturnType<typeof mandateOrderTables>;

@@ -34,7 +34,7 @@ const acted = {
   response: answers({ 200: dataOf(Mandate), ...refusals }),
 };
 
-export const mandateRoutes = (deps: Deps) =>
+const recordRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
     .use(session(deps, "company"))
     .get("", ({ ctx, query }) => call(ctx, listMandates, query), {
@@ -60,7 +60,7 @@ export const mandateRoutes = (deps: Deps) =>
       detail: { summary: "Get a mandate", description: "With its last payments and what happened to it." },
     });
 
-export const mandateActionRoutes = (deps: Deps) =>
+const actionRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
     .use(session(deps, "company"))
     .post(
@@ -126,3 +126,5 @@ export const mandateActionRoutes = (deps: Deps) =>
         },
       },
     );
+
+export const mandateRoutes = (deps: Deps) => new Elysia().use(recordRoutes(deps)).use(actionRoutes(deps));

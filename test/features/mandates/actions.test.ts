@@ -207,6 +207,16 @@ describe("in force", () => {
     }
   });
 
+  test("a mandate that was debited by hand is collected once an amount is agreed", async () => {
+    const { id } = await world.mandateIn("active");
+    await world.act(id, "amend", { amount: "25.00" }, 202);
+    await world.pass({ seconds: 4 });
+    expect(await world.read(id)).toMatchObject({
+      bankscheme_txn_amount: "25.00",
+      next_collection_at: "2026-03-11T16:00:00.000Z",
+    });
+  });
+
   test.each([
     [{}, ""],
     [{ amount: 5 }, "/amount"],
