@@ -114,6 +114,22 @@ describe("creating", () => {
     expect(JSON.stringify(answer.body)).not.toContain("5679");
   });
 
+  test("that is repeated under one key is answered the same, though the customer has an IC number", async () => {
+    const wanted = {
+      customer_name: "Devi",
+      customer_email: "devi@example.com",
+      customer_ic_number: "900131-14-5678",
+    };
+    const key = { "idempotency-key": crypto.randomUUID() };
+    const [first, again] = [await api("POST", PATH, wanted, key), await api("POST", PATH, wanted, key)];
+    expect([again.status, again.headers.get("idempotent-replayed"), again.body]).toEqual([
+      201,
+      "true",
+      first.body,
+    ]);
+    expect(again.body.data.customer.ic_number).toBe("********5678");
+  });
+
   test("of many at once makes one customer and as many references", async () => {
     const made = await Promise.all(
       Array.from({ length: 60 }, () => world.mandate("Lim", { customer_email: "lim@example.com" })),
