@@ -94,32 +94,42 @@ export function buildApp(deps: Deps) {
         .use(exportLinkRoutes(deps))
         .use(usageRoutes(deps))
         .use(myUsageRoutes(deps))
-        .use(emandateProductRoutes(deps))
-        .use(emandateCustomerRoutes(deps))
-        .use(mandateRoutes(deps))
-        .use(mandateDecisionRoutes(deps))
-        .use(simulatorRoutes(deps))
-        .use(schemeRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))
-        .use(emandateConfigRoutes(deps))
-        .use(mandateDebitRoutes(deps))
-        .use(mandatePaymentRoutes(deps))
-        .use(collectionRoutes(deps))
-        .use(collectionResultRoutes(deps))
-        .use(lenderWebhookLogRoutes(deps))
-        .use(lenderProgramRoutes(deps))
-        .use(agentProgramRoutes(deps))
-        .use(lenderApplicationRoutes(deps))
-        .use(agentApplicationRoutes(deps))
-        .use(lenderDocumentRoutes(deps))
-        .use(agentDocumentRoutes(deps))
-        .use(agentUploadRoutes(deps))
-        .use(consentDefinitionRoutes(deps))
-        .use(lenderConsentRoutes(deps))
-        .use(agentConsentRoutes(deps))
+        .use(directDebit(deps))
+        .use(loans(deps))
         .use(mcpEndpoint(deps)),
     );
   return app;
 }
+
+/** Everything below /emandate. */
+const directDebit = (deps: Deps) =>
+  new Elysia()
+    .use(emandateConfigRoutes(deps))
+    .use(emandateProductRoutes(deps))
+    .use(emandateCustomerRoutes(deps))
+    .use(mandateRoutes(deps))
+    .use(mandateDecisionRoutes(deps))
+    .use(mandateDebitRoutes(deps))
+    .use(mandatePaymentRoutes(deps))
+    .use(collectionRoutes(deps))
+    .use(collectionResultRoutes(deps))
+    .use(simulatorRoutes(deps))
+    .use(schemeRoutes(deps));
+
+/** What lenders' and agents' machines do. */
+const loans = (deps: Deps) =>
+  new Elysia()
+    .use(lenderProgramRoutes(deps))
+    .use(lenderApplicationRoutes(deps))
+    .use(lenderDocumentRoutes(deps))
+    .use(consentDefinitionRoutes(deps))
+    .use(lenderConsentRoutes(deps))
+    .use(lenderWebhookLogRoutes(deps))
+    .use(agentProgramRoutes(deps))
+    .use(agentApplicationRoutes(deps))
+    .use(agentDocumentRoutes(deps))
+    .use(agentUploadRoutes(deps))
+    .use(agentConsentRoutes(deps));

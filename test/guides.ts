@@ -9,9 +9,13 @@ import type { Json } from "./harness.ts";
 /** A command of a guide, and the JSON that it shows, an object a line. */
 export interface Command {
   readonly text: string;
+  /** The shorthand that it begins with: whose token it sends. */
+  readonly caller: string;
   readonly method: string;
   readonly path: string;
   readonly body: string | undefined;
+  /** Sent as a form, in place of a body. */
+  readonly form: FormData | undefined;
   readonly shown: readonly Json[];
 }
 
@@ -32,17 +36,34 @@ function stepOf(entry: string): Command | Wait {
   const wait_s = /^sleep (\d+)\n/.exec(entry)?.[1];
   if (wait_s !== undefined) return { wait_s: Number(wait_s) };
   const [, text = "", printed = ""] = /^(.*\n(?: {4}.*\n)*)([^]*)$/.exec(entry) ?? [];
-  const path = /^api '?([^\s']+)/.exec(text)?.[1];
-  if (path === undefined) throw new Error(`Cannot run ${text}: it is no call of api`);
+  const called = /^(api|lender|agent) '?([^\s']+)/.exec(text);
+  const sent = UPLOAD.exec(text);
+  const [, caller = "", target = ""] = called ?? sent ?? [];
+  if (caller === "") throw new Error(`Cannot run ${text}: it is no call that is known`);
+  const path = sent ? `/agent/applications/${target}/documents` : target;
   const body = / -d '([^']*)'/.exec(text)?.[1];
-  const method = / -X (\w+)/.exec(text)?.[1] ?? (body === undefined ? "GET" : "POST");
+  const form = sent ? formOf(sent) : undefined;
+  const method = / -X (\w+)/.exec(text)?.[1] ?? ((body ?? form) === undefined ? "GET" : "POST");
   const shown = printed
     .trim()
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
-  return { text: text.trim(), method, path, body, shown };
+  return { text: text.trim(), caller, method, path, body, form, shown };
 }
+
+/** `upload ID TYPE FILE`, as docs/loans.md defines it. */
+const UPLOAD = /^(upload) (\d+) (\w+) (\S+)/;
+
+function formOf([, , , type = "", name = ""]: RegExpExecArray): FormData {
+  const form = new FormData();
+  form.set("type", type);
+  form.set("file", new Blob([FILES[name] ?? ""]), name);
+  return form;
+}
+
+/** The files that guides make before they send them. */
+const FILES: Record<string, string> = { "payslip.pdf": "%PDF-1.7\nA payslip\n" };
 
 /** An object somewhere in an answer; `in_list` is the name of the list that it stands in. */
 interface Found {
@@ -81,5 +102,11 @@ export function expectShown({ text, shown }: Command, answer: Json): void {
 }
 
 function holds(object: Json, wanted: Json): boolean {
-  return Object.entries(wanted).every(([key, value]) => Bun.deepEquals(object[key], value));
+  return Object.entries<Json>(wanted).every(([key, value]) => isShown(object[key], value));
+}
+
+/** A text that ends in … shows how another begins: secrets and what is made up anew each time. */
+function isShown(value: Json, wanted: Json): boolean {
+  if (typeof wanted !== "string" || !wanted.endsWith("…")) return Bun.deepEquals(value, wanted);
+  return typeof value === "string" && value.startsWith(wanted.slice(0, -1));
 }

@@ -28,3 +28,17 @@ test("secrets reach no line under their names, alone or one level down", () => {
   expect(line).toContain("SE1");
   expect(line).not.toMatch(/S[123]/);
 });
+
+test("settings that are secret are left out of a line", async () => {
+  const settings = { LOAN_SERVICE_KEY: "a-service-key", JWT_SECRET: "a-signing-secret" };
+  const code = `
+    import { readConfig } from "./src/core/config.ts";
+    import { openLog } from "./src/core/log.ts";
+    const config = readConfig(${JSON.stringify(settings)});
+    openLog("info").info({ config, ...config }, "started on port " + config.port);
+  `;
+  const { stdout } = Bun.spawnSync(["bun", "-e", code], { cwd: `${import.meta.dir}/../..` });
+  const line = stdout.toString();
+  expect(line).toContain("started on port 3000");
+  for (const secret of Object.values(settings)) expect(line).not.toContain(secret);
+});

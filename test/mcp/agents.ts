@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { JsonSchemaValidator } from "@modelcontextprotocol/server";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
@@ -82,6 +83,29 @@ function agentOf(token: string, client: AnyClient): Agent {
       return { is_error: isError, text: content[0].text, structured: structuredContent };
     },
     close: () => client.close(),
+  };
+}
+
+/** Calls of an agent by what is expected of them. */
+export interface Asking {
+  /** What a tool answers under `data`. */
+  readonly ask: (name: string, args?: object) => Promise<Json>;
+  /** What a tool that refuses says. */
+  readonly refusal: (name: string, args: object) => Promise<string>;
+}
+
+export function asking(agent: Agent): Asking {
+  return {
+    async ask(name, args = {}) {
+      const { is_error, text, structured } = await agent.call(name, args);
+      expect([name, is_error, is_error && text]).toEqual([name, false, false]);
+      return structured.data;
+    },
+    async refusal(name, args) {
+      const { is_error, text, structured } = await agent.call(name, args);
+      expect([name, is_error, structured]).toEqual([name, true, undefined]);
+      return text;
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../harness.ts";
-import { type Agent, agentFor, tokensOf } from "./agents.ts";
+import { type House, startHouse, TestClock } from "../harness.ts";
+import { type Agent, agentFor, asking, type Asking, tokensOf } from "./agents.ts";
 import { addUser, fillCompany, NOW, type World } from "./world.ts";
 
 // The tools of e-mandates: what they answer and refuse, and an agent's work with them in the sandbox.
@@ -9,11 +9,14 @@ const clock = new TestClock(NOW);
 let house: House;
 let world: World;
 let agent: Agent;
+let ask: Asking["ask"];
+let refusal: Asking["refusal"];
 
 beforeAll(async () => {
   house = await startHouse({ clock });
   world = await fillCompany(house, clock);
   agent = await agentFor(house, house.admin_email);
+  ({ ask, refusal } = asking(agent));
   // From here on every answer is checked against what its tool says.
   await agent.list();
 }, 60_000);
@@ -21,18 +24,6 @@ afterAll(async () => {
   await agent.close();
   await house.stop();
 });
-
-async function ask(name: string, args: object = {}): Promise<Json> {
-  const { is_error, text, structured } = await agent.call(name, args);
-  expect([name, is_error, is_error && text]).toEqual([name, false, false]);
-  return structured.data;
-}
-
-async function refusal(name: string, args: object): Promise<string> {
-  const { is_error, text, structured } = await agent.call(name, args);
-  expect([name, is_error, structured]).toEqual([name, true, undefined]);
-  return text;
-}
 
 const rest = async (path: string) => (await house.api("GET", `/emandate${path}`)).body;
 

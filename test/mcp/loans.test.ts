@@ -9,7 +9,7 @@ import {
   openLoans,
   PROGRAM,
 } from "../features/loan_applications/world.ts";
-import { type Agent, agentFor } from "./agents.ts";
+import { type Agent, agentFor, asking, type Asking } from "./agents.ts";
 import { addUser, DEFINITION } from "./world.ts";
 
 // The tools for loans: who has them, in which environment they work, and an agent's work with them.
@@ -20,12 +20,15 @@ const ENVIRONMENTS = ["staging", "production"];
 
 let house: House;
 let agent: Agent;
+let ask: Asking["ask"];
+let refusal: Asking["refusal"];
 let tools: Json[];
 let loans: Record<string, Loans>;
 
 beforeAll(async () => {
   house = await startHouse({ clock, env: { LOAN_SERVICE_KEY: KEY, NODE_ENV: "development" } });
   agent = await agentFor(house, house.admin_email);
+  ({ ask, refusal } = asking(agent));
   tools = await loanTools(agent);
   loans = {
     staging: await openLoans(house, house, "staging"),
@@ -39,19 +42,6 @@ afterAll(async () => {
 
 async function loanTools(of: Agent): Promise<Json[]> {
   return (await of.list()).filter(({ name }) => name.startsWith("loan_"));
-}
-
-/** What a tool answers under `data`. */
-async function ask(name: string, args: object): Promise<Json> {
-  const { is_error, text, structured } = await agent.call(name, args);
-  expect([name, is_error, is_error && text]).toEqual([name, false, false]);
-  return structured.data;
-}
-
-async function refusal(name: string, args: object): Promise<string> {
-  const { is_error, text, structured } = await agent.call(name, args);
-  expect([name, is_error, structured]).toEqual([name, true, undefined]);
-  return text;
 }
 
 const inStaging = (): Loans => loans.staging as Loans;

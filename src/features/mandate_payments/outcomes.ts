@@ -12,6 +12,7 @@ import {
 } from "../mandate_orders/queries.ts";
 import { moveMandate } from "../mandates/moves.ts";
 import { findStoredMandate } from "../mandates/queries.ts";
+import { isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import * as queries from "./queries.ts";
 import {
@@ -140,7 +141,7 @@ function moveBy(
 
 type ResultTrigger = Exclude<PaymentTrigger, "submit" | "cancel" | "skip">;
 
-/** What a failure comes to: another attempt where there is one left, else the end. */
+/** What a failure comes to: another attempt where there is one left under a mandate in force, else the end. */
 function retried(
   asked: ResultTrigger,
   payment: queries.PaymentWithMandate,
@@ -148,7 +149,8 @@ function retried(
   terms: RetryTerms | null,
 ): { trigger: ResultTrigger; next_attempt_at: string | null } {
   if (asked !== "fail_for_now" || terms === null) return { trigger: asked, next_attempt_at: null };
-  const day = retryDay(payment.mandate, payment, dayAt(now), terms);
+  const { mandate } = payment;
+  const day = isInForce(mandate.status) ? retryDay(mandate, payment, dayAt(now), terms) : null;
   return day === null
     ? { trigger: "fail", next_attempt_at: null }
     : { trigger: asked, next_attempt_at: dueAt(day) };

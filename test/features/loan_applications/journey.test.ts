@@ -113,7 +113,8 @@ test("agent, lender, acceptance, disbursement: in both environments at once, eac
       .map((call) => verified(call))
       .filter(({ data }) => data.environment === environment)
       .toSorted((a, b) => a.timestamp.localeCompare(b.timestamp));
-    expect(told.map(({ type }) => type).toSorted()).toEqual(TOLD.toSorted());
+    const types: string[] = told.map(({ type }) => type);
+    expect(types.toSorted()).toEqual(TOLD.toSorted());
     for (const { type, data } of told) {
       const application_id = type.startsWith("application.") ? data.id : data.application_id;
       expect([type, application_id]).toEqual([type, application.id]);

@@ -79,6 +79,7 @@ test("kill -9 in the middle of uploads: what was answered is there, nothing is h
       write(`${HEAD}${PDF}`);
     }),
   );
+  while (filesIn(place).filter(({ is_incoming }) => is_incoming).length < 3) await Bun.sleep(5);
   const answered: Json[] = [];
   const uploads = ids.flatMap((id, i) =>
     Array.from({ length: 10 }, async (_, j) => {
