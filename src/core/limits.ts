@@ -69,7 +69,7 @@ export const LIMITS = {
   /** How far ahead a debit by hand may be due. */
   emandate_due_years_ahead: 1,
   /** Mandates that a collection run looks at, and debits that it sends, in one transaction. */
-  collection_batch: 50,
+  collection_batch: 200,
   /** Missed periods of a mandate that are written down at once. */
   collection_missed_periods: 400,
   /** A collection run that has told of no progress for so long is dead. */
@@ -89,7 +89,7 @@ export const LIMITS = {
   /** How far ahead a mandate may end. */
   mandate_years_ahead: 100,
   /** Orders of which the scheme is asked at once, and how long nobody else asks meanwhile. */
-  mandate_orders_batch: 100,
+  mandate_orders_batch: 200,
   mandate_orders_claim_s: 60,
   /** How often the scheme is asked for one order. */
   mandate_authorization_hours: 24,
@@ -221,7 +221,9 @@ export const LIMITS = {
   webhook_lease_ms: 8_000,
   webhook_renew_ms: 2_000,
   /** Events that are turned into deliveries in one transaction, and endpoints served in one turn. */
-  webhook_fan_out_events: 100,
+  webhook_fan_out_events: 200,
+  /** How long the dispatcher leaves the process to requests after each batch. */
+  webhook_pause_ms: 2,
   webhook_due_endpoints: 1_000,
   /** How long a shutdown waits for attempts under way. */
   webhook_drain_ms: 3_000,

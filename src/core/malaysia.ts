@@ -20,9 +20,16 @@ export function readIcNumber(text: string, path: string): string {
   return text.replaceAll("-", "");
 }
 
+const HIDDEN = "********";
+
 /** An IC number for those who need not know it: all but its last four digits are hidden. */
 export function maskIcNumber(ic_number: string): string {
-  return `********${ic_number.slice(-4)}`;
+  return `${HIDDEN}${ic_number.slice(-4)}`;
+}
+
+/** Whether a text is what `maskIcNumber` makes. */
+export function isMaskedIcNumber(text: string): boolean {
+  return text.startsWith(HIDDEN) && /^\d{4}$/.test(text.slice(HIDDEN.length));
 }
 
 /**

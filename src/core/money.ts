@@ -125,7 +125,8 @@ export function senOf(amount: Decimal): number {
 
 /** 10050 → `"100.50"`. */
 export function amountOf(sen: number): Decimal {
-  return decimal(sen).times("0.01").toFixed(2);
+  const digits = String(Math.abs(sen)).padStart(3, "0");
+  return `${sen < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 /**

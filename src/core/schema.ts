@@ -79,7 +79,7 @@ export const Email = Type.Transform(
 export function trimmed(max: number, { one_line = false } = {}) {
   const format = `text of 1 to ${max}${one_line ? " on one line" : ""}`;
   const description = `1 to ${max} characters, not blank${one_line ? ", none of them a control character" : ""}`;
-  const refused = one_line ? /\p{Cc}/u : /$^/;
+  const refused = one_line ? /[\p{Cc}\p{Zl}\p{Zp}]/u : /$^/;
   FormatRegistry.Set(
     format,
     (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max && !refused.test(text),

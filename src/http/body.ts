@@ -32,8 +32,9 @@ export async function readJson(
   look: (bytes: Uint8Array) => void = () => undefined,
 ): Promise<unknown> {
   const told = Number(request.headers.get("content-length") ?? Number.NaN);
-  // No body says as much as an empty one: the route's schema tells what is missing.
-  if (!(told > 0) && request.body === null && request.headers.get("content-type") === null) return {};
+  // No body says as much as an empty object, also from clients that name a type for all they send: the route's
+  // schema tells what is missing.
+  if (!(told > 0) && request.body === null) return {};
   if (told > LIMITS.body_bytes) throw tooLarge();
   const room = new Room();
   try {
@@ -42,7 +43,7 @@ export async function readJson(
     // What tells its length is read at once, which is much quicker than chunk by chunk.
     const bytes = await (told <= LIMITS.body_bytes ? request.bytes().catch(refuseCut) : readPieces(request));
     look(bytes);
-    return parseJson(bytes, "The body");
+    return bytes.length === 0 ? {} : parseJson(bytes, "The body");
   } finally {
     room.release();
   }

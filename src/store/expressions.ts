@@ -31,3 +31,16 @@ export function isOneOf(column: AnyColumn, name: string): SQL {
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)))`;
 }
+
+/** Whether the number is one of many: the same SQL however many there are. */
+export function isAmong(column: AnyColumn, numbers: readonly number[]): SQL {
+  const list = JSON.stringify(numbers);
+  return is(column, SQLiteColumn)
+    ? sql`${column} IN (SELECT value FROM json_each(${list}))`
+    : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)::bigint))`;
+}
+
+/** A condition that no index is chosen for: rows that were found by their ids meet it or not. */
+export function besides(condition: SQL | undefined): SQL {
+  return sql`CASE WHEN ${condition ?? sql`true`} THEN 1 ELSE 0 END = 1`;
+}

@@ -1,29 +1,41 @@
-import { sql } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { jsonRows } from "./json_rows.ts";
 import type { Queries } from "./store.ts";
 
 /** What the columns asked for are in code. */
-type Written<F extends Record<string, PgColumn>> = {
+export type Written<F extends Record<string, PgColumn>> = {
   [K in keyof F]: F[K]["_"]["notNull"] extends true ? F[K]["_"]["data"] : F[K]["_"]["data"] | null;
 };
 
 /**
- * Inserts many rows by a statement that is built once and filled in for each of them: building one statement for
- * all of them costs much more than running it. All rows have the columns of the first one, and null only in those of
- * plain types. With `unless`, rows whose place there is taken are left out. Returns what was written.
+ * Inserts many rows by one statement. All have the columns of the first one; what none of them names is null, the
+ * id the database's. With `unless`, rows whose place there is taken are left out. Returns what was written, where
+ * columns are asked for.
  */
-export async function insertRows<T extends PgTable, F extends Record<string, PgColumn>>(
+export async function insertRows<
+  T extends PgTable,
+  F extends Record<string, PgColumn> = Record<never, PgColumn>,
+>(
   q: Queries,
   table: T,
   rows: readonly T["$inferInsert"][],
-  { returning, unless }: { returning: F; unless?: PgColumn[] },
+  { returning, unless }: { returning?: F; unless?: PgColumn[] } = {},
 ): Promise<Written<F>[]> {
   const [first] = rows;
   if (!first) return [];
-  const values = Object.fromEntries(Object.keys(first).map((name) => [name, sql.placeholder(name)]));
-  const insert = q.insert(table).values(values as T["$inferInsert"]);
+  const columns: Record<string, PgColumn> = getTableColumns(table);
+  const { source, value } = jsonRows(columns, Object.keys(first), rows);
+  const values = Object.entries(columns).map(([name, column]) => {
+    if (name in first) return value(name);
+    return column.generatedIdentity
+      ? sql`nextval(pg_get_serial_sequence(${table}::regclass::text, ${column.name}))`
+      : sql`NULL`;
+  });
+  // Without a condition SQLite takes ON CONFLICT for that of a join.
+  const insert = q.insert(table).select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${source} WHERE true`);
   const careful = unless ? insert.onConflictDoNothing({ target: unless }) : insert;
-  const statement = careful.returning(returning).prepare("insert_rows");
-  const written = await Promise.all(rows.map((row) => statement.execute(row)));
-  return written.flat() as Written<F>[];
+  if (returning) return (await careful.returning(returning)) as Written<F>[];
+  await careful;
+  return [];
 }

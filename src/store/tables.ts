@@ -20,7 +20,6 @@ import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
 import { mandateOrderTables } from "../features/mandate_orders/tables.ts";
 import { mandatePaymentTables } from "../features/mandate_payments/tables.ts";
-import { mandateEventTables, mandateTables } from "../features/mandates/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
 import {
   consentDefinitionTables,
@@ -29,6 +28,7 @@ import {
 } from "../features/loan_consents/tables.ts";
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTables } from "../features/loan_documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTables } from "../features/loan_programs/tables.ts";
+import { mandateEventTables, mandateTables } from "../features/mandates/tables.ts";
 import { productTables } from "../features/products/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";

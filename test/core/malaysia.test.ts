@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { AppError } from "../../src/core/errors.ts";
-import { ageOn, maskIcNumber, readIcNumber, readPhone } from "../../src/core/malaysia.ts";
+import { ageOn, isMaskedIcNumber, maskIcNumber, readIcNumber, readPhone } from "../../src/core/malaysia.ts";
 import { propertyCases } from "../properties.ts";
 
 /** The message of the 422 that reading throws, or what it read. */
@@ -67,6 +67,9 @@ describe("IC numbers", () => {
 
   test("only the last four digits are shown", () => {
     expect(maskIcNumber("900131145678")).toBe("********5678");
+    expect(
+      ["********5678", "********", "********567x", "900131145678", "********5678901"].map(isMaskedIcNumber),
+    ).toEqual([true, false, false, false, false]);
   });
 
   test.each([

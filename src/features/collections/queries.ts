@@ -4,7 +4,7 @@ import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Decimal } from "../../core/money.ts";
 import { stamped } from "../../store/columns.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
@@ -139,10 +139,8 @@ export async function advanceMandates(
     .set({ next_collection_at: next, updated_at: iso(now) })
     .where(
       and(
-        ofCompany(t, scope),
-        inArray(t.id, [...ids]),
-        eq(t.status, "active"),
-        eq(t.next_collection_at, was),
+        isAmong(t.id, ids),
+        besides(and(ofCompany(t, scope), eq(t.status, "active"), eq(t.next_collection_at, was))),
       ),
     )
     .returning({ id: t.id });

@@ -1,20 +1,19 @@
 import type { Scope } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { compare } from "../../core/money.ts";
+import { compare, type Decimal } from "../../core/money.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
-import { applyPaymentResult } from "../mandate_payments/outcomes.ts";
-import type { ReadResults, ResultLine } from "../mandates/schemes/collection_file.ts";
-import type { SchemeResult } from "../mandates/schemes/scheme.ts";
+import { applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
+import type { ReadResults } from "../mandates/schemes/collection_file.ts";
 import type { CollectionResults } from "./model.ts";
 import { listRunOrders } from "./queries.ts";
 
 /** Which orders a file may be about, and what its lines do to them. */
 interface About {
   listOrders: (q: Queries, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
-  /** Returns whether anything changed. */
-  apply: (q: Queries, order: MandateOrder, result: SchemeResult) => Promise<boolean>;
+  /** Returns the ids of the orders of which anything changed. */
+  apply: (q: Queries, heard: readonly Heard[]) => Promise<ReadonlySet<number>>;
   /** What is told of a line about another order. */
   unknown: string;
 }
@@ -24,7 +23,13 @@ export function aboutRun(scope: Scope, now: Temporal.Instant, run_id: number): A
   return {
     listOrders: (q, order_nos) => listRunOrders(q, scope, run_id, order_nos),
     // Said of the debit itself, as often as it is said.
-    apply: (q, order, result) => applyPaymentResult(q, scope, now, order, { ...result, answers: "payment" }),
+    apply: (q, heard) => {
+      const debits = heard.map(({ order, result }) => ({
+        order,
+        result: { ...result, answers: "payment" as const },
+      }));
+      return applyPaymentResults(q, scope, now, debits);
+    },
     unknown: "order_no is of no debit of this run",
   };
 }
@@ -44,18 +49,16 @@ export async function applyResults(
     const done = await store.tx(async (q) => {
       const numbers = some.map(({ order_no }) => order_no);
       const orders = await listOrders(q, numbers);
-      const step = { applied: 0, unchanged: 0, rejections: [] as typeof rejections };
-      for (const line of some) {
-        const order = orders.get(line.order_no);
-        const reason = order === undefined ? unknown : amountProblem(line, order);
-        if (!order || reason !== null) {
-          step.rejections.push({ line: line.line, reason: reason ?? "" });
-        } else {
-          const has_changed = await apply(q, order, line.result);
-          step[has_changed ? "applied" : "unchanged"] += 1;
-        }
+      const wrong: typeof rejections = [];
+      const heard: Heard[] = [];
+      for (const { line, order_no, amount, result } of some) {
+        const order = orders.get(order_no);
+        const reason = order === undefined ? unknown : amountProblem(amount, order);
+        if (order === undefined || reason !== null) wrong.push({ line, reason: reason ?? "" });
+        else heard.push({ order, result });
       }
-      return step;
+      const applied = (await apply(q, heard)).size;
+      return { applied, unchanged: heard.length - applied, rejections: wrong };
     });
     told.applied += done.applied;
     told.unchanged += done.unchanged;
@@ -66,6 +69,6 @@ export async function applyResults(
   return { ...told, rejected: rejections.length, rejections: first };
 }
 
-function amountProblem({ amount }: ResultLine, order: MandateOrder): string | null {
+function amountProblem(amount: Decimal, order: MandateOrder): string | null {
   return compare(order.amount, amount) === 0 ? null : `amount must be ${order.amount}`;
 }

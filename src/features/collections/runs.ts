@@ -13,7 +13,7 @@ import {
   listDuePayments,
   type NewPayment,
 } from "../mandate_payments/queries.ts";
-import { type CollectionPlan, dueAt, paymentEvent, planCollection } from "../mandate_payments/rules.ts";
+import { dueAt, paymentEvent, planCollection } from "../mandate_payments/rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "../mandate_payments/submit.ts";
 import { debitPeriod } from "../mandates/rules.ts";
 import type { CollectionCounts, CollectionRun } from "./model.ts";
@@ -133,21 +133,51 @@ async function scheduleAll(work: Work, progress: Progress): Promise<void> {
   while (!ctx.background.is_stopping) {
     const due = await queries.listDueMandates(ctx.store.read, scope, before, LIMITS.collection_batch);
     if (due.length === 0) return;
-    const planned = due.map((mandate) => planOf(work, mandate));
+    const planned = planAll(work, due);
     await inStep(work, progress, (q) => scheduleSome(q, work, planned));
   }
 }
 
 interface Planned {
   readonly mandate: queries.DueMandate;
-  readonly plan: CollectionPlan;
+  readonly payments: readonly Omit<NewPayment, "mandate_id" | "amount">[];
   readonly next: IsoInstant | null;
 }
 
-function planOf({ until, today }: Work, mandate: queries.DueMandate): Planned {
+/** Plans alike what is alike: most mandates of a day have the same days before them. */
+function planAll(work: Work, due: readonly queries.DueMandate[]): Planned[] {
+  const plans = new Map<string, Omit<Planned, "mandate">>();
+  return due.map((mandate) => {
+    const { frequency, anchor_date, next_collection_at, expiry_date } = mandate;
+    const alike = `${frequency} ${anchor_date} ${next_collection_at} ${expiry_date}`;
+    const plan = plans.get(alike) ?? planOf(work, mandate);
+    plans.set(alike, plan);
+    return { mandate, ...plan };
+  });
+}
+
+function planOf({ until, today }: Work, mandate: queries.DueMandate): Omit<Planned, "mandate"> {
   const next_day = dayAt(instant(mandate.next_collection_at));
-  const plan = planCollection({ ...mandate, next_day }, { until, today }, LIMITS.collection_missed_periods);
-  return { mandate, plan, next: plan.next && dueAt(plan.next) };
+  const terms = { ...mandate, next_day };
+  const { missed, due, next } = planCollection(terms, { until, today }, LIMITS.collection_missed_periods);
+  const payments = missed.map((day) => paymentOn(mandate, day, "skipped"));
+  if (due !== null) payments.push(paymentOn(mandate, due, "scheduled"));
+  return { payments, next: next && dueAt(next) };
+}
+
+function paymentOn(
+  { frequency }: Pick<queries.DueMandate, "frequency">,
+  day: Temporal.PlainDate,
+  status: NewPayment["status"],
+): Planned["payments"][number] {
+  return {
+    period_key: debitPeriod(frequency, day).key,
+    due_date: day.toString(),
+    debit_date: day.toString(),
+    description: null,
+    status,
+    next_attempt_at: status === "scheduled" ? dueAt(day) : null,
+  };
 }
 
 /** Advances the mandates that nobody else advanced, and writes their payments. */
@@ -165,25 +195,13 @@ async function scheduleSome(
     for (const id of await queries.advanceMandates(q, scope, now, ids, step)) won.add(id);
   }
   const mine = planned.filter(({ mandate }) => won.has(mandate.id));
-  const payments = await insertPayments(q, scope, now, mine.flatMap(paymentsOf));
+  const planned_payments = mine.flatMap(({ mandate: { id: mandate_id, amount }, payments: some }) =>
+    some.map((payment) => ({ ...payment, mandate_id, amount })),
+  );
+  const payments = await insertPayments(q, scope, now, planned_payments);
   await recordEvents(q, scope, now, payments.map(paymentEvent));
   const scheduled = payments.filter(({ status }) => status === "scheduled").length;
   return { due: mine.length, scheduled, skipped: payments.length - scheduled };
-}
-
-function paymentsOf({ mandate, plan: { due, missed } }: Planned): NewPayment[] {
-  const payment = (day: Temporal.PlainDate, status: NewPayment["status"]): NewPayment => ({
-    mandate_id: mandate.id,
-    period_key: debitPeriod(mandate.frequency, day).key,
-    due_date: day.toString(),
-    debit_date: day.toString(),
-    amount: mandate.amount,
-    description: null,
-    status,
-    next_attempt_at: status === "scheduled" ? dueAt(day) : null,
-  });
-  const skipped = missed.map((day) => payment(day, "skipped"));
-  return due === null ? skipped : [...skipped, payment(due, "scheduled")];
 }
 
 /** Submits and sends every payment that waits in one of the open states and whose time has come. */

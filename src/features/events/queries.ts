@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt } from "drizzle
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { EVENT_TYPES, type Event, type NewEvent, typesMatching } from "./model.ts";
@@ -21,8 +21,7 @@ export async function recordEvents(
     data,
     created_at: iso(now),
   }));
-  const { events: t } = q.tables;
-  await insertRows(q, t, rows, { returning: { id: t.id } });
+  await insertRows(q, q.tables.events, rows);
 }
 
 /** A message's id, which no other message has. */
@@ -81,19 +80,29 @@ export async function listFreshEvents(q: Reads, limit: number): Promise<number[]
   return rows.map(({ id }) => id);
 }
 
+/** An event, as far as it matters who listens. */
+export type TakenEvent = Pick<Event, "id" | "company_id" | "type">;
+
 /** Takes the events that are still fresh for this transaction, which writes their deliveries. */
 export async function takeFreshEvents(
   q: Queries,
   now: Temporal.Instant,
   ids: readonly number[],
-): Promise<Event[]> {
+): Promise<TakenEvent[]> {
   const { events: t } = q.tables;
   const rows = await q
     .update(t)
     .set({ fanned_out_at: iso(now) })
-    .where(and(inArray(t.id, [...ids]), isNull(t.fanned_out_at)))
-    .returning();
+    .where(and(isAmong(t.id, ids), besides(isNull(t.fanned_out_at))))
+    .returning({ id: t.id, company_id: t.company_id, type: t.type });
   return rows.toSorted((a, b) => a.id - b.id);
+}
+
+/** Events of any company by their ids, the oldest first. */
+export async function listEventsById(q: Reads, ids: readonly number[]): Promise<Event[]> {
+  if (ids.length === 0) return [];
+  const { events: t } = q.tables;
+  return q.select().from(t).where(isAmong(t.id, ids)).orderBy(asc(t.id));
 }
 
 /** Forgets events from before `until`, at most `limit` of them; those that somebody must be told of stay. */

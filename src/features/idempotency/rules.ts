@@ -1,5 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { isMaskedIcNumber } from "../../core/malaysia.ts";
 import { instant } from "../../core/time.ts";
 import { isSecretName } from "../audit/rules.ts";
 import type { FoundKey, KeptAnswer } from "./model.ts";
@@ -17,12 +18,12 @@ export function isKept({ body }: KeptAnswer): boolean {
   return body.length <= LIMITS.idempotency_answer_characters && !showsSecret(readJson(body));
 }
 
-/** Whether JSON has a field, at any depth, whose name is a secret's. */
+/** Whether JSON has a field, at any depth, whose name is a secret's and which tells it: a hidden number does not. */
 export function showsSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, member]) => {
-    const is_secret = !Array.isArray(value) && typeof member === "string" && isSecretName(name);
-    return is_secret || showsSecret(member);
+    const may_tell = !Array.isArray(value) && typeof member === "string" && !isMaskedIcNumber(member);
+    return (may_tell && isSecretName(name)) || showsSecret(member);
   });
 }
 

@@ -1,37 +1,65 @@
 import type { Scope } from "../../core/access.ts";
 import type { Queries } from "../../store/store.ts";
-import { applyPaymentResult } from "../mandate_payments/outcomes.ts";
+import { applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
 import { applyMandateResult } from "../mandates/outcomes.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { CallbackOutcome } from "./model.ts";
-import { findOrder, type MandateOrder } from "./queries.ts";
+import { listOrders, type MandateOrder } from "./queries.ts";
+
+/** What an answer came to. */
+type Outcome = Exclude<CallbackOutcome, "refused">;
 
 /** Does what the scheme's answer says, to the mandate or to the payment that the order is about, once. */
 export async function applyResult(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { id }: Pick<MandateOrder, "id">,
+  order: Pick<MandateOrder, "id">,
   result: SchemeResult,
-): Promise<Exclude<CallbackOutcome, "refused">> {
-  const order = await findOrder(q, scope, id);
-  if (!order) return "ignored";
-  if (order.kind !== "debit") return applyMandateResult(q, scope, now, order, result);
-  if (await applyPaymentResult(q, scope, now, order, result)) return "applied";
-  return result.code === order.response_code ? "repeated" : "ignored";
+): Promise<Outcome> {
+  return (await applyResults(q, scope, now, [{ order, result }])).get(order.id) ?? "ignored";
 }
 
-/**
- * Does what a bank decided on an order about a mandate: of an enrolment that is the approval, never the customer's
- * word. Returns whether anything changed.
- */
-export async function applyDecision(
+/** The same for many orders, each answered once; those about payments in a few statements. Returns what became of each. */
+export async function applyResults(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  order: MandateOrder,
-  result: SchemeResult,
-): Promise<boolean> {
-  const answers = order.kind === "enrolment" ? "approval" : "confirmation";
-  return (await applyMandateResult(q, scope, now, order, { ...result, answers })) === "applied";
+  heard: readonly { order: Pick<MandateOrder, "id">; result: SchemeResult }[],
+): Promise<Map<number, Outcome>> {
+  const results = new Map(heard.map(({ order, result }) => [order.id, result]));
+  const orders = await listOrders(q, scope, [...results.keys()]);
+  const outcomes = new Map<number, Outcome>();
+  const debits: Heard[] = [];
+  for (const order of orders) {
+    const result = results.get(order.id);
+    if (result === undefined) continue;
+    if (order.kind === "debit") debits.push({ order, result });
+    else outcomes.set(order.id, await applyMandateResult(q, scope, now, order, result));
+  }
+  const applied = await applyPaymentResults(q, scope, now, debits);
+  for (const { order, result } of debits) {
+    const other = result.code === order.response_code ? "repeated" : "ignored";
+    outcomes.set(order.id, applied.has(order.id) ? "applied" : other);
+  }
+  return outcomes;
+}
+
+/**
+ * Does what a bank decided on orders about mandates: of an enrolment that is the approval, never the customer's
+ * word. Returns the ids of the orders of which anything changed.
+ */
+export async function applyDecisions(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  heard: readonly Heard[],
+): Promise<Set<number>> {
+  const changed = new Set<number>();
+  for (const { order, result } of heard) {
+    const answers = order.kind === "enrolment" ? "approval" : "confirmation";
+    const outcome = await applyMandateResult(q, scope, now, order, { ...result, answers });
+    if (outcome === "applied") changed.add(order.id);
+  }
+  return changed;
 }

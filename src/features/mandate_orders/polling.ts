@@ -6,17 +6,18 @@ import { instant } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
+import type { Heard } from "../mandate_payments/outcomes.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
-import { applyResult } from "./applying.ts";
-import { claimOrders, listDueOrders, listSchemeOrders, type MandateOrder, postponeOrder } from "./queries.ts";
+import { applyResults } from "./applying.ts";
+import {
+  claimOrders,
+  listDueOrders,
+  listSchemeOrders,
+  type MandateOrder,
+  postponeOrders,
+} from "./queries.ts";
 import { isUnanswered, nextQueryAt, UNANSWERED } from "./rules.ts";
-
-/** An order and what the scheme said of it. */
-interface Heard {
-  order: MandateOrder;
-  result: SchemeResult;
-}
 
 /**
  * Asks the scheme what became of some orders that are due, and does what it says. Returns whether there may be more.
@@ -70,14 +71,12 @@ async function ask(
 async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Promise<void> {
   const { store, now, log } = ctx;
   try {
-    await store.tx(async (q) => {
-      for (const one of heard) await apply(q, scope, now, one);
-    });
+    await store.tx((q) => apply(q, scope, now, heard));
   } catch (cause) {
     log.warn({ err: cause }, "cannot apply the scheme's answers together");
     for (const one of heard) {
       await store
-        .tx((q) => apply(q, scope, now, one))
+        .tx((q) => apply(q, scope, now, [one]))
         .catch((error: unknown) =>
           log.error({ err: error, order_id: one.order.id }, "cannot apply the scheme's answer"),
         );
@@ -85,15 +84,30 @@ async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Pr
   }
 }
 
+/** Does what is new, and notes of the others when they are asked of again. */
 async function apply(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { order, result }: Heard,
+  heard: readonly Heard[],
 ): Promise<void> {
-  const is_late = result.status === "pending" && isUnanswered(order, now);
-  const outcome = await applyResult(q, scope, now, order, is_late ? UNANSWERED : result);
-  if (outcome === "applied") return;
-  const next = nextQueryAt(order.connector, instant(order.awaits_since), now);
-  await postponeOrder(q, scope, now, order, next, result);
+  const late = (order: MandateOrder, { status }: SchemeResult) =>
+    status === "pending" && isUnanswered(order, now);
+  const told = heard.map(({ order, result }) => ({
+    order,
+    result: late(order, result) ? UNANSWERED : result,
+  }));
+  const outcomes = await applyResults(
+    q,
+    scope,
+    now,
+    told.filter(({ result }) => result.status !== "pending"),
+  );
+  const same = heard.filter(({ order }) => outcomes.get(order.id) !== "applied");
+  const postponed = same.map(({ order, result }) => ({
+    order,
+    next: nextQueryAt(order.connector, instant(order.awaits_since), now),
+    said: result,
+  }));
+  await postponeOrders(q, scope, now, postponed);
 }

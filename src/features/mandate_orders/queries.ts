@@ -4,8 +4,9 @@ import type { Decimal } from "../../core/money.ts";
 import { instant, type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { updateRows } from "../../store/update_rows.ts";
 import { modeOf } from "../emandate_products/rules.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
@@ -106,12 +107,18 @@ export async function insertOrders(
 }
 
 export async function findOrder(q: Reads, scope: Scope, id: number): Promise<MandateOrder | undefined> {
+  const [order] = await listOrders(q, scope, [id]);
+  return order;
+}
+
+/** Orders by their ids, the oldest first. */
+export async function listOrders(q: Reads, scope: Scope, ids: readonly number[]): Promise<MandateOrder[]> {
   const { mandate_orders: t } = q.tables;
-  const [order] = await q
+  return q
     .select(orderColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
-  return order;
+    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
+    .orderBy(asc(t.id));
 }
 
 /** The last order about a mandate itself, or about a payment of it. */
@@ -156,18 +163,58 @@ export type OrderChange = Partial<
   awaits?: OrderAwaits | null;
 };
 
-/**
- * Changes an order that still awaits what it did when it was read; returns whether it does. What it awaits anew is
- * asked for from the beginning; an order that awaits nothing is complete.
- */
+/** An order as it was read, and what is to happen to it. */
+export interface OrderMove {
+  readonly order: Pick<MandateOrder, "id" | "awaits" | "connector">;
+  readonly change: OrderChange;
+}
+
+/** Changes an order that still awaits what it did when it was read; returns whether it does. */
 export async function updateOrder(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { id, awaits: awaited, connector }: Pick<MandateOrder, "id" | "awaits" | "connector">,
-  { awaits, ...change }: OrderChange,
+  order: OrderMove["order"],
+  change: OrderChange,
 ): Promise<boolean> {
+  return (await updateOrders(q, scope, now, [{ order, change }])).has(order.id);
+}
+
+/**
+ * Changes the orders that still await what they did when they were read, and returns which. What one awaits anew is
+ * asked for from the beginning; an order that awaits nothing is complete.
+ */
+export async function updateOrders(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  moves: readonly OrderMove[],
+): Promise<Set<number>> {
   const { mandate_orders: t } = q.tables;
+  const changed = new Set<number>();
+  const rows = moves.map(({ order, change }) => ({ was: order.awaits, row: changedRow(now, order, change) }));
+  const alike = Map.groupBy(rows, ({ was, row }) => `${was} ${Object.keys(row).join()}`);
+  for (const some of alike.values()) {
+    const [first] = some;
+    if (!first) continue;
+    const { was } = first;
+    const where = and(ofCompany(t, scope), was === null ? isNull(t.awaits) : eq(t.awaits, was));
+    const written = await updateRows(
+      q,
+      t,
+      some.map(({ row }) => row),
+      { where, returning: { id: t.id } },
+    );
+    for (const { id } of written) changed.add(id);
+  }
+  return changed;
+}
+
+function changedRow(
+  now: Temporal.Instant,
+  { id, connector }: OrderMove["order"],
+  { awaits, ...change }: OrderChange,
+) {
   const next = awaits ? nextQueryAt(connector, now, now) : null;
   const asking =
     awaits === undefined
@@ -178,14 +225,7 @@ export async function updateOrder(
           flagged_at: null,
           ...(awaits === null ? { completed_at: iso(now) } : { awaits_since: iso(now), queries: 0 }),
         };
-  const rows = await q
-    .update(t)
-    .set({ ...change, ...asking, updated_at: iso(now) })
-    .where(
-      and(ofCompany(t, scope), eq(t.id, id), awaited === null ? isNull(t.awaits) : eq(t.awaits, awaited)),
-    )
-    .returning({ id: t.id });
-  return rows.length > 0;
+  return { id, ...change, ...asking, updated_at: iso(now) };
 }
 
 /** Gives up what is still awaited of a mandate itself, which has ended: what is heard of it later changes nothing. */
@@ -240,7 +280,7 @@ export async function listSchemeOrders(
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
     .innerJoin(customers, eq(customers.id, mandates.customer_id))
     .leftJoin(payments, eq(payments.id, t.payment_id))
-    .where(and(ofCompany(t, scope), inArray(t.id, [...ids])))
+    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
     .orderBy(asc(t.id));
   return rows.map(({ order, mandate, frequency, amendment, description }) => {
     const { order_no, kind, awaits, amount, submitted_at } = order;
@@ -295,37 +335,50 @@ export async function claimOrders(
   const rows = await q
     .update(t)
     .set({ next_query_at: iso(until) })
-    .where(and(ofCompany(t, scope), inArray(t.id, [...ids]), lte(t.next_query_at, iso(now))))
+    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))))
     .returning({ id: t.id });
   return rows.map(({ id }) => id);
+}
+
+/** An order of which the scheme had nothing new to say, when it is asked next, and what it said. */
+export interface Postponed {
+  readonly order: Pick<MandateOrder, "id" | "status" | "awaits">;
+  readonly next: Temporal.Instant | null;
+  readonly said: Pick<SchemeResult, "code" | "message">;
 }
 
 /**
  * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
  * which is told, but of money that moved and may only come back.
  */
-export async function postponeOrder(
+export async function postponeOrders(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { id, status, awaits }: Pick<MandateOrder, "id" | "status" | "awaits">,
-  next: Temporal.Instant | null,
-  { code, message }: Pick<SchemeResult, "code" | "message">,
+  postponed: readonly Postponed[],
 ): Promise<void> {
-  if (awaits === null) return;
   const { mandate_orders: t } = q.tables;
-  const said = status === "submitted" ? { status: "pending" as const } : {};
-  const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
-  await q
-    .update(t)
-    .set({
-      ...said,
-      ...(is_first ? { response_code: code, response_message: message } : {}),
-      next_query_at: next && iso(next),
-      ...(next === null && awaits !== "settlement" ? { flagged_at: iso(now) } : {}),
-      updated_at: iso(now),
-    })
-    .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.awaits, awaits)));
+  const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, said }) =>
+    JSON.stringify([status, awaits, next, said.code, said.message]),
+  );
+  for (const some of alike.values()) {
+    const [first] = some;
+    if (!first?.order.awaits) continue;
+    const { next, said } = first;
+    const { status, awaits } = first.order;
+    const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
+    const ids = some.map((one) => one.order.id);
+    await q
+      .update(t)
+      .set({
+        ...(status === "submitted" ? { status: "pending" } : {}),
+        ...(is_first ? { response_code: said.code, response_message: said.message } : {}),
+        next_query_at: next && iso(next),
+        ...(next === null && awaits !== "settlement" ? { flagged_at: iso(now) } : {}),
+        updated_at: iso(now),
+      })
+      .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), eq(t.awaits, awaits)))));
+  }
 }
 
 // What acts for nobody has no scope: the job that looks for work, and the door that the scheme calls at.

@@ -13,7 +13,7 @@ import { SCENARIO_RESULTS } from "../mandates/schemes/sandbox.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import { applyResult } from "./applying.ts";
 import type { OrderAwaits, RanScenario, ScenarioSubject } from "./model.ts";
-import { findLastOrder, postponeOrder } from "./queries.ts";
+import { findLastOrder, postponeOrders } from "./queries.ts";
 import { nextQueryAt } from "./rules.ts";
 
 // What may happen in the sandbox, made to happen. Source: emandate.md, Scenarios.
@@ -141,7 +141,7 @@ async function ofPayment(
   const said = { ...result, scheme_txn_id: `SANDBOX-${order.order_no}` };
   if (said.status === "pending") {
     const next = nextQueryAt(order.connector, instant(order.awaits_since), now);
-    await postponeOrder(q, scope, now, order, next, said);
+    await postponeOrders(q, scope, now, [{ order, next, said }]);
   } else await applyResult(q, scope, now, order, said);
   const after = await findPayment(q, scope, id);
   return { name, mandate_id, payment_id: id, status: after?.status ?? payment.status };

@@ -12,9 +12,9 @@ import { CollectionResults } from "../collections/model.ts";
 import { applyResults } from "../collections/results.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
+import type { Heard } from "../mandate_payments/outcomes.ts";
 import { readResults } from "../mandates/schemes/collection_file.ts";
-import type { SchemeResult } from "../mandates/schemes/scheme.ts";
-import { applyDecision } from "./applying.ts";
+import { applyDecisions } from "./applying.ts";
 import { authorizationPage } from "./authorization_page.ts";
 import { takeCallback } from "./callbacks.ts";
 import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "./model.ts";
@@ -137,8 +137,7 @@ export const applyMandateDecisions = operation({
     const about = {
       listOrders: (q: Queries, order_nos: readonly string[]) =>
         queries.listMandateOrders(q, scope, order_nos),
-      apply: (q: Queries, order: queries.MandateOrder, result: SchemeResult) =>
-        applyDecision(q, scope, now, order, result),
+      apply: (q: Queries, heard: readonly Heard[]) => applyDecisions(q, scope, now, heard),
       unknown: "order_no is of no mandate",
     };
     return applyResults(store, about, await readResults(csv));

@@ -4,9 +4,15 @@ import { iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import { recordEvents } from "../events/queries.ts";
-import { type MandateOrder, type OrderChange, updateOrder } from "../mandate_orders/queries.ts";
+import {
+  type MandateOrder,
+  type OrderChange,
+  type OrderMove,
+  updateOrders,
+} from "../mandate_orders/queries.ts";
 import { moveMandate } from "../mandates/moves.ts";
 import { findStoredMandate } from "../mandates/queries.ts";
+import { isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import * as queries from "./queries.ts";
 import {
@@ -18,6 +24,12 @@ import {
   retryDay,
   triggerOf,
 } from "./rules.ts";
+
+/** An order and what the scheme said of it. */
+export interface Heard {
+  readonly order: MandateOrder;
+  readonly result: SchemeResult;
+}
 
 /**
  * What the scheme's answer does to the payment that an order debits: it is paid, failed, to be tried again, or
@@ -32,37 +44,104 @@ export async function applyPaymentResult(
   order: MandateOrder,
   result: SchemeResult,
 ): Promise<boolean> {
-  const { payment_id } = order;
-  if (payment_id === null || result.status === "pending") return false;
-  const [payment] = await queries.listWithMandates(q, scope, [payment_id]);
-  const asked = payment && triggerOf(payment, order, result);
-  if (!payment || !asked) return false;
-  if (asked === "settle") return updateOrder(q, scope, now, order, { awaits: null });
+  return (await applyPaymentResults(q, scope, now, [{ order, result }])).has(order.id);
+}
 
-  const terms = asked === "pay" ? null : await findConfig(q, scope);
+/** The same for many orders, each answered once, in a few statements; returns the ids of those that changed. */
+export async function applyPaymentResults(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  heard: readonly Heard[],
+): Promise<Set<number>> {
+  const news = heard.filter(({ order, result }) => order.payment_id !== null && result.status !== "pending");
+  const terms = news.some(({ result }) => result.status !== "ok") ? await findConfig(q, scope) : null;
+  const changed = new Set<number>();
+  for (const round of rounds(news)) {
+    for (const id of await applyRound(q, scope, now, round, terms)) changed.add(id);
+  }
+  return changed;
+}
+
+/** Parts the answers so that in each part every mandate has one: what came before counts for what comes after. */
+function rounds(heard: readonly Heard[]): Heard[][] {
+  const parts: Heard[][] = [];
+  const seen = new Map<number, number>();
+  for (const one of heard) {
+    const round = seen.get(one.order.mandate_id) ?? 0;
+    seen.set(one.order.mandate_id, round + 1);
+    (parts[round] ??= []).push(one);
+  }
+  return parts;
+}
+
+/** A payment that an answer moves. */
+interface Move extends queries.PaymentMove {
+  readonly payment: queries.PaymentWithMandate;
+  readonly trigger: ResultTrigger;
+  /** What becomes of the order of the attempt that was answered. */
+  readonly attempt: OrderMove;
+}
+
+/** Applies answers about payments of as many mandates. */
+async function applyRound(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  heard: readonly Heard[],
+  terms: RetryTerms | null,
+): Promise<number[]> {
+  const ids = heard.flatMap(({ order }) => order.payment_id ?? []);
+  const payments = new Map((await queries.listWithMandates(q, scope, ids)).map((one) => [one.id, one]));
+  const settled: OrderMove[] = [];
+  const moves: Move[] = [];
+  for (const { order, result } of heard) {
+    const payment = payments.get(order.payment_id ?? 0);
+    const asked = payment && triggerOf(payment, order, result);
+    if (!payment || !asked) continue;
+    if (asked === "settle") settled.push({ order, change: { awaits: null } });
+    else moves.push(...moveBy(asked, { order, result }, payment, now, terms));
+  }
+  const moved = await queries.movePayments(q, scope, now, moves);
+  const has_moved = new Set(moved.map(({ id }) => id));
+  const done = moves.filter(({ payment }) => has_moved.has(payment.id));
+  const closed = await updateOrders(q, scope, now, settled);
+  await updateOrders(
+    q,
+    scope,
+    now,
+    done.map(({ attempt }) => attempt),
+  );
+  await recordEvents(q, scope, now, moved.map(paymentEvent));
+  await countOutcomes(q, scope, now, done, terms);
+  return [...closed, ...done.map(({ attempt }) => attempt.order.id)];
+}
+
+/** What an answer does to a payment; nothing where it comes too late to. */
+function moveBy(
+  asked: ResultTrigger,
+  { order, result }: Heard,
+  payment: queries.PaymentWithMandate,
+  now: Temporal.Instant,
+  terms: RetryTerms | null,
+): Move[] {
   const { trigger, next_attempt_at } = retried(asked, payment, now, terms);
   const status = PAYMENT_MOVES[payment.status][trigger];
-  if (status === undefined) return false;
+  if (status === undefined) return [];
   const { code: response_code, message: response_message } = result;
-  const scheme_txn_id = result.scheme_txn_id ?? payment.scheme_txn_id;
-  const said = { response_code, response_message, scheme_txn_id };
+  const said = {
+    response_code,
+    response_message,
+    scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
+  };
   const paid = trigger === "pay" ? { paid_at: iso(now) } : {};
-  const moved = await queries.movePayment(q, scope, now, payment, {
-    status,
-    next_attempt_at,
-    ...said,
-    ...paid,
-  });
-  if (!moved) return false;
-  await updateOrder(q, scope, now, order, { ...said, ...ORDER_CHANGES[trigger] });
-  await recordEvents(q, scope, now, [paymentEvent(moved)]);
-  await countOutcome(q, scope, now, payment.mandate, trigger, terms);
-  return true;
+  const change = { status, next_attempt_at, ...said, ...paid };
+  return [{ payment, trigger, change, attempt: { order, change: { ...said, ...ORDER_CHANGES[trigger] } } }];
 }
 
 type ResultTrigger = Exclude<PaymentTrigger, "submit" | "cancel" | "skip">;
 
-/** What a failure comes to: another attempt where there is one left, else the end. */
+/** What a failure comes to: another attempt where there is one left under a mandate in force, else the end. */
 function retried(
   asked: ResultTrigger,
   payment: queries.PaymentWithMandate,
@@ -70,7 +149,8 @@ function retried(
   terms: RetryTerms | null,
 ): { trigger: ResultTrigger; next_attempt_at: string | null } {
   if (asked !== "fail_for_now" || terms === null) return { trigger: asked, next_attempt_at: null };
-  const day = retryDay(payment.mandate, payment, dayAt(now), terms);
+  const { mandate } = payment;
+  const day = isInForce(mandate.status) ? retryDay(mandate, payment, dayAt(now), terms) : null;
   return day === null
     ? { trigger: "fail", next_attempt_at: null }
     : { trigger: asked, next_attempt_at: dueAt(day) };
@@ -84,23 +164,29 @@ const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
   charge_back: { status: "failed", awaits: null },
 };
 
-/** What an outcome means to the mandate: paid, without terms, forgives what failed before; after so many payments in a row that failed for good it is suspended. */
-async function countOutcome(
+/**
+ * What outcomes mean to the mandates: one that is paid forgives what failed before; after so many payments in a row
+ * that failed for good a mandate is suspended.
+ */
+async function countOutcomes(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { id, failed_payments }: queries.PaymentWithMandate["mandate"],
-  trigger: ResultTrigger,
+  moves: readonly Move[],
   terms: RetryTerms | null,
 ): Promise<void> {
-  if (trigger === "fail_for_now") return;
-  if (terms === null) {
-    if (failed_payments > 0) await queries.forgetFailedPayments(q, scope, now, id);
-    return;
+  const mandatesOf = (some: readonly Move[]) => some.map(({ payment }) => payment.mandate.id);
+  const forgiven = moves.filter(
+    ({ trigger, payment }) => trigger === "pay" && payment.mandate.failed_payments > 0,
+  );
+  await queries.forgetFailedPayments(q, scope, now, mandatesOf(forgiven));
+  const lost = moves.filter(({ trigger }) => trigger !== "pay" && trigger !== "fail_for_now");
+  const failures = await queries.countFailedPayments(q, scope, now, mandatesOf(lost));
+  for (const { id, status, failed_payments: failed } of failures.toSorted((a, b) => a.id - b.id)) {
+    if (terms === null || status !== "active" || failed < terms.suspend_after_failures) continue;
+    const mandate = await findStoredMandate(q, scope, id);
+    if (!mandate) continue;
+    const reason = failed === 1 ? "A payment failed for good" : `${failed} payments in a row failed for good`;
+    await moveMandate(q, scope, now, mandate, "suspend", { reason });
   }
-  const failed = await queries.countFailedPayment(q, scope, now, id);
-  const mandate = await findStoredMandate(q, scope, id);
-  if (mandate?.status !== "active" || failed < terms.suspend_after_failures) return;
-  const reason = failed === 1 ? "A payment failed for good" : `${failed} payments in a row failed for good`;
-  await moveMandate(q, scope, now, mandate, "suspend", { reason });
 }

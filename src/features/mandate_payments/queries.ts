@@ -5,8 +5,9 @@ import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { updateRows } from "../../store/update_rows.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { DebitPeriod } from "../mandates/rules.ts";
@@ -224,7 +225,7 @@ export async function listWithMandates(
     })
     .from(t)
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
-    .where(and(ofCompany(t, scope), inArray(t.id, [...ids])))
+    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
     .orderBy(asc(t.id));
   return rows.map(({ payment, mandate }) => ({ ...payment, currency: "MYR", mandate }));
 }
@@ -244,11 +245,10 @@ export async function countDebits(
     .from(t)
     .where(
       and(
-        ofCompany(t, scope),
-        inArray(t.mandate_id, [...mandate_ids]),
+        isAmong(t.mandate_id, mandate_ids),
         gte(t.debit_date, from.toString()),
         lt(t.debit_date, to.toString()),
-        inArray(t.status, [...statuses]),
+        besides(and(ofCompany(t, scope), inArray(t.status, [...statuses]))),
       ),
     )
     .groupBy(t.mandate_id);
@@ -276,7 +276,7 @@ export async function submitOpenPayments(
       next_attempt_at: null,
       updated_at: iso(now),
     })
-    .where(and(ofCompany(t, scope), inArray(t.id, [...ids]), inArray(t.status, [...OPEN_STATUSES])))
+    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), inArray(t.status, [...OPEN_STATUSES])))))
     .returning(paymentColumns(q));
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
 }
@@ -291,16 +291,38 @@ export async function movePayment(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  { id, status }: Pick<MandatePayment, "id" | "status">,
+  payment: Pick<MandatePayment, "id" | "status">,
   change: PaymentChange,
 ): Promise<MandatePayment | undefined> {
+  const [moved] = await movePayments(q, scope, now, [{ payment, change }]);
+  return moved;
+}
+
+/** A payment as it was read, and what is to happen to it. */
+export interface PaymentMove {
+  readonly payment: Pick<MandatePayment, "id" | "status">;
+  readonly change: PaymentChange;
+}
+
+/** Changes the payments that still stand where they were read, and returns them, by id. */
+export async function movePayments(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  moves: readonly PaymentMove[],
+): Promise<MandatePayment[]> {
   const { mandate_payments: t } = q.tables;
-  const [row] = await q
-    .update(t)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.status, status)))
-    .returning(paymentColumns(q));
-  return row && toPayment(row);
+  const returning = paymentColumns(q);
+  const moved: MandatePayment[] = [];
+  const alike = Map.groupBy(moves, ({ payment, change }) => `${payment.status} ${Object.keys(change).join()}`);
+  for (const some of alike.values()) {
+    const [first] = some;
+    if (!first) continue;
+    const rows = some.map(({ payment: { id }, change }) => ({ id, ...change, updated_at: iso(now) }));
+    const where = and(ofCompany(t, scope), eq(t.status, first.payment.status));
+    moved.push(...(await updateRows(q, t, rows, { where, returning })).map(toPayment));
+  }
+  return moved.toSorted((a, b) => a.id - b.id);
 }
 
 /** Cancels the payments of a mandate that still wait, because it is no longer in force, and tells of them. */
@@ -321,32 +343,36 @@ export async function cancelOpenPayments(
   await recordEvents(q, scope, now, cancelled.map(paymentEvent));
 }
 
-/** Counts a payment of a mandate that failed for good; returns how many have since the last that was paid. */
-export async function countFailedPayment(
+/** Counts one more payment of each of the mandates that failed for good. */
+export async function countFailedPayments(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  mandate_id: number,
-): Promise<number> {
+  mandate_ids: readonly number[],
+): Promise<MandateFailures[]> {
+  if (mandate_ids.length === 0) return [];
   const { mandates: t } = q.tables;
-  const [row] = await q
+  return q
     .update(t)
     .set({ failed_payments: sql`${t.failed_payments} + 1`, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, mandate_id)))
-    .returning({ failed_payments: t.failed_payments });
-  return row?.failed_payments ?? 0;
+    .where(and(isAmong(t.id, mandate_ids), besides(ofCompany(t, scope))))
+    .returning({ id: t.id, status: t.status, failed_payments: t.failed_payments });
 }
 
-/** Forgets the failed payments of a mandate: one was paid. */
+/** A mandate, and how many of its payments failed for good since the last that was paid. */
+export type MandateFailures = Pick<PaymentWithMandate["mandate"], "id" | "status" | "failed_payments">;
+
+/** Forgets the failed payments of mandates: one was paid. */
 export async function forgetFailedPayments(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  mandate_id: number,
+  mandate_ids: readonly number[],
 ): Promise<void> {
+  if (mandate_ids.length === 0) return;
   const { mandates: t } = q.tables;
   await q
     .update(t)
     .set({ failed_payments: 0, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, mandate_id)));
+    .where(and(isAmong(t.id, mandate_ids), besides(ofCompany(t, scope))));
 }

@@ -228,7 +228,9 @@ export function triggerOf(
     return is_retriable && payment.status === "submitted" ? "fail_for_now" : "fail";
   }
   if (payment.status === "submitted") return "pay";
-  const is_settled = order.awaits === "settlement" && answers !== "payment";
+  // What a debit awaited first is the payment.
+  const is_paid_again = answers === "payment" || answers === "first";
+  const is_settled = order.awaits === "settlement" && !is_paid_again;
   return payment.status === "paid" && is_settled ? "settle" : null;
 }
 

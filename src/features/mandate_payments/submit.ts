@@ -5,9 +5,9 @@ import { recordEvents } from "../events/queries.ts";
 import { insertOrders, listSchemeOrders, type MandateOrder } from "../mandate_orders/queries.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import { debitPeriod } from "../mandates/rules.ts";
-import type { SchemeConnector, SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { SchemeConnector } from "../mandates/schemes/scheme.ts";
 import type { MandatePayment } from "./model.ts";
-import { applyPaymentResult } from "./outcomes.ts";
+import { applyPaymentResults, type Heard } from "./outcomes.ts";
 import * as queries from "./queries.ts";
 import {
   type DebitProblem,
@@ -140,7 +140,7 @@ export async function sendDebits(
   try {
     const ids = orders.map(({ id }) => id);
     const asked = await listSchemeOrders(store.read, scope, ids);
-    const answered: { order: MandateOrder; result: SchemeResult }[] = [];
+    const answered: Heard[] = [];
     for (const [name, some] of Map.groupBy(asked, ({ order }) => order.connector)) {
       const results = await connectors.get(name)?.collect(some.map((one) => one.asked));
       for (const { order } of some) {
@@ -149,9 +149,7 @@ export async function sendDebits(
       }
     }
     if (answered.length === 0) return;
-    await store.tx(async (q) => {
-      for (const { order, result } of answered) await applyPaymentResult(q, scope, now, order, result);
-    });
+    await store.tx((q) => applyPaymentResults(q, scope, now, answered));
   } catch (error) {
     // The scheme is asked later what became of them.
     log.error({ err: error, request_id, company_id: scope.company_id }, "debits sent without an answer");

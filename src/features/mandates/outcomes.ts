@@ -6,7 +6,7 @@ import { findConfig } from "../emandate_config/queries.ts";
 import type { CallbackOutcome } from "../mandate_orders/model.ts";
 import { findOrder, type MandateOrder, type OrderChange, updateOrder } from "../mandate_orders/queries.ts";
 import { meaningOf } from "../mandate_orders/rules.ts";
-import { firstCollection } from "../mandate_payments/rules.ts";
+import { firstCollection, nextCollection } from "../mandate_payments/rules.ts";
 import type { Amendment, MandateTrigger } from "./model.ts";
 import { moveMandate, tellOfMandate } from "./moves.ts";
 import { findStoredMandate, type StoredMandate, updateMandate } from "./queries.ts";
@@ -134,7 +134,10 @@ async function amendment({ q, scope, now, order, mandate, result }: Answer) {
   return "applied";
 }
 
-/** What the mandate says from now on. One that was debited by hand and now has an amount is collected. */
+/**
+ * What the mandate says from now on. One that was not collected any more is again: it was debited by hand and now
+ * has an amount, or its last day was put off.
+ */
 async function takenTerms(
   q: Queries,
   scope: Scope,
@@ -143,8 +146,12 @@ async function takenTerms(
   taken: Amendment,
 ): Promise<MandateChange> {
   const terms = amended(mandate, taken);
-  if (mandate.bankscheme_txn_amount !== null) return terms;
-  return { ...terms, ...(await collectionStart({ q, scope, now, mandate: { ...mandate, ...terms } })) };
+  if (mandate.next_collection_at !== null) return terms;
+  const then = { ...mandate, ...terms };
+  if (then.anchor_date === null)
+    return { ...terms, ...(await collectionStart({ q, scope, now, mandate: then })) };
+  const next = nextCollection(then, dayAt(now));
+  return { ...terms, next_collection_at: next && iso(startOfDay(next)) };
 }
 
 function told(order: MandateOrder, { code, message, scheme_txn_id }: SchemeResult) {

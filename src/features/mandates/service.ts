@@ -7,6 +7,7 @@ import { readIcNumber, readPhone } from "../../core/malaysia.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
+import { Turns } from "../../core/turns.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { findBanks } from "../emandate_config/banks.ts";
 import { findConfig } from "../emandate_config/queries.ts";
@@ -64,6 +65,9 @@ export const getMandate = operation({
   },
 });
 
+/** Each mandate of a company has the number after the last one: those made at once would undo each other. */
+const numbering = new Turns<number>();
+
 /** What a mandate may say where it is made after no product: as much as the scheme takes, once a period. */
 const SCHEME_TERMS: Terms = { max_amount: LIMITS.emandate_amount_max, max_no_debit: "1", frequency: null };
 
@@ -89,7 +93,7 @@ export const createMandate = operation({
         ? {}
         : { ic_number: readIcNumber(customer_ic_number, "/customer_ic_number") }),
     };
-    return store.tx(async (q) => {
+    const create = async (q: Queries) => {
       const { emandate_product_id = null } = input;
       const terms =
         emandate_product_id === null ? SCHEME_TERMS : await findTerms(q, scope, emandate_product_id);
@@ -105,7 +109,8 @@ export const createMandate = operation({
       const made = await queries.insertMandate(q, scope, now, { ...mandate, customer_id: customer.id });
       await tellOfMandate(q, scope, now, made, "emandate.mandate.created");
       return findAnswered(q, scope, made.id);
-    });
+    };
+    return numbering.take(scope.company_id, () => store.tx(create));
   },
 });
 

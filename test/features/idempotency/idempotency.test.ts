@@ -172,6 +172,10 @@ describe("keys", () => {
       [
         "/api/v1/agent/applications/{id}/documents",
         "/api/v1/auth/token",
+        "/api/v1/emandate/callbacks/fpx",
+        "/api/v1/emandate/callbacks/fpx/return",
+        "/api/v1/emandate/collections/{id}/results",
+        "/api/v1/emandate/mandates/results",
         "/api/v1/login",
         "/api/v1/my/usage/export",
         "/api/v1/my/usage/exports",

@@ -253,6 +253,35 @@ describe("failures", () => {
     }
   });
 
+  test("that it was paid, told again as FPX does, does not say that the money stays", async () => {
+    const tenant = await freshTenant();
+    const mandate = await addMandate(house.deps, tenant, null);
+    const { id } = (await debit(tenant, mandate)).body.data;
+    const told = { ...PAID, answers: "first" } as const;
+    expect(await answer(house.deps, tenant, `D${id}-1`, told)).toBe(true);
+    expect(await answer(house.deps, tenant, `D${id}-1`, told)).toBe(false);
+    expect((await getPayment(tenant.api, id)).attempts[0].completed_at).toBeNull();
+    expect(await answer(house.deps, tenant, `D${id}-1`, { ...CLOSED, answers: "first" })).toBe(true);
+    expect((await getPayment(tenant.api, id)).status).toBe("failed");
+  });
+
+  test("a debit that fails after its mandate has left force is not tried again", async () => {
+    const tenant = await freshTenant();
+    const mandate = await addMandate(house.deps, tenant, null, { max_no_debit: "9" });
+    const first = (await debit(tenant, mandate)).body.data.id;
+    const ended = { mandate_id: mandate };
+    const path = "/emandate/simulator/scenarios/mandate_terminated_by_bank/run";
+    expect((await tenant.api("POST", path, ended)).status).toBe(202);
+    await answer(house.deps, tenant, `D${first}-1`, NO_FUNDS);
+    expect(await getPayment(tenant.api, first)).toMatchObject({ status: "failed", next_attempt_at: null });
+
+    const other = await addMandate(house.deps, tenant, null, { max_no_debit: "9" });
+    const second = (await debit(tenant, other)).body.data.id;
+    expect((await tenant.api("POST", `/emandate/mandates/${other}/suspend`)).status).toBe(200);
+    await answer(house.deps, tenant, `D${second}-1`, NO_FUNDS);
+    expect((await getPayment(tenant.api, second)).status).toBe("retry_scheduled");
+  });
+
   test("a retry is refused where the mandate does not allow it now, and stays as it was", async () => {
     const tenant = await freshTenant();
     const mandate = await addMandate(house.deps, tenant, null);

@@ -132,6 +132,19 @@ describe("in force", () => {
     expect(types(ended).slice(0, 2)).toEqual(["terminated", "pending_termination"]);
   });
 
+  test.each([
+    [{}],
+    [{ "content-type": "application/json" }],
+    [{ "content-type": "application/json", "idempotency-key": "a" }],
+  ])("an action needs no body: headers %p", async (headers) => {
+    const { id } = await world.mandateIn("active");
+    const path = `/emandate/mandates/${id}/suspend`;
+    expect((await world.house.api("POST", path, undefined, headers)).status).toBe(200);
+    const empty = { "content-type": "application/json" };
+    const resumed = await world.house.api("POST", `/emandate/mandates/${id}/resume`, "", empty);
+    expect([resumed.status, resumed.body.data?.status]).toEqual([200, "active"]);
+  });
+
   test("of 20 terminations at once one wins", async () => {
     const { id } = await world.mandateIn("active");
     const path = `/emandate/mandates/${id}/terminate`;
@@ -165,6 +178,33 @@ describe("in force", () => {
       expiry_date: "2026-12-31",
       amendment: null,
     });
+  });
+
+  test("a mandate that was collected for the last time goes on when its last day is put off", async () => {
+    const own = await openWorld("2026-03-10T04:00:00Z");
+    try {
+      const { id } = await own.mandate("Ahmad", { bankscheme_txn_amount: "50.00" });
+      await own.act(id, "authorize");
+      for (const step of ["mandate_authorized", "mandate_activated"]) {
+        await own.scenario(step, { mandate_id: id });
+      }
+      const until = async (expiry_date: string) => {
+        await own.act(id, "amend", { expiry_date }, 202);
+        await own.pass({ seconds: 3 });
+        return (await own.read(id)).next_collection_at;
+      };
+      expect(await until("2026-03-31")).toBe("2026-03-11T16:00:00.000Z");
+      const run = await own.house.api("POST", "/emandate/collections/run", { date: "2026-03-12" });
+      expect([run.status, run.body.data.counts.submitted]).toEqual([202, 1]);
+      expect((await own.read(id)).next_collection_at).toBeNull();
+      // March has been collected: the same day once more makes no second debit of it.
+      expect(await until("2026-12-31")).toBe("2026-03-11T16:00:00.000Z");
+      await own.house.api("POST", "/emandate/collections/run", { date: "2026-03-12" });
+      const after = await own.read(id);
+      expect([after.next_collection_at, after.payments.length]).toEqual(["2026-04-11T16:00:00.000Z", 1]);
+    } finally {
+      await own.house.stop();
+    }
   });
 
   test("a mandate that was debited by hand is collected once an amount is agreed", async () => {
