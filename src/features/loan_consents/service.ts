@@ -34,6 +34,7 @@ import {
   nextDefinitionStatus,
   readEvidence,
   subjectOf,
+  textOf,
   textSha256,
 } from "./rules.ts";
 
@@ -94,7 +95,7 @@ export const createConsentDefinition = operation({
 });
 
 /**
- * Replaces the text of a draft. Errors: not_found; invalid for another code or language; conflict once it is
+ * Changes the text of a draft; what is left out stays as it is. Errors: not_found; invalid for another code or language; conflict once it is
  * published. Source: loans.md, Endpoints.
  */
 export const updateConsentDefinition = operation({
@@ -114,7 +115,7 @@ export const updateConsentDefinition = operation({
       ] as const) {
         if (asked !== undefined && asked !== kept) throw invalid(`/${field}`, `must stay ${kept}`);
       }
-      const text = { data_life_days: null, validity_days: null, ...said, code, locale };
+      const text = { ...textOf(before), ...said, code, locale };
       const change = { ...text, status, text_sha256: textSha256(text) };
       const after = await queries.updateDefinition(q, scope, now, before, change);
       if (!after) throw justChanged("edit consent definition", id);
@@ -175,11 +176,7 @@ export const createConsentDefinitionVersion = operation({
   run: ({ store, actor, now }, { id, ...said }) =>
     store.tx(async (q) => {
       const scope = loanScopeOf(actor);
-      const { code, locale, ...old } = await findDefinition(q, scope, id);
-      const { title, purpose_text, data_text, data_categories, audience } = old;
-      const { data_life_days, validity_days } = old;
-      const kept = { title, purpose_text, data_text, data_categories, audience };
-      const text = { ...kept, data_life_days, validity_days, ...said, code, locale };
+      const text = { ...textOf(await findDefinition(q, scope, id)), ...said };
       const last = await queries.findLastVersion(q, scope, text);
       return insertVersion(q, scope, now, text, last + 1);
     }),
