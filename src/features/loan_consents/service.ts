@@ -9,6 +9,7 @@ import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { loseConsent } from "../loan_applications/lost_consent.ts";
+import { noteHandedIn } from "../loan_applications/moving.ts";
 import { findApplication } from "../loan_applications/queries.ts";
 import { isFinal, stateAt } from "../loan_applications/rules.ts";
 import {
@@ -239,6 +240,7 @@ export const grantConsent = operation({
         granted_at: iso(now),
         expires_at: endOf(now, validity_days),
       });
+      await noteHandedIn(q, scope, now, application);
       await recordEvents(q, scope, now, [consentEvent("granted", consent)]);
       return consent;
     }),
