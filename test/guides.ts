@@ -13,6 +13,7 @@ export interface Command {
   readonly caller: string;
   readonly method: string;
   readonly path: string;
+  /** As it is sent, but for '$NOW', the time of the request. */
   readonly body: string | undefined;
   /** Sent as a form, in place of a body. */
   readonly form: FormData | undefined;
@@ -41,7 +42,7 @@ function stepOf(entry: string): Command | Wait {
   const [, caller = "", target = ""] = called ?? sent ?? [];
   if (caller === "") throw new Error(`Cannot run ${text}: it is no call that is known`);
   const path = sent ? `/agent/applications/${target}/documents` : target;
-  const body = / -d '([^']*)'/.exec(text)?.[1];
+  const body = / -d '((?:[^']|'\$NOW')*)'/.exec(text)?.[1];
   const form = sent ? formOf(sent) : undefined;
   const method = / -X (\w+)/.exec(text)?.[1] ?? ((body ?? form) === undefined ? "GET" : "POST");
   const shown = printed

@@ -6,17 +6,20 @@ import { type Answer, type House, startHouse, TestClock } from "./harness.ts";
 // docs/loans.md is true: its requests are sent to a fresh server, on the day on which they were, each with the token of
 // the key that was made for its caller last, and what it shows must be in the answers.
 
+const NOW = "2026-11-21T12:00:00Z";
+
 let house: House;
 
 beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock("2026-11-21T12:00:00Z") });
+  house = await startHouse({ clock: new TestClock(NOW) });
 });
 afterAll(() => house.stop());
 
 /** Tokens by who calls: the admin's, and those of the keys that the page makes. */
 const tokens = new Map<string, string>();
 
-async function run({ caller, method, path, body, form }: Command): Promise<Answer> {
+async function run({ caller, method, path, body: told, form }: Command): Promise<Answer> {
+  const body = told?.replace("'$NOW'", NOW);
   if (caller === "api") return house.api(method, path, body);
   const token = tokens.get(caller === "upload" ? "agent" : caller) ?? "";
   const type = form ? {} : { "content-type": "application/json" };

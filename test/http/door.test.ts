@@ -16,6 +16,23 @@ describe("bodies", () => {
     expect(answer.error).toStartWith("The body is not JSON");
   });
 
+  test("nothing is sent as an empty object is, whatever type is named for it", async () => {
+    const nothing = await house.api("POST", "/clients", "");
+    expect([nothing.status, nothing.body.details]).toEqual([
+      422,
+      [{ path: "/name", message: "is required" }],
+    ]);
+    const key = (
+      await house.api("POST", "/api-keys", { name: "Site", role: "agent", environment: "staging" })
+    ).body.data;
+    expect((await house.api("POST", `/api-keys/${key.id}/rotate`, "")).status).toBe(200);
+    const chunked = new ReadableStream({ start: (controller) => controller.close() });
+    const headers = { "content-type": "application/json" };
+    const login = await fetch(`${house.url}/api/v1/login`, { method: "POST", body: chunked, headers });
+    expect(login.status).toBe(422);
+    expect((await house.api("POST", "/clients", " ")).status).toBe(400);
+  });
+
   test("invalid UTF-8 is a 400", async () => {
     const token = (
       await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })

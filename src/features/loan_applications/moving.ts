@@ -4,7 +4,7 @@ import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { LoanApplication } from "./model.ts";
 import { type ApplicationChange, updateApplication } from "./queries.ts";
-import { applicationEvent, arrival, expiryOf, transition, type Trigger } from "./rules.ts";
+import { applicationEvent, arrival, expiryOf, nextStatus, transition, type Trigger } from "./rules.ts";
 
 /**
  * Leads an application, as it was just read in this transaction, through a trigger: its state, what comes with
@@ -38,4 +38,24 @@ export async function moveApplication(
     await recordEvents(q, scope, now, [applicationEvent(status, after)]);
   }
   return after;
+}
+
+/**
+ * Notes that something was handed in with an application, as it was just read in this transaction: one that waits
+ * for its agent is not idle then, and its time begins anew. Source: loans.md, States. Decision 0103.
+ */
+export async function noteHandedIn(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  { id, status }: LoanApplication,
+): Promise<void> {
+  if (nextStatus(status, "edit") === undefined) return;
+  await updateApplication(
+    q,
+    scope,
+    now,
+    { id, from: status },
+    { expires_at: expiryOf(status, now, undefined) },
+  );
 }

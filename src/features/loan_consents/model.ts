@@ -114,11 +114,8 @@ export const CreateDefinition = strict(
   { title: "CreateConsentDefinition" },
 );
 
-/** A full replacement of a draft's text; its code and locale stay what they are. */
-export const DefinitionChange = strict(
-  { code: Type.Optional(Code), locale: Type.Optional(Locale), ...textFields },
-  { title: "ConsentDefinitionChange" },
-);
+/** What is left out stays as it is; code and locale may be repeated, not changed. */
+export const DefinitionChange = Type.Partial(CreateDefinition, { title: "ConsentDefinitionChange" });
 export const UpdateDefinition = strict({ id: Id, ...DefinitionChange.properties });
 
 /** What is other than in the version that a new one is made from. */

@@ -73,8 +73,9 @@ export const consentDefinitionRoutes = (deps: Deps) =>
         body: DefinitionChange,
         response: CHANGED,
         detail: {
-          summary: "Replace the text of a draft",
-          description: "Its code and locale stay; what is published takes a new version.",
+          summary: "Change the text of a draft",
+          description:
+            "What is left out stays as it is. Its code and locale stay; what is published takes a new version.",
         },
       },
     );

@@ -47,19 +47,15 @@ export function nextDefinitionStatus(
  * alphabet and no white space (RFC 8785), in UTF-8. Decision 0106.
  */
 export function canonicalText(text: ConsentText): string {
-  const { audience, code, data_categories, data_life_days, data_text } = text;
-  const { locale, purpose_text, title, validity_days } = text;
-  return JSON.stringify({
-    audience,
-    code,
-    data_categories,
-    data_life_days,
-    data_text,
-    locale,
-    purpose_text,
-    title,
-    validity_days,
-  });
+  return JSON.stringify(textOf(text));
+}
+
+/** What the borrower is shown, and nothing else; keys in the order in which they are hashed. */
+export function textOf(definition: ConsentText): ConsentText {
+  const { audience, code, data_categories, data_life_days, data_text } = definition;
+  const { locale, purpose_text, title, validity_days } = definition;
+  const what = { data_categories, data_life_days, data_text, locale, purpose_text, title, validity_days };
+  return { audience, code, ...what };
 }
 
 /** The SHA-256 of a definition's text, in hex. */

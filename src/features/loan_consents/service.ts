@@ -9,6 +9,7 @@ import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { loseConsent } from "../loan_applications/lost_consent.ts";
+import { noteHandedIn } from "../loan_applications/moving.ts";
 import { findApplication } from "../loan_applications/queries.ts";
 import { isFinal, stateAt } from "../loan_applications/rules.ts";
 import {
@@ -34,6 +35,7 @@ import {
   nextDefinitionStatus,
   readEvidence,
   subjectOf,
+  textOf,
   textSha256,
 } from "./rules.ts";
 
@@ -94,7 +96,7 @@ export const createConsentDefinition = operation({
 });
 
 /**
- * Replaces the text of a draft. Errors: not_found; invalid for another code or language; conflict once it is
+ * Changes the text of a draft; what is left out stays as it is. Errors: not_found; invalid for another code or language; conflict once it is
  * published. Source: loans.md, Endpoints.
  */
 export const updateConsentDefinition = operation({
@@ -114,7 +116,7 @@ export const updateConsentDefinition = operation({
       ] as const) {
         if (asked !== undefined && asked !== kept) throw invalid(`/${field}`, `must stay ${kept}`);
       }
-      const text = { data_life_days: null, validity_days: null, ...said, code, locale };
+      const text = { ...textOf(before), ...said, code, locale };
       const change = { ...text, status, text_sha256: textSha256(text) };
       const after = await queries.updateDefinition(q, scope, now, before, change);
       if (!after) throw justChanged("edit consent definition", id);
@@ -175,11 +177,7 @@ export const createConsentDefinitionVersion = operation({
   run: ({ store, actor, now }, { id, ...said }) =>
     store.tx(async (q) => {
       const scope = loanScopeOf(actor);
-      const { code, locale, ...old } = await findDefinition(q, scope, id);
-      const { title, purpose_text, data_text, data_categories, audience } = old;
-      const { data_life_days, validity_days } = old;
-      const kept = { title, purpose_text, data_text, data_categories, audience };
-      const text = { ...kept, data_life_days, validity_days, ...said, code, locale };
+      const text = { ...textOf(await findDefinition(q, scope, id)), ...said };
       const last = await queries.findLastVersion(q, scope, text);
       return insertVersion(q, scope, now, text, last + 1);
     }),
@@ -242,6 +240,7 @@ export const grantConsent = operation({
         granted_at: iso(now),
         expires_at: endOf(now, validity_days),
       });
+      await noteHandedIn(q, scope, now, application);
       await recordEvents(q, scope, now, [consentEvent("granted", consent)]);
       return consent;
     }),

@@ -9,6 +9,7 @@ import { prune } from "../../core/prune.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
+import { noteHandedIn } from "../loan_applications/moving.ts";
 import { findApplication } from "../loan_applications/queries.ts";
 import { isFinal, stateAt } from "../loan_applications/rules.ts";
 import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
@@ -85,12 +86,13 @@ export const uploadLoanDocument = operation({
       const used = usedIn(store.read, company_id);
       return await documents.keep(company_id, staged, used, (written) =>
         store.tx(async (q) => {
-          const { agent_client_id } = await findOpen(q, scope, now, application_id);
+          const application = await findOpen(q, scope, now, application_id);
           await queries.supersedeDocument(q, scope, now, { application_id, type });
           // Who uploads is the application's agent, or a user, who stands for the company.
-          const uploaded_by = actor.kind === "user" ? actor.email : (agent_client_id ?? "");
+          const uploaded_by = actor.kind === "user" ? actor.email : (application.agent_client_id ?? "");
           const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
           const document = await queries.insertDocument(q, scope, now, facts);
+          await noteHandedIn(q, scope, now, application);
           await recordEvents(q, scope, now, [documentEvent("uploaded", document)]);
           return document;
         }),

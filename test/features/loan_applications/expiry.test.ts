@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { exchange } from "../api_keys/machine.ts";
+import { publish } from "../loan_consents/texts.ts";
+import { upload } from "../loan_documents/loans.ts";
 import { addDraft, addProgram, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
 
 const clock = new TestClock("2026-01-01T00:00:00Z");
@@ -122,6 +125,34 @@ test("drafts and questions that nobody comes back to end after 90 days, in both 
   clock.set("2026-07-01T00:00:00Z");
   await runExpiry();
   expect((await read(edited.id)).status).toBe("expired");
+});
+
+test("an agent that hands in documents or consents has not gone away", async () => {
+  clock.set("2027-01-01T00:00:00Z");
+  const program = await addProgram(loans);
+  const definition = await publish(loans);
+  const [sends, consents, sent_back, submitted] = await Promise.all(
+    Array.from({ length: 4 }, () => addDraft(loans, program.id)),
+  );
+  await lead(loans, sent_back.id, "action_required");
+  await lead(loans, submitted.id, "submitted");
+  clock.set("2027-03-01T00:00:00Z");
+  const { token } = (await exchange(house, loans.agent_key)).body;
+  for (const { id } of [sends, sent_back, submitted]) await done(upload(house, token, id));
+  const evidence = { method: "signature", captured_at: "2027-02-28T12:00:00Z" };
+  const given = { definition_id: definition.id, evidence };
+  await done(loans.agent("POST", `/agent/applications/${consents.id}/consents`, given));
+
+  clock.set("2027-04-15T00:00:00Z");
+  await runExpiry();
+  const ends = await Promise.all([sends, consents, sent_back, submitted].map(({ id }) => read(id)));
+  const at = "2027-05-30T00:00:00.000Z";
+  expect(ends.map(({ status, expires_at }) => [status, expires_at])).toEqual([
+    ["draft", at],
+    ["draft", at],
+    ["action_required", at],
+    ["submitted", null],
+  ]);
 });
 
 test("more than one batch ends in one run", async () => {

@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { type House, type Json, startHouse } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
+import { exchange } from "../api_keys/machine.ts";
+import { EVIDENCE, publish } from "../loan_consents/texts.ts";
+import { upload } from "../loan_documents/loans.ts";
 import { addDraft, addProgram, APPLICATION, done, type Loans, OFFER, openLoans } from "./world.ts";
 
 // Two companies, each in both environments: four worlds. Of one of them there is a second agent.
@@ -16,12 +19,27 @@ interface World extends Loans {
   applications: number[];
   /** Applications of other agents in the same world: its lender's, not its agent's. */
   others: number[];
+  /** The ids of its own records, one of each kind. */
+  records: Record<Kind, number>;
 }
+type Kind = "programs" | "consent-definitions" | "documents" | "consents";
 
 async function openWorld(name: string, loans: Loans): Promise<World> {
   const program = await addProgram(loans);
   const { id } = await addDraft(loans, program.id);
-  return { ...loans, name, programs: [program.id], applications: [id], others: [] };
+  const definition_id = (await publish(loans)).id;
+  const consents = await done(
+    loans.agent("POST", `/agent/applications/${id}/consents`, { definition_id, evidence: EVIDENCE }),
+  );
+  const { token } = (await exchange(house, loans.agent_key)).body;
+  const documents = await done(upload(house, token, id));
+  const records = {
+    programs: program.id,
+    "consent-definitions": definition_id,
+    documents: documents.id,
+    consents: consents.id,
+  };
+  return { ...loans, name, programs: [program.id], applications: [id], others: [], records };
 }
 
 beforeAll(async () => {
@@ -38,6 +56,8 @@ afterAll(() => house.stop());
 type Call = readonly [method: string, suffix: string, body: object | undefined];
 const AGENT_CALLS: readonly Call[] = [
   ["GET", "", undefined],
+  ["GET", "/documents", undefined],
+  ["GET", "/consents", undefined],
   ["PUT", "", { amount: "2000.00" }],
   ["POST", "/submit", undefined],
   ["POST", "/withdraw", undefined],
@@ -46,22 +66,34 @@ const AGENT_CALLS: readonly Call[] = [
 ];
 const LENDER_CALLS: readonly Call[] = [
   ["GET", "", undefined],
+  ["GET", "/documents", undefined],
+  ["GET", "/consents", undefined],
   ["POST", "/review", undefined],
   ["POST", "/request-action", { items: [{ kind: "field", code: "purpose" }] }],
   ["POST", "/approve", OFFER],
   ["POST", "/reject", { reason_code: "other" }],
   ["POST", "/disburse", { reference: "R" }],
 ];
-const PROGRAM_CALLS: readonly Call[] = [
-  ["GET", "", undefined],
-  ["PUT", "", { name: "Renamed" }],
-  ["POST", "/activate", undefined],
+const RECORD_CALLS: readonly (readonly [side: "agent" | "lender", kind: Kind, ...Call])[] = [
+  ["lender", "programs", "GET", "", undefined],
+  ["agent", "programs", "GET", "", undefined],
+  ["lender", "programs", "PUT", "", { name: "Renamed" }],
+  ["lender", "programs", "POST", "/activate", undefined],
+  ["lender", "consent-definitions", "GET", "", undefined],
+  ["lender", "consent-definitions", "PUT", "", { title: "Renamed" }],
+  ["lender", "consent-definitions", "POST", "/publish", undefined],
+  ["lender", "consent-definitions", "POST", "/versions", {}],
+  ["lender", "documents", "GET", "", undefined],
+  ["lender", "documents", "POST", "/verify", undefined],
+  ["lender", "documents", "POST", "/reject", { reason_code: "blurry" }],
+  ["agent", "consents", "POST", "/revoke", undefined],
 ];
 
 type Step =
   | { do: "apply"; by: number; to: number }
   | { do: "agent" | "lender"; by: number; of: number; nth: number; call: number }
-  | { do: "program"; by: number; of: number; call: number };
+  | { do: "consent"; by: number; of: number }
+  | { do: "record"; by: number; of: number; call: number };
 
 const world = fc.nat({ max: 3 });
 const some_step: fc.Arbitrary<Step> = fc.oneof(
@@ -71,9 +103,15 @@ const some_step: fc.Arbitrary<Step> = fc.oneof(
     by: world,
     of: world,
     nth: fc.nat(),
-    call: fc.nat({ max: 5 }),
+    call: fc.nat({ max: AGENT_CALLS.length * LENDER_CALLS.length - 1 }),
   }),
-  fc.record({ do: fc.constant("program" as const), by: world, of: world, call: fc.nat({ max: 2 }) }),
+  fc.record({ do: fc.constant("consent" as const), by: world, of: world }),
+  fc.record({
+    do: fc.constant("record" as const),
+    by: world,
+    of: world,
+    call: fc.nat({ max: RECORD_CALLS.length - 1 }),
+  }),
 );
 
 const at = <T>(list: readonly T[], index: number): T => {
@@ -93,12 +131,21 @@ async function take(step: Step): Promise<void> {
     return;
   }
   const owner = at(worlds, step.of);
-  if (step.do === "program") {
-    const [method, suffix, body] = at(PROGRAM_CALLS, step.call);
-    const path = `/lender/programs/${at(owner.programs, 0)}${suffix}`;
-    expectOwn(await caller.lender(method, path, body), caller === owner);
-    if (caller !== owner)
-      expect((await caller.agent("GET", `/agent/programs/${at(owner.programs, 0)}`)).status).toBe(404);
+  if (step.do === "consent") {
+    const definition_id = owner.records["consent-definitions"];
+    const path = `/agent/applications/${at(caller.applications, 0)}/consents`;
+    const { status } = await caller.agent("POST", path, { definition_id, evidence: EVIDENCE });
+    // Of one's own it was granted already, unless it was taken back; the application may have ended.
+    if (caller === owner) expect([201, 409]).toContain(status);
+    else expect([422, 409]).toContain(status);
+    return;
+  }
+  if (step.do === "record") {
+    const [side, kind, method, suffix, body] = at(RECORD_CALLS, step.call);
+    expectOwn(
+      await caller[side](method, `/${side}/${kind}/${owner.records[kind]}${suffix}`, body),
+      caller === owner,
+    );
     return;
   }
   const [method, suffix, body] = at(step.do === "agent" ? AGENT_CALLS : LENDER_CALLS, step.call);
@@ -108,7 +155,7 @@ async function take(step: Step): Promise<void> {
 
 /** Another world's record is not there; one's own is, whatever its state allows. */
 function expectOwn({ status, body }: Json, is_own: boolean): void {
-  if (is_own) expect([200, 409]).toContain(status);
+  if (is_own) expect([200, 201, 409]).toContain(status);
   else expect([status, body.error]).toEqual([404, expect.stringMatching(/ \d+ not found$/)]);
 }
 
@@ -126,6 +173,12 @@ test("whatever is called in whatever order, no world sees or changes another's r
         expect([name, mine]).toEqual([name, applications.slice(-200)]);
         const came_in = await ids(done(lender("GET", "/lender/applications?limit=200")));
         expect([name, came_in.filter((id: number) => !everything.includes(id))]).toEqual([name, []]);
+        // Each world has texts of one code, which is nobody else's.
+        for (const texts of [
+          lender("GET", "/lender/consent-definitions"),
+          agent("GET", "/agent/consent-definitions"),
+        ])
+          expect([name, new Set((await done(texts)).map(({ code }: Json) => code)).size]).toEqual([name, 1]);
       }
     }),
     propertyCases(12),
