@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, or } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, or, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
@@ -8,7 +8,10 @@ import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
+import { listDuePayments } from "../mandate_payments/queries.ts";
+import { OPEN_STATUSES } from "../mandate_payments/rules.ts";
 import type { CollectedMandate } from "../mandate_payments/rules.ts";
+import { CONNECTORS } from "../mandates/model.ts";
 import type { CollectionLine } from "../mandates/schemes/collection_file.ts";
 import type { CollectionRun } from "./model.ts";
 
@@ -39,12 +42,6 @@ export async function updateRun(
     .where(and(eq(t.id, id), eq(t.status, "running")))
     .returning({ id: t.id });
   return rows.length > 0;
-}
-
-/** Forgets a run that had nothing to tell. */
-export async function deleteRun(q: Queries, id: number): Promise<void> {
-  const { collection_runs: t } = q.tables;
-  await q.delete(t).where(eq(t.id, id));
 }
 
 /**
@@ -125,6 +122,23 @@ export async function listDueMandates(
   );
 }
 
+/** Whether a run would find anything to do by `before`; mandates count only where it `collects` them. */
+export async function isAnythingDue(
+  q: Reads,
+  scope: Scope,
+  before: IsoInstant,
+  collects: boolean,
+): Promise<boolean> {
+  if (collects && (await listDueMandates(q, scope, before, 1)).length > 0) return true;
+  const where = { before, after: undefined, usable: CONNECTORS, limit: 1 };
+  for (const status of OPEN_STATUSES) {
+    if ((await listDuePayments(q, scope, status, where)).length > 0) return true;
+  }
+  const { mandate_orders: t } = q.tables;
+  const orders = await q.select({ id: t.id }).from(t).where(withoutRun(q, scope)).limit(1);
+  return orders.length > 0;
+}
+
 /** Says when mandates are collected next that stand as they were read, and so were collected by nobody else. */
 export async function advanceMandates(
   q: Queries,
@@ -161,18 +175,21 @@ export async function adoptOrders(
   const rows = await q
     .update(t)
     .set({ collection_run_id: run_id, updated_at: iso(now) })
-    .where(
-      and(
-        ofCompany(t, scope),
-        // Those of which the scheme is still asked: what the index holds.
-        isNotNull(t.next_query_at),
-        isNull(t.collection_run_id),
-        eq(t.kind, "debit"),
-        ne(t.connector, "sandbox"),
-      ),
-    )
+    .where(withoutRun(q, scope))
     .returning({ id: t.id });
   return rows.length;
+}
+
+/** Debits that stand in no run's file yet, though the scheme takes them by file. */
+function withoutRun({ tables: { mandate_orders: t } }: Reads, scope: Scope): SQL | undefined {
+  return and(
+    ofCompany(t, scope),
+    // Those of which the scheme is still asked: what the index holds.
+    isNotNull(t.next_query_at),
+    isNull(t.collection_run_id),
+    eq(t.kind, "debit"),
+    ne(t.connector, "sandbox"),
+  );
 }
 
 /** The debits of a run as lines of its file, in the order in which they were made. */

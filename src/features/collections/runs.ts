@@ -5,7 +5,6 @@ import { LIMITS } from "../../core/limits.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";
 import type { Queries } from "../../store/store.ts";
-import { deleteEntriesOf } from "../audit/queries.ts";
 import { recordEvents } from "../events/queries.ts";
 import {
   type DueCursor,
@@ -34,8 +33,6 @@ export interface Work {
   readonly connectors: Connectors;
   /** Whether mandates are collected; else only what waits already is sent. */
   readonly collects: boolean;
-  /** Whether a run that found nothing to do is forgotten. */
-  readonly forgets_idle: boolean;
 }
 
 /** Thrown where the run is another's or nobody's by now: what it was about to do is undone. */
@@ -63,20 +60,13 @@ export async function runToEnd(work: Work): Promise<CollectionRun> {
   }
   try {
     await ctx.store.tx(async (q) => {
-      if (work.forgets_idle && progress.isIdle()) await forget(q, work);
-      else await queries.updateRun(q, progress.run);
+      await queries.updateRun(q, progress.run);
     });
   } catch (error) {
     // The row says "running" until the next run finds it silent.
     ctx.log.error({ err: error, request_id: ctx.request_id, ...scope }, "collection run not written down");
   }
   return progress.run;
-}
-
-/** Forgets a run that found nothing to do, and that it was started. */
-async function forget(q: Queries, { scope, run: { id } }: Work): Promise<void> {
-  await queries.deleteRun(q, id);
-  await deleteEntriesOf(q, scope, { type: "collection_run", id });
 }
 
 /** How far a run is. */
@@ -112,12 +102,6 @@ class Progress {
   end(status: CollectionRun["status"], error = this.#run.error): void {
     const at = this.#time();
     this.#run = { ...this.#run, status, error, finished_at: at, updated_at: at };
-  }
-
-  /** Whether there is nothing to tell. */
-  isIdle(): boolean {
-    const { status, error, counts } = this.#run;
-    return status === "finished" && error === null && Object.values(counts).every((n) => n === 0);
   }
 
   /** The call's `now` stands still; a run may take long. */

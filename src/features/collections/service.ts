@@ -11,6 +11,7 @@ import { endedWithin } from "../../core/time.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import type { StoredConfig } from "../emandate_config/rules.ts";
+import { dueAt } from "../mandate_payments/rules.ts";
 import type { Connectors } from "../mandate_payments/submit.ts";
 import { CONNECTORS } from "../mandates/model.ts";
 import { COLLECTION_HEADER, collectionLines, readResults } from "../mandates/schemes/collection_file.ts";
@@ -40,7 +41,7 @@ export const runCollection = operation({
   run: (ctx, { date }) => startRun(ctx, date),
 });
 
-/** Collects what is due by now, unless a run is at it. Source: emandate.md, Collection run. */
+/** Collects what is due today, if anything is and no run is at it. Source: emandate.md, Collection run. */
 export const collectDue = operation({
   name: "collect_due",
   permission: "emandate:write",
@@ -48,6 +49,11 @@ export const collectDue = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
+    const { store, actor, now } = ctx;
+    const scope = scopeOf(actor);
+    const { auto_collect } = await findConfig(store.read, scope);
+    const before = dueAt(dayAt(now).add({ days: 1 }));
+    if (!(await queries.isAnythingDue(store.read, scope, before, auto_collect))) return {};
     try {
       await startRun(ctx);
     } catch (error) {
@@ -170,7 +176,7 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   const is_job = origin === "job";
   const today = Temporal.PlainDate.compare(until, day) > 0 ? until : day;
   const collects = !is_job || config.auto_collect;
-  const work = { ctx, scope, run, until, today, connectors, collects, forgets_idle: is_job };
+  const work = { ctx, scope, run, until, today, connectors, collects };
   const running = background.keep(runToEnd(work));
   if (is_job || origin === "cli") return running;
   return (

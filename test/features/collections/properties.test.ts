@@ -160,7 +160,6 @@ class History {
       today: this.today,
       connectors: new Map([["sandbox", this.scheme.connector]]),
       collects: true,
-      forgets_idle: false,
     });
   }
 
