@@ -130,8 +130,11 @@ describe("creating", () => {
     expect(again.body.data.customer.ic_number).toBe("********5678");
 
     const path = `${PATH}/${first.body.data.id}/authorize`;
-    const other = { "idempotency-key": crypto.randomUUID() };
-    const [asked, asked_again] = [await api("POST", path, {}, other), await api("POST", path, {}, other)];
+    const next_key = { "idempotency-key": crypto.randomUUID() };
+    const [asked, asked_again] = [
+      await api("POST", path, {}, next_key),
+      await api("POST", path, {}, next_key),
+    ];
     expect([asked.status, asked_again.status, asked_again.body]).toEqual([200, 200, asked.body]);
     expect(asked.body.data.authorization_url).toStartWith("http");
   });
