@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Produce } from "../../core/download.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { InTurn } from "../../core/in_turn.ts";
 
 // Where documents' bytes lie: <data directory>/documents/<company>/<first two digits>/<sha256>, and, while they
 // come in, documents/<company>/incoming/<uuid>. Decision 0105.
@@ -23,7 +24,7 @@ export type UsedAmong = (sha256s: readonly string[]) => Promise<Set<string>>;
 export class DocumentFiles {
   readonly #folder: string;
   /** Who works on a content now: what refers to a file and the file itself change together. */
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #in_turn = new InTurn<string>();
   readonly #incoming = new Map<number, number>();
 
   constructor(folder: string) {
@@ -139,18 +140,8 @@ export class DocumentFiles {
   }
 
   /** One after another for a content, so that no file is removed between its arrival and its row. */
-  async #alone<T>(company_id: number, sha256: string, work: () => Promise<T>): Promise<T> {
-    const key = `${company_id}/${sha256}`;
-    const before = this.#turns.get(key);
-    const { promise: turn, resolve: end } = Promise.withResolvers<void>();
-    this.#turns.set(key, turn);
-    try {
-      await before;
-      return await work();
-    } finally {
-      end();
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
-    }
+  #alone<T>(company_id: number, sha256: string, work: () => Promise<T>): Promise<T> {
+    return this.#in_turn.take(`${company_id}/${sha256}`, work);
   }
 
   /** Errors: unavailable. Returns what gives the place back, once. */

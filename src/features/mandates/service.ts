@@ -7,7 +7,7 @@ import { readIcNumber, readPhone } from "../../core/malaysia.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
-import { Turns } from "../../core/turns.ts";
+import { InTurn } from "../../core/in_turn.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { findBanks } from "../emandate_config/banks.ts";
 import { findConfig } from "../emandate_config/queries.ts";
@@ -66,7 +66,7 @@ export const getMandate = operation({
 });
 
 /** Each mandate of a company has the number after the last one: those made at once would undo each other. */
-const numbering = new Turns<number>();
+const numbering = new InTurn<number>();
 
 /** What a mandate may say where it is made after no product: as much as the scheme takes, once a period. */
 const SCHEME_TERMS: Terms = { max_amount: LIMITS.emandate_amount_max, max_no_debit: "1", frequency: null };

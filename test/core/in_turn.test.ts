@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { Turns } from "../../src/core/turns.ts";
+import { InTurn } from "../../src/core/in_turn.ts";
 
 test("what has one key goes in order, also after a failure; other keys do not wait", async () => {
-  const turns = new Turns<string>();
+  const turns = new InTurn<string>();
   const told: string[] = [];
   const work = (name: string, ms: number) => async () => {
     told.push(`${name} begins`);
