@@ -314,7 +314,10 @@ export async function movePayments(
   const { mandate_payments: t } = q.tables;
   const returning = paymentColumns(q);
   const moved: MandatePayment[] = [];
-  const alike = Map.groupBy(moves, ({ payment, change }) => `${payment.status} ${Object.keys(change).join()}`);
+  const alike = Map.groupBy(
+    moves,
+    ({ payment, change }) => `${payment.status} ${Object.keys(change).join()}`,
+  );
   for (const some of alike.values()) {
     const [first] = some;
     if (!first) continue;
