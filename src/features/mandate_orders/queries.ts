@@ -151,7 +151,7 @@ export async function listMandateOrders(
   const rows = await q
     .select(orderColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), isNull(t.payment_id), inArray(t.order_no, [...order_nos])));
+    .where(and(inArray(t.order_no, [...order_nos]), besides(and(ofCompany(t, scope), isNull(t.payment_id)))));
   return new Map(rows.map((order) => [order.order_no, order]));
 }
 
