@@ -12,9 +12,12 @@ export class Turns<K> {
       () => undefined,
     );
     this.#last.set(key, over);
-    void over.then(() => {
-      if (this.#last.get(key) === over) this.#last.delete(key);
-    });
+    void over.finally(() => this.#forget(key, over));
     return done;
+  }
+
+  /** Unless somebody came after it. */
+  #forget(key: K, over: Promise<void>): void {
+    if (this.#last.get(key) === over) this.#last.delete(key);
   }
 }

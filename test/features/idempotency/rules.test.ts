@@ -24,6 +24,9 @@ describe("isKept()", () => {
     [{ type: "bearer", token: "x" }, false],
     [{ data: { id: 1, name: "secret", description: "token" } }, true],
     [{ data: { has_token: true, secret: null } }, true],
+    [{ data: { authorization: "x" } }, false],
+    [{ data: { ic_number: "900131145678" } }, false],
+    [{ data: { ic_number: "********5678", authorization_url: "https://example.com/x" } }, true],
     [{ data: { name: "x".repeat(LIMITS.idempotency_answer_characters) } }, false],
   ])("an answer is kept unless it shows a secret, or is long: case %#", (body, kept) => {
     expect(isKept(answer(body))).toBe(kept);

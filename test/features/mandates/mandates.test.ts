@@ -128,6 +128,15 @@ describe("creating", () => {
       first.body,
     ]);
     expect(again.body.data.customer.ic_number).toBe("********5678");
+
+    const path = `${PATH}/${first.body.data.id}/authorize`;
+    const next_key = { "idempotency-key": crypto.randomUUID() };
+    const [asked, asked_again] = [
+      await api("POST", path, {}, next_key),
+      await api("POST", path, {}, next_key),
+    ];
+    expect([asked.status, asked_again.status, asked_again.body]).toEqual([200, 200, asked.body]);
+    expect(asked.body.data.authorization_url).toStartWith("http");
   });
 
   test("of many at once makes one customer and as many references", async () => {
