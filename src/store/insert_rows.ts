@@ -15,7 +15,7 @@ export type Written<F extends Record<string, PgColumn>> = {
  */
 export async function insertRows<
   T extends PgTable,
-  F extends Record<string, PgColumn> = Record<never, PgColumn>,
+  F extends Record<string, PgColumn> = Record<string, PgColumn>,
 >(
   q: Queries,
   table: T,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
 import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
 import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
