@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { jsonRows } from "./json_rows.ts";
 import type { Queries } from "./store.ts";
@@ -15,7 +15,7 @@ export type Written<F extends Record<string, PgColumn>> = {
  */
 export async function insertRows<
   T extends PgTable,
-  F extends Record<string, PgColumn> = Record<never, PgColumn>,
+  F extends Record<string, PgColumn> = Record<string, PgColumn>,
 >(
   q: Queries,
   table: T,
@@ -29,7 +29,7 @@ export async function insertRows<
   const values = Object.entries(columns).map(([name, column]) => {
     if (name in first) return value(name);
     return column.generatedIdentity
-      ? sql`nextval(pg_get_serial_sequence(${table}::regclass::text, ${column.name}))`
+      ? sql`nextval(pg_get_serial_sequence(${getTableName(table)}, ${column.name}))`
       : sql`NULL`;
   });
   // Without a condition SQLite takes ON CONFLICT for that of a join.

@@ -233,6 +233,11 @@ export async function listRunOrders(
   const rows = await q
     .select()
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.collection_run_id, run_id), inArray(t.order_no, [...order_nos])));
+    .where(
+      and(
+        inArray(t.order_no, [...order_nos]),
+        besides(and(ofCompany(t, scope), eq(t.collection_run_id, run_id))),
+      ),
+    );
   return new Map(rows.map((order) => [order.order_no, order]));
 }

@@ -1,6 +1,6 @@
 import type { Job } from "../../context.ts";
 import { call } from "../../core/operation.ts";
-import { listCompaniesWithDueOrders } from "./queries.ts";
+import { listCompaniesWithDueOrders } from "./polling_queries.ts";
 import { pollOrders, pruneSchemeCallbacks } from "./service.ts";
 
 export const MANDATE_ORDER_JOBS: readonly Job[] = [

@@ -10,13 +10,8 @@ import type { Heard } from "../mandate_payments/outcomes.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
 import { applyResults } from "./applying.ts";
-import {
-  claimOrders,
-  listDueOrders,
-  listSchemeOrders,
-  type MandateOrder,
-  postponeOrders,
-} from "./queries.ts";
+import { claimOrders, listDueOrders, postponeOrders } from "./polling_queries.ts";
+import { listSchemeOrders, type MandateOrder } from "./queries.ts";
 import { isUnanswered, nextQueryAt, UNANSWERED } from "./rules.ts";
 
 /**

@@ -13,7 +13,8 @@ import { SCENARIO_RESULTS } from "../mandates/schemes/sandbox.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import { applyResult } from "./applying.ts";
 import type { OrderAwaits, RanScenario, ScenarioSubject } from "./model.ts";
-import { findLastOrder, postponeOrders } from "./queries.ts";
+import { postponeOrders } from "./polling_queries.ts";
+import { findLastOrder } from "./queries.ts";
 import { nextQueryAt } from "./rules.ts";
 
 // What may happen in the sandbox, made to happen. Source: emandate.md, Scenarios.

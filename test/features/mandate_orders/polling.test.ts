@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { applyResult } from "../../../src/features/mandate_orders/applying.ts";
-import {
-  findLastOrder,
-  listDueOrders,
-  type MandateOrder,
-} from "../../../src/features/mandate_orders/queries.ts";
+import { listDueOrders } from "../../../src/features/mandate_orders/polling_queries.ts";
+import { findLastOrder, type MandateOrder } from "../../../src/features/mandate_orders/queries.ts";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
 import type { SchemeResult } from "../../../src/features/mandates/schemes/scheme.ts";

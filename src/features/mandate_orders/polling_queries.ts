@@ -1,0 +1,94 @@
+import { and, asc, eq, lte } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import { iso } from "../../core/time.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { MandateOrder } from "./queries.ts";
+
+// The job that looks for work acts for nobody: it has no scope.
+
+/** The companies with orders of which the scheme is to be asked now. */
+export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .where(lte(t.next_query_at, iso(now)));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Orders of which the scheme is to be asked now, the longest due first. */
+export async function listDueOrders(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  limit: number,
+): Promise<number[]> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))
+    .orderBy(asc(t.next_query_at))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Takes the due orders that nobody took meanwhile: until `until` nobody else asks for them. */
+export async function claimOrders(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  ids: readonly number[],
+  until: Temporal.Instant,
+): Promise<number[]> {
+  const { mandate_orders: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ next_query_at: iso(until) })
+    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))))
+    .returning({ id: t.id });
+  return rows.map(({ id }) => id);
+}
+
+/** An order of which the scheme had nothing new to say, when it is asked next, and what it said. */
+export interface Postponed {
+  readonly order: Pick<MandateOrder, "id" | "status" | "awaits">;
+  readonly next: Temporal.Instant | null;
+  readonly said: Pick<SchemeResult, "code" | "message">;
+}
+
+/**
+ * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
+ * which is told, but of money that moved and may only come back.
+ */
+export async function postponeOrders(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  postponed: readonly Postponed[],
+): Promise<void> {
+  const { mandate_orders: t } = q.tables;
+  const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, said }) =>
+    JSON.stringify([status, awaits, next, said.code, said.message]),
+  );
+  for (const some of alike.values()) {
+    const [first] = some;
+    if (!first?.order.awaits) continue;
+    const { next, said } = first;
+    const { status, awaits } = first.order;
+    const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
+    const ids = some.map((one) => one.order.id);
+    await q
+      .update(t)
+      .set({
+        ...(status === "submitted" ? { status: "pending" } : {}),
+        ...(is_first ? { response_code: said.code, response_message: said.message } : {}),
+        next_query_at: next && iso(next),
+        ...(next === null && awaits !== "settlement" ? { flagged_at: iso(now) } : {}),
+        updated_at: iso(now),
+      })
+      .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), eq(t.awaits, awaits)))));
+  }
+}
