@@ -1,6 +1,6 @@
 import { type AnyColumn, and, eq, inArray, is, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import type { Scope } from "../core/access.ts";
+import type { LoanScope, Scope } from "../core/access.ts";
 
 // The few SQL fragments that queries share.
 
@@ -10,6 +10,14 @@ export function ofCompany(table: { id: AnyColumn; company_id: AnyColumn }, scope
     eq(table.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : inArray(table.id, []),
   );
+}
+
+/** The rows of a table about loans that are of one company in one environment, whoever asks. */
+export function ofEnvironment(
+  table: { company_id: AnyColumn; environment: AnyColumn },
+  { company_id, environment }: LoanScope,
+): SQL | undefined {
+  return and(eq(table.company_id, company_id), eq(table.environment, environment));
 }
 
 /**

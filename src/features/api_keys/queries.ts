@@ -3,7 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
@@ -29,7 +29,7 @@ export async function listApiKeys(
   const { api_keys: t } = q.tables;
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.clientId, search));
   const where = and(
-    inScope(q, scope),
+    ofCompany(t, scope),
     role === undefined ? undefined : eq(t.role, role),
     environment === undefined ? undefined : eq(t.environment, environment),
     revoked === undefined ? undefined : (revoked ? isNotNull : isNull)(t.revoked_at),
@@ -50,14 +50,14 @@ export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<Ap
   const [key] = await q
     .select(keyColumns(q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
   return key;
 }
 
 /** How many of the company's keys are not revoked. */
 export function countApiKeys(q: Reads, scope: Scope): Promise<number> {
   const { api_keys: t } = q.tables;
-  return q.$count(t, and(inScope(q, scope), isNull(t.revoked_at))).then(Number);
+  return q.$count(t, and(ofCompany(t, scope), isNull(t.revoked_at))).then(Number);
 }
 
 export async function insertApiKey(
@@ -125,7 +125,7 @@ async function updateLive(
   const [key] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id), isNull(t.revoked_at)))
+    .where(and(ofCompany(t, scope), eq(t.id, id), isNull(t.revoked_at)))
     .returning(keyColumns(q));
   return key;
 }
@@ -141,11 +141,7 @@ export async function updateLastUsed(
   await q
     .update(t)
     .set({ last_used_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id)));
-}
-
-function inScope({ tables: { api_keys: t } }: Reads, scope: Scope): SQL {
-  return eq(t.company_id, scope.company_id);
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
 }
 
 /** What the door needs to know of a key, whatever the company. */

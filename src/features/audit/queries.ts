@@ -1,7 +1,8 @@
-import { and, desc, eq, gte, inArray, lt, type SQL } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt } from "drizzle-orm";
 import type { Role, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
+import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { AuditEntry, AuditFilter, Target } from "./model.ts";
 
@@ -65,7 +66,7 @@ export async function listEntries(
 ): Promise<{ rows: AuditEntry[]; total: number }> {
   const { audit_log: t } = q.tables;
   const where = and(
-    inScope(q, scope),
+    ofCompany(t, scope),
     user_id === undefined ? undefined : eq(t.user_id, user_id),
     key_id === undefined ? undefined : eq(t.key_id, key_id),
     operation === undefined ? undefined : eq(t.operation, operation),
@@ -90,7 +91,7 @@ export async function findEntry(q: Reads, scope: Scope, id: number): Promise<Aud
   const [entry] = await q
     .select(entryColumns(q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
   return entry;
 }
 
@@ -101,7 +102,7 @@ export async function deleteEntriesOf(
   { type, id }: { type: string; id: number },
 ): Promise<void> {
   const { audit_log: t } = q.tables;
-  await q.delete(t).where(and(inScope(q, scope), eq(t.target_type, type), eq(t.target_id, id)));
+  await q.delete(t).where(and(ofCompany(t, scope), eq(t.target_type, type), eq(t.target_id, id)));
 }
 
 /** Deletes some of the entries from before an instant. Returns how many. */
@@ -115,11 +116,7 @@ export async function deleteEntriesBefore(
   const old = q
     .select({ id: t.id })
     .from(t)
-    .where(and(inScope(q, scope), lt(t.at, iso(before))))
+    .where(and(ofCompany(t, scope), lt(t.at, iso(before))))
     .limit(limit);
   return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
-}
-
-function inScope({ tables: { audit_log: t } }: Reads, scope: Scope): SQL {
-  return eq(t.company_id, scope.company_id);
 }

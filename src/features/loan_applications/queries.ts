@@ -1,9 +1,23 @@
-import { and, asc, desc, eq, gte, lt, lte, notInArray, or, type SQL, isNull } from "drizzle-orm";
+import {
+  type AnyColumn,
+  and,
+  asc,
+  desc,
+  eq,
+  gte,
+  inArray,
+  lt,
+  lte,
+  notInArray,
+  or,
+  type SQL,
+  isNull,
+} from "drizzle-orm";
 import type { LoanScope, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { contains, ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { ApplicationStatus, LoanApplication } from "./model.ts";
@@ -160,17 +174,21 @@ export async function updateApplication(
 
 function inScope({ tables: { loan_applications: t } }: Reads, scope: LoanScope): SQL | undefined {
   return and(
-    eq(t.company_id, scope.company_id),
-    eq(t.environment, scope.environment),
+    ofEnvironment(t, scope),
     scope.agent_key_id === undefined ? undefined : eq(t.agent_key_id, scope.agent_key_id),
     isNull(t.deleted_at),
   );
 }
 
-/** The ids of the applications in a scope, to narrow down what belongs to them. */
-export function applicationsIn(q: Reads, scope: LoanScope) {
+/** The rows of a table that belong to the applications in a scope: for agents to their own, and to no deleted one. */
+export function ofApplications(
+  q: Reads,
+  table: { company_id: AnyColumn; environment: AnyColumn; application_id: AnyColumn },
+  scope: LoanScope,
+): SQL | undefined {
   const { loan_applications: t } = q.tables;
-  return q.select({ id: t.id }).from(t).where(inScope(q, scope));
+  const applications = q.select({ id: t.id }).from(t).where(inScope(q, scope));
+  return and(ofEnvironment(table, scope), inArray(table.application_id, applications));
 }
 
 // What the house asks, for whole companies: its jobs work in no environment.

@@ -2,10 +2,11 @@ import { and, asc, desc, eq, gt, inArray, isNull, lte, max, or, type SQL } from 
 import type { LoanScope, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
+import { ofEnvironment } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { applicationsIn } from "../loan_applications/queries.ts";
+import { ofApplications } from "../loan_applications/queries.ts";
 import type { Consent, ConsentDefinition, ConsentText, DefinitionStatus } from "./model.ts";
 
 // Definitions.
@@ -52,7 +53,7 @@ export async function listDefinitions(
 ): Promise<{ rows: ConsentDefinition[]; total: number }> {
   const { consent_definitions: t } = q.tables;
   const where = and(
-    definitionsIn(q, scope),
+    ofEnvironment(t, scope),
     code === undefined ? undefined : eq(t.code, code),
     locale === undefined ? undefined : eq(t.locale, locale),
     status === undefined ? undefined : eq(t.status, status),
@@ -76,7 +77,7 @@ export async function findDefinition(
   const [definition] = await q
     .select(definitionColumns(q))
     .from(t)
-    .where(and(definitionsIn(q, scope), eq(t.id, id)));
+    .where(and(ofEnvironment(t, scope), eq(t.id, id)));
   return definition;
 }
 
@@ -90,7 +91,7 @@ export async function findLastVersion(
   const [row] = await q
     .select({ version: max(t.version) })
     .from(t)
-    .where(and(definitionsIn(q, scope), eq(t.code, code), eq(t.locale, locale)));
+    .where(and(ofEnvironment(t, scope), eq(t.code, code), eq(t.locale, locale)));
   return row?.version ?? 0;
 }
 
@@ -117,7 +118,7 @@ export async function updateDefinition(
   const [definition] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
-    .where(and(definitionsIn(q, scope), eq(t.id, id), eq(t.status, found)))
+    .where(and(ofEnvironment(t, scope), eq(t.id, id), eq(t.status, found)))
     .returning(definitionColumns(q));
   return definition;
 }
@@ -133,13 +134,7 @@ export async function retirePublished(
   await q
     .update(t)
     .set({ status: "retired", retired_at: iso(now), updated_at: iso(now) })
-    .where(and(definitionsIn(q, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")));
-}
-
-/** The company's, in one environment: agents are shown those that are published. */
-function definitionsIn(q: Reads, { company_id, environment }: LoanScope): SQL | undefined {
-  const { consent_definitions: t } = q.tables;
-  return and(eq(t.company_id, company_id), eq(t.environment, environment));
+    .where(and(ofEnvironment(t, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")));
 }
 
 // Consents.
@@ -178,7 +173,7 @@ export async function listConsents(
   { limit, offset }: Slice,
 ): Promise<{ rows: Consent[]; total: number }> {
   const { consents: t } = q.tables;
-  const where = and(consentsIn(q, scope), eq(t.application_id, application_id));
+  const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
   const rows = await q
     .select(consentColumns(q))
     .from(t)
@@ -194,13 +189,13 @@ export async function findConsent(q: Reads, scope: LoanScope, id: number): Promi
   const [consent] = await q
     .select(consentColumns(q))
     .from(t)
-    .where(and(consentsIn(q, scope), eq(t.id, id)));
+    .where(and(ofApplications(q, t, scope), eq(t.id, id)));
   return consent;
 }
 
 export function countConsents(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
   const { consents: t } = q.tables;
-  return q.$count(t, and(consentsIn(q, scope), eq(t.application_id, application_id))).then(Number);
+  return q.$count(t, and(ofApplications(q, t, scope), eq(t.application_id, application_id))).then(Number);
 }
 
 /** The consent to a definition that is still granted, whether or not its time has run out. */
@@ -215,7 +210,7 @@ export async function findGranted(
     .from(t)
     .where(
       and(
-        consentsIn(q, scope),
+        ofApplications(q, t, scope),
         eq(t.application_id, application_id),
         eq(t.definition_id, definition_id),
         eq(t.status, "granted"),
@@ -234,7 +229,7 @@ export async function hasConsentOf(
   const { consents: t } = q.tables;
   const held = await q.$count(
     t,
-    and(consentsIn(q, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
+    and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
   );
   return held > 0;
 }
@@ -253,7 +248,7 @@ export async function listCurrentCodes(
     .innerJoin(d, eq(d.id, t.definition_id))
     .where(
       and(
-        consentsIn(q, scope),
+        ofApplications(q, t, scope),
         eq(t.application_id, application_id),
         eq(d.status, "published"),
         holdsAt(q, now),
@@ -294,7 +289,7 @@ export async function revokeConsent(
   const [consent] = await q
     .update(t)
     .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
-    .where(and(consentsIn(q, scope), eq(t.id, id), eq(t.status, "granted")))
+    .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, "granted")))
     .returning(consentColumns(q));
   return consent;
 }
@@ -329,14 +324,4 @@ export async function listCompaniesWithDueConsents(q: Reads, now: Temporal.Insta
     .from(t)
     .where(and(eq(t.status, "granted"), lte(t.expires_at, iso(now))));
   return rows.map(({ company_id }) => company_id);
-}
-
-/** Those of one company in one environment; for agents, of their own applications. None of deleted ones. */
-function consentsIn(q: Reads, scope: LoanScope): SQL | undefined {
-  const { consents: t } = q.tables;
-  return and(
-    eq(t.company_id, scope.company_id),
-    eq(t.environment, scope.environment),
-    inArray(t.application_id, applicationsIn(q, scope)),
-  );
 }

@@ -1,11 +1,11 @@
-import { and, asc, eq, gt, inArray, isNotNull, lte, ne, notInArray, or, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lte, ne, notInArray, or } from "drizzle-orm";
 import type { LoanScope, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { applicationsIn } from "../loan_applications/queries.ts";
+import { ofApplications } from "../loan_applications/queries.ts";
 import type { DocumentType } from "../loan_programs/model.ts";
 import type { DocumentStatus, LoanDocument } from "./model.ts";
 
@@ -39,7 +39,7 @@ export async function listDocuments(
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanDocument[]; total: number }> {
   const { loan_documents: t } = q.tables;
-  const where = and(inScope(q, scope), eq(t.application_id, application_id));
+  const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
   const rows = await q
     .select(documentColumns(q))
     .from(t)
@@ -59,13 +59,13 @@ export async function findDocument(
   const [document] = await q
     .select(documentColumns(q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(ofApplications(q, t, scope), eq(t.id, id)));
   return document;
 }
 
 export function countDocuments(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
   const { loan_documents: t } = q.tables;
-  return q.$count(t, and(inScope(q, scope), eq(t.application_id, application_id))).then(Number);
+  return q.$count(t, and(ofApplications(q, t, scope), eq(t.application_id, application_id))).then(Number);
 }
 
 type NewDocument = Pick<
@@ -97,7 +97,7 @@ export async function supersedeDocument(
     .set({ status: "superseded", updated_at: iso(now) })
     .where(
       and(
-        inScope(q, scope),
+        ofApplications(q, t, scope),
         eq(t.application_id, application_id),
         eq(t.type, type),
         ne(t.status, "superseded"),
@@ -117,7 +117,7 @@ export async function reviewDocument(
   const [document] = await q
     .update(t)
     .set({ ...review, reviewed_at: iso(now), updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id), eq(t.status, found)))
+    .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, found)))
     .returning(documentColumns(q));
   return document;
 }
@@ -131,19 +131,9 @@ export async function deleteDocument(
   const { loan_documents: t } = q.tables;
   const rows = await q
     .delete(t)
-    .where(and(inScope(q, scope), eq(t.id, id), eq(t.status, found)))
+    .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, found)))
     .returning({ id: t.id });
   return rows.length > 0;
-}
-
-/** Those of one company in one environment; for agents, of their own applications. None of deleted ones. */
-function inScope(q: Reads, scope: LoanScope): SQL | undefined {
-  const { loan_documents: t } = q.tables;
-  return and(
-    eq(t.company_id, scope.company_id),
-    eq(t.environment, scope.environment),
-    inArray(t.application_id, applicationsIn(q, scope)),
-  );
 }
 
 // What the house asks about files: whose they are is all that counts, not in which environment.
@@ -219,7 +209,7 @@ export async function listPresentTypes(
     .from(t)
     .where(
       and(
-        inScope(q, scope),
+        ofApplications(q, t, scope),
         eq(t.application_id, application_id),
         notInArray(t.status, ["rejected", "superseded"]),
       ),

@@ -3,7 +3,7 @@ import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { contains, ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { LoanProgram, ProgramStatus } from "./model.ts";
@@ -76,9 +76,5 @@ export async function updateLoanProgram(
 
 /** Programs belong to the company: whoever works in its environment may see them, archived ones nobody. */
 function inScope({ tables: { loan_programs: t } }: Reads, scope: LoanScope): SQL | undefined {
-  return and(
-    eq(t.company_id, scope.company_id),
-    eq(t.environment, scope.environment),
-    ne(t.status, "archived"),
-  );
+  return and(ofEnvironment(t, scope), ne(t.status, "archived"));
 }
