@@ -8,10 +8,11 @@ import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
 import { readForm } from "../../http/body.ts";
+import { openCounter } from "../../http/counter.ts";
 import { STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { Login } from "../sessions/model.ts";
-import { openCounter, readFields, type Visit } from "./doors.ts";
+import { readFields, type Visit } from "./doors.ts";
 import {
   findWaitingAgent,
   grantAuthorization,

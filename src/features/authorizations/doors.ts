@@ -1,12 +1,12 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Context } from "../../context.ts";
 import { AppError } from "../../core/errors.ts";
-import { MinuteLimiter } from "../../core/limiter.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
 import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
+import { openCounter } from "../../http/counter.ts";
 import { STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { exchangeCode, refreshTokens, revokeToken } from "./issuing.ts";
@@ -44,13 +44,6 @@ export function openMetadata({ config }: Deps) {
     server: answer(serverMetadata),
     mcp: answer(mcpMetadata),
   };
-}
-
-/** Counts calls by address: whoever calls here is nobody yet. Errors: rate_limited. */
-export function openCounter({ config }: Deps, limit: number): (ctx: Context) => void {
-  if (!config.rate_limit_enabled) return () => undefined;
-  const limiter = new MinuteLimiter(limit);
-  return ({ address, now }) => limiter.take(String(address), now);
 }
 
 /** What agents call themselves: registration, tokens, revocation. All of them answer errors as OAuth has them. */

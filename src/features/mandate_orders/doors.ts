@@ -7,8 +7,8 @@ import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
 import { readFormText } from "../../http/body.ts";
+import { openCounter } from "../../http/counter.ts";
 import { STATUS } from "../../http/errors.ts";
-import { openCounter } from "../authorizations/doors.ts";
 import { OrderNumber } from "./model.ts";
 import { findReturnAddress, showAuthorizationPage, takeSchemeCallback } from "./service.ts";
 

@@ -32,22 +32,12 @@ export interface Heard {
 }
 
 /**
- * What the scheme's answer does to the payment that an order debits: it is paid, failed, to be tried again, or
- * charged back, and told of. However often and in whichever order answers come, each has its effect once, and only
- * those of the last attempt have one. A payment that failed for good counts towards the suspension of its mandate,
- * in this transaction. Returns whether anything changed: never for a pending answer. Decision 0097.
+ * What the scheme's answers do to the payments that orders debit, each order answered once: a payment is paid, failed,
+ * to be tried again, or charged back, and told of. However often and in whichever order answers come, each has its
+ * effect once, and only those of the last attempt have one. A payment that failed for good counts towards the
+ * suspension of its mandate, in this transaction. Returns the ids of the orders that changed: never one with a
+ * pending answer. Decision 0097.
  */
-export async function applyPaymentResult(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  order: MandateOrder,
-  result: SchemeResult,
-): Promise<boolean> {
-  return (await applyPaymentResults(q, scope, now, [{ order, result }])).has(order.id);
-}
-
-/** The same for many orders, each answered once, in a few statements; returns the ids of those that changed. */
 export async function applyPaymentResults(
   q: Queries,
   scope: Scope,

@@ -8,7 +8,7 @@ import { insertRun, interruptSilentRuns } from "../../../src/features/collection
 import { runToEnd } from "../../../src/features/collections/runs.ts";
 import { DEFAULTS } from "../../../src/features/emandate_config/rules.ts";
 import { FREQUENCIES, type Frequency } from "../../../src/features/emandate_products/model.ts";
-import { applyPaymentResult } from "../../../src/features/mandate_payments/outcomes.ts";
+import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
 import type { PaymentStatus } from "../../../src/features/mandate_payments/model.ts";
 import { insertPayments } from "../../../src/features/mandate_payments/queries.ts";
 import { dueAt } from "../../../src/features/mandate_payments/rules.ts";
@@ -267,7 +267,7 @@ class History {
     if (!order) return;
     const status = replay ? "submitted" : order.status;
     const result = this.scheme.resultFor({ ...order, status });
-    await house.deps.store.tx((q) => applyPaymentResult(q, this.scope, this.now, order, result));
+    await house.deps.store.tx((q) => applyPaymentResults(q, this.scope, this.now, [{ order, result }]));
   }
 
   /** What must hold of the records, whatever happened. */

@@ -2,7 +2,7 @@ import { startOfDay } from "../../../src/core/kuala_lumpur.ts";
 import { type IsoInstant, iso } from "../../../src/core/time.ts";
 import type { Deps } from "../../../src/deps.ts";
 import { findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
-import { applyPaymentResult } from "../../../src/features/mandate_payments/outcomes.ts";
+import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import type { SchemeResult } from "../../../src/features/mandates/schemes/scheme.ts";
 import { stamped } from "../../../src/store/columns.ts";
@@ -80,7 +80,8 @@ export async function answer(
   return deps.store.tx(async (q) => {
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error(`No such order: ${order_no}`);
-    return applyPaymentResult(q, { company_id }, deps.clock.now(), order, result);
+    const changed = await applyPaymentResults(q, { company_id }, deps.clock.now(), [{ order, result }]);
+    return changed.has(order.id);
   });
 }
 
