@@ -5,7 +5,7 @@ import type { Actor } from "./core/access.ts";
 import { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import { LIMITS } from "./core/limits.ts";
-import { MinuteLimiter } from "./core/limiter.ts";
+import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
@@ -42,7 +42,7 @@ export interface Deps {
   store: Store;
   usage: UsageStore;
   documents: DocumentFiles;
-  request_limiter: MinuteLimiter;
+  request_limiter: RateLimiter;
   /** Work that outlives its call; told to stop before the stores close. */
   background: Background;
   /** The actor behind a REST token: a user or a machine. Errors: unauthorized. */
@@ -96,7 +96,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     config,
     tokens,
     passwords: openPasswords(),
-    login_guard: openLoginGuard(config),
+    login_guard: openLoginGuard(config, clock),
     secrets: openSecrets(config.secrets_keys),
     background,
     observe: metrics.observeOperation.bind(metrics),
@@ -110,7 +110,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     store,
     usage,
     documents,
-    request_limiter: new MinuteLimiter(config.rate_limit_requests),
+    request_limiter: new RateLimiter(config.rate_limit_requests),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token, clock.now()),
     authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),

@@ -22,7 +22,7 @@ export interface Config {
   loan_document_days: number;
   log_level: LogLevel;
   rate_limit_enabled: boolean;
-  /** Failed sign-ins a minute for one address and email or clientId; twenty times as many for the address alone. */
+  /** Failed sign-ins a minute for one network and email or clientId. Decision 0003 has the limits beside it. */
   rate_limit_login: number;
   /** Requests a minute for one user or API key, usage ingest aside. */
   rate_limit_requests: number;
@@ -217,7 +217,7 @@ export const SETTINGS = {
   rate_limit_login: defineSetting(
     "RATE_LIMIT_LOGIN",
     "10",
-    "Failed sign-ins a minute for one address and email or clientId",
+    "Failed sign-ins a minute for one network and email or clientId",
     integer(1, 1e6),
   ),
   rate_limit_requests: defineSetting(

@@ -1,19 +1,31 @@
 import { LIMITS } from "./limits.ts";
 import { AppError } from "./errors.ts";
 
-/**
- * Counts events by key in windows of a minute, in memory. Bounded: when too many keys are live the oldest
- * are forgotten, which errs on the side of letting callers in.
- */
-export class MinuteLimiter {
-  readonly #limit: number;
-  readonly #buckets = new Map<string, { minute: number; count: number }>();
+/** A window is cut into so many slots; an event counts until the whole window after its slot has passed. */
+const SLOTS = 60;
 
-  constructor(limit: number) {
+interface Bucket {
+  /** Events by slot, the oldest first. */
+  slots: { slot: number; count: number }[];
+  total: number;
+}
+
+/**
+ * A sliding-window rate limiter, in memory: no window, wherever it begins, holds more than `limit` events of a key.
+ * Bounded: when too many keys are live the one that was used least recently is forgotten, which errs on the side
+ * of letting callers in.
+ */
+export class RateLimiter {
+  readonly #limit: number;
+  readonly #slot_ms: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(limit: number, window_s = 60) {
     this.#limit = limit;
+    this.#slot_ms = (window_s * 1_000) / SLOTS;
   }
 
-  /** Takes one of the key's places in this minute. Errors: rate_limited with the seconds until the next one. */
+  /** Takes one of the key's places. Errors: rate_limited with the seconds until one is free. */
   take(key: string, now: Temporal.Instant): void {
     this.check(key, now);
     this.add(key, now);
@@ -21,30 +33,54 @@ export class MinuteLimiter {
 
   /** Counts what has happened already. */
   add(key: string, now: Temporal.Instant): void {
-    this.#bucket(key, now).count++;
+    const bucket = this.#current(key, now) ?? { slots: [], total: 0 };
+    const newest = bucket.slots.at(-1);
+    // A caller that waited comes with an older time: it counts with the newest, and sets nothing back.
+    const slot = Math.max(this.#slotOf(now), newest?.slot ?? 0);
+    if (newest?.slot === slot) newest.count++;
+    else bucket.slots.push({ slot, count: 1 });
+    bucket.total++;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    const oldest = this.#buckets.keys().next().value;
+    if (this.#buckets.size > LIMITS.rate_limit_buckets && oldest !== undefined) this.#buckets.delete(oldest);
   }
 
   /** How many places the key has left, at least one, without taking any. Errors: rate_limited. */
   check(key: string, now: Temporal.Instant): number {
-    const left = this.#limit - this.#bucket(key, now).count;
-    if (left > 0) return left;
-    const retry_after_s = 60 - Math.floor((now.epochMilliseconds % 60_000) / 1_000);
+    const bucket = this.#current(key, now);
+    const left = this.#limit - (bucket?.total ?? 0);
+    const oldest = bucket?.slots[0];
+    if (left > 0 || !oldest) return left;
+    const free_at = (oldest.slot + SLOTS + 1) * this.#slot_ms;
+    const retry_after_s = Math.max(1, Math.ceil((free_at - now.epochMilliseconds) / 1_000));
     throw new AppError("rate_limited", `Too many requests: try again in ${retry_after_s} s`, {
       retry_after_s,
     });
   }
 
-  #bucket(key: string, now: Temporal.Instant): { minute: number; count: number } {
-    const minute = Math.floor(now.epochMilliseconds / 60_000);
-    let bucket = this.#buckets.get(key);
-    if (bucket?.minute !== minute) {
-      bucket = { minute, count: 0 };
-      this.#buckets.delete(key);
-      this.#buckets.set(key, bucket);
-      const oldest = this.#buckets.keys().next().value;
-      if (this.#buckets.size > LIMITS.rate_limit_buckets && oldest !== undefined)
-        this.#buckets.delete(oldest);
+  /** What is still counted of a key. */
+  #current(key: string, now: Temporal.Instant): Bucket | undefined {
+    const bucket = this.#buckets.get(key);
+    if (!bucket) return undefined;
+    const slot = this.#slotOf(now);
+    this.#followClock(bucket, slot);
+    for (let first = bucket.slots[0]; first && first.slot < slot - SLOTS; first = bucket.slots[0]) {
+      bucket.total -= first.count;
+      bucket.slots.shift();
     }
-    return bucket;
+    if (bucket.slots.length > 0) return bucket;
+    this.#buckets.delete(key);
+    return undefined;
+  }
+
+  /** When the machine's clock was set back by more than a window, what was counted counts from now. */
+  #followClock(bucket: Bucket, slot: number): void {
+    const newest = bucket.slots.at(-1);
+    if (newest && newest.slot > slot + SLOTS) bucket.slots = [{ slot, count: bucket.total }];
+  }
+
+  #slotOf(now: Temporal.Instant): number {
+    return Math.floor(now.epochMilliseconds / this.#slot_ms);
   }
 }

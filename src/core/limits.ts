@@ -45,6 +45,13 @@ export const LIMITS = {
   /** Password hashes computed at once, and callers that may wait for one. */
   password_hashes: 4,
   password_hashes_waiting: 200,
+  /**
+   * Failed sign-ins of one network by as many names, and of one account from as many networks, as are allowed of one
+   * pair. Those of an account are counted for an hour: a hundred, where a pair may have ten a minute.
+   */
+  login_names_network: 20,
+  login_networks_account: 10,
+  login_account_window_s: 3_600,
   usage_tiers: 100,
   /** Forms that a client may have: its list answers whole. */
   forms_client: 200,

@@ -2,6 +2,7 @@ import { Elysia } from "elysia";
 import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
 import type { Context } from "../context.ts";
 import { AppError } from "../core/errors.ts";
+import { readAddress } from "../core/network.ts";
 import type { Deps } from "../deps.ts";
 import { mediaTypeOf, readJson, refuseNulIn } from "./body.ts";
 import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
@@ -163,10 +164,9 @@ function admit(actor: Actor, levels: readonly Level[]): void {
   throw new AppError("forbidden", `This path is for ${who}; yours ${WHERE[level]}`);
 }
 
-/** The caller's network address, where there is one. */
+/** The caller's network address, where there is one. A proxy's word counts only where it is an address. */
 export function addressOf(deps: Deps, request: Request, server: Listening | null): string | null {
-  const forwarded = deps.config.trust_proxy
-    ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim()
-    : null;
-  return forwarded || (server?.requestIP(request)?.address ?? null);
+  const forwarded = deps.config.trust_proxy ? request.headers.get("x-forwarded-for") : null;
+  const told = forwarded?.split(",").at(-1)?.trim() ?? "";
+  return readAddress(told) ?? server?.requestIP(request)?.address ?? null;
 }

@@ -105,7 +105,7 @@ export const revokeApiKey = operation({
 
 /**
  * Exchanges a key for a token that is good for an hour, or for as long as the secret. Failures are counted by
- * address and clientId, and told to the key's company. Errors: unauthorized (the same for an unknown id, a wrong
+ * network and clientId, and told to the key's company. Errors: unauthorized (the same for an unknown id, a wrong
  * secret and a revoked key), rate_limited. Source: loans.md, Keys and environments. Decision 0100.
  */
 export const exchangeApiKey = operation({
@@ -117,7 +117,10 @@ export const exchangeApiKey = operation({
     const { store, now, address, login_guard, tokens } = ctx;
     const key = await queries.findCredentials(store.read, clientId);
     const secret = findSecret(key ? goodSecrets(key, now) : [], clientSecret);
-    const fits = await login_guard.attempt(address, clientId, now, async () => secret !== undefined);
+    const fits = await login_guard.attempt(
+      { address, name: clientId, is_password: false },
+      async () => secret !== undefined,
+    );
     if (key && !fits) noteRefusal(ctx, refusedExchange(key));
     if (!key || !secret || !fits) throw new AppError("unauthorized", "Invalid credentials");
     await noteUse(ctx, key);

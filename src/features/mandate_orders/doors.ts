@@ -19,7 +19,7 @@ interface Visit {
 
 const readBody = (request: Request) => readFormText(request, LIMITS.scheme_callback_bytes);
 
-/** What the scheme and customers' browsers call: nobody here is signed in, and calls are counted by address. */
+/** What the scheme and customers' browsers call: nobody here is signed in, and calls are counted by network. */
 export function openSchemeDoors(deps: Deps) {
   const count = openCounter(deps, LIMITS.scheme_callbacks_minute);
   return {

@@ -1,95 +1,128 @@
 import type { Config } from "../../core/config.ts";
-import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { MinuteLimiter } from "../../core/limiter.ts";
+import { RateLimiter } from "../../core/limiter.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { networkOf } from "../../core/network.ts";
+import type { Clock } from "../../core/time.ts";
 
-/** One address may fail for this many times as many names as for a single one. */
-const NAMES_PER_ADDRESS = 20;
+/** Whose credentials are tried, and from where. */
+export interface Attempt {
+  address: string | null;
+  /** An email or a clientId. */
+  name: string;
+  /**
+   * Whether the secret was chosen by a person. A made-up one of 256 bits can't be guessed from many networks either,
+   * so that nobody can lock a machine out by failing in its name.
+   */
+  is_password: boolean;
+}
 
-/**
- * Slows down guessing: counts failed sign-ins by address and name (an email, a clientId), and by address alone.
- */
+/** Slows down guessing: counts failed sign-ins by network and name, by network, and by name. Decision 0003. */
 export interface LoginGuard {
   /**
    * Verifies a password or a secret and answers what `verify` says. No more verifications run at once than may still
    * fail: the others wait for them, so that guesses made at once do not slip through, and right ones
    * are never refused for being many. Errors: rate_limited.
    */
-  attempt(
-    address: string | null,
-    name: string,
-    now: Temporal.Instant,
-    verify: () => Promise<boolean>,
-  ): Promise<boolean>;
+  attempt(attempt: Attempt, verify: () => Promise<boolean>): Promise<boolean>;
 }
 
-export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config): LoginGuard {
-  if (!rate_limit_enabled) return { attempt: (_address, _name, _now, verify) => verify() };
-  const pairs = new MinuteLimiter(rate_limit_login);
-  const addresses = new MinuteLimiter(rate_limit_login * NAMES_PER_ADDRESS);
-  const gates = new Gates();
+export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config, clock: Clock): LoginGuard {
+  if (!rate_limit_enabled) return { attempt: (_attempt, verify) => verify() };
+  const pairs = new Gates(new RateLimiter(rate_limit_login));
+  const networks = new Gates(new RateLimiter(rate_limit_login * LIMITS.login_names_network));
+  const account_failures = rate_limit_login * LIMITS.login_networks_account;
+  const accounts = new Gates(new RateLimiter(account_failures, LIMITS.login_account_window_s));
+  const known = new KnownPairs();
   return {
-    async attempt(address, name, now, verify) {
-      const pair = `${address} ${name}`;
-      const check = () => {
-        addresses.check(`${address}`, now);
-        return pairs.check(pair, now);
-      };
-      await gates.enter(pair, check);
+    async attempt({ address, name, is_password }, verify) {
+      const network = networkOf(address);
+      const pair = `${network} ${name}`;
+      const gates: [Gates, string][] = [
+        [pairs, pair],
+        [networks, network],
+      ];
+      if (is_password && !known.has(pair)) gates.push([accounts, name]);
+      await enterAll(gates, clock);
       try {
         const fits = await verify();
-        if (!fits) {
-          pairs.add(pair, now);
-          addresses.add(`${address}`, now);
-        }
+        if (fits) known.add(pair);
+        else for (const [gate, key] of gates) gate.fail(key, clock.now());
         return fits;
       } finally {
-        gates.leave(pair);
+        for (const [gate, key] of gates) gate.leave(key);
       }
     },
   };
 }
 
-interface Gate {
-  callers: number;
-  inside: number;
-  waiting: (() => void)[];
+/** Enters all gates at once, when each has a place. Errors: rate_limited. */
+async function enterAll(gates: readonly [Gates, string][], clock: Clock): Promise<void> {
+  for (;;) {
+    // Asked anew after each wait, by the time it is then; who is past a limit is told so and does not wait.
+    const now = clock.now();
+    const [full] = gates.filter(([gate, key]) => !gate.hasPlace(key, now));
+    if (!full) break;
+    await full[0].wait(full[1]);
+  }
+  for (const [gate, key] of gates) gate.enter(key);
 }
 
 /** Lets callers of one key in while there are places for all that are inside; the others wait. */
 class Gates {
-  readonly #gates = new Map<string, Gate>();
+  readonly #limiter: RateLimiter;
+  readonly #inside = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** `places` answers how many may be inside, or throws for who must not wait either. */
-  async enter(key: string, places: () => number): Promise<void> {
-    const gate = this.#gates.get(key) ?? { callers: 0, inside: 0, waiting: [] };
-    this.#gates.set(key, gate);
-    gate.callers++;
-    try {
-      while (gate.inside >= places()) {
-        if (gate.waiting.length >= LIMITS.password_hashes_waiting) {
-          throw new AppError("rate_limited", "Too many sign-ins at once: try again", { retry_after_s: 5 });
-        }
-        await new Promise<void>((resume) => gate.waiting.push(resume));
-      }
-      gate.inside++;
-    } catch (error) {
-      this.#forget(key, gate);
-      throw error;
+  constructor(limiter: RateLimiter) {
+    this.#limiter = limiter;
+  }
+
+  /** Errors: rate_limited where even all that are inside could leave without making a place. */
+  hasPlace(key: string, now: Temporal.Instant): boolean {
+    return (this.#inside.get(key) ?? 0) < this.#limiter.check(key, now);
+  }
+
+  /** Until someone leaves. Errors: rate_limited when too many wait. */
+  wait(key: string): Promise<void> {
+    const waiting = this.#waiting.get(key) ?? [];
+    if (waiting.length >= LIMITS.password_hashes_waiting) {
+      throw new AppError("rate_limited", "Too many sign-ins at once: try again", { retry_after_s: 5 });
     }
+    this.#waiting.set(key, waiting);
+    return new Promise<void>((resume) => waiting.push(resume));
+  }
+
+  enter(key: string): void {
+    this.#inside.set(key, (this.#inside.get(key) ?? 0) + 1);
+  }
+
+  fail(key: string, now: Temporal.Instant): void {
+    this.#limiter.add(key, now);
   }
 
   leave(key: string): void {
-    const gate = this.#gates.get(key);
-    if (!gate) return;
-    gate.inside--;
-    for (const resume of gate.waiting.splice(0)) resume();
-    this.#forget(key, gate);
+    const inside = (this.#inside.get(key) ?? 0) - 1;
+    if (inside > 0) this.#inside.set(key, inside);
+    else this.#inside.delete(key);
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const resume of waiting) resume();
+  }
+}
+
+/** From which networks which accounts have signed in, the last ones. */
+class KnownPairs {
+  readonly #pairs = new Set<string>();
+
+  has(pair: string): boolean {
+    return this.#pairs.has(pair);
   }
 
-  /** A gate goes with the last of its callers, inside or waiting. */
-  #forget(key: string, gate: Gate): void {
-    gate.callers--;
-    if (gate.callers === 0) this.#gates.delete(key);
+  add(pair: string): void {
+    this.#pairs.delete(pair);
+    this.#pairs.add(pair);
+    const oldest = this.#pairs.values().next().value;
+    if (this.#pairs.size > LIMITS.rate_limit_buckets && oldest !== undefined) this.#pairs.delete(oldest);
   }
 }

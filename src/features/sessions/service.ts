@@ -11,7 +11,7 @@ import { signIn } from "./sign_in.ts";
 import type { Tokens } from "./tokens.ts";
 
 /**
- * Signs a user in with email and password. Failures are counted by address and email.
+ * Signs a user in with email and password. Failures are counted by network and email, by network, and by email.
  * Errors: unauthorized (the same for an unknown email and a wrong password), rate_limited.
  * Source: interface, Authentication.
  */
@@ -48,7 +48,7 @@ export const changePassword = operation({
   output: Nothing,
   async run({ store, actor, now, passwords, login_guard, address }, { current_password, new_password }) {
     const account = await findOwnAccount(store.read, actor);
-    const fits = await login_guard.attempt(address, account.email, now, () =>
+    const fits = await login_guard.attempt({ address, name: account.email, is_password: true }, () =>
       passwords.verify(current_password, account.password_hash),
     );
     if (!fits) throw invalid("/current_password", "is not your password");
