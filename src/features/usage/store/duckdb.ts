@@ -178,6 +178,8 @@ export interface CompactableStore extends UsageStore {
 class DuckDbUsageStore implements CompactableStore {
   readonly #parts: Parts;
   readonly #sums = new WindowSums();
+  /** A number that is stored; every event that is stored later than one asks has a higher one. */
+  #last_seq = 0;
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -251,10 +253,12 @@ class DuckDbUsageStore implements CompactableStore {
     );
   }
 
-  lastSeq(company_id: number, timeout_ms: number): Promise<number> {
-    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
-      lastSeq(connection, company_id),
-    );
+  async lastSeq(company_id: number, timeout_ms: number): Promise<number> {
+    const { readers } = this.#parts;
+    const known = this.#last_seq;
+    const seq = await readers.runStatement(company_id, timeout_ms, (c) => lastSeq(c, known));
+    this.#last_seq = Math.max(this.#last_seq, seq);
+    return this.#last_seq;
   }
 
   haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]> {

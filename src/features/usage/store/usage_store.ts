@@ -294,7 +294,7 @@ export interface UsageStore {
 
   /**
    * The number up to which all of the company's events are stored: every one that is stored later has a higher
-   * one, also after a restart. 0 where there is none.
+   * one. It never falls, also not by a restart or `rebuildSums`. 0 where nothing is stored.
    */
   lastSeq(company_id: number, timeout_ms: number): Promise<number>;
 

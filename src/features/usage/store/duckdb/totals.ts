@@ -8,13 +8,16 @@ import { spanOf, windowsSql } from "./windows.ts";
 type StoredBy = Omit<TotalsOptions, "timeout_ms">;
 
 /**
- * The number of the company's last commit: sums by hour are written with it, in the transaction of the events
- * themselves. Every event of a later commit has a higher one.
+ * The number of the last commit, or `known` where none came after that: sums by hour are written with it, in the
+ * transaction of the events themselves. Every event of a later commit has a higher one. It is the store's, not a
+ * company's: the last event of a commit keeps it for good, whatever is made of the sums. Blocks of sums that were
+ * known before are skipped.
  */
-export async function lastSeq(connection: DuckDBConnection, company_id: number): Promise<number> {
-  const parameters = new Parameters();
-  const sql = `SELECT coalesce(max(seq), 0) FROM usage_hours WHERE company_id = ${parameters.integer(company_id)}`;
-  const [[seq = 0] = []] = await query(connection, sql, parameters);
+export async function lastSeq(connection: DuckDBConnection, known: number): Promise<number> {
+  const [[seq = 0] = []] = await query(
+    connection,
+    `SELECT coalesce(max(seq), ${known}) FROM usage_hours WHERE seq > ${known}`,
+  );
   return asNumber(seq);
 }
 

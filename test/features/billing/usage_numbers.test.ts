@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { changeTo } from "../billing_model_changes/facts.ts";
+import { type Books, openBooks, PER_UNIT } from "./books.ts";
+
+let books: Books;
+
+beforeAll(async () => {
+  books = await openBooks();
+});
+afterAll(() => books.house.stop());
+
+const MARCH = { started_at: "2024-03-01T00:00:00Z" };
+
+test("sums made anew leave a company's last number at least where its bills have counted to", async () => {
+  books.clock.set("2024-03-20T12:00:00Z");
+  const [company, neighbour] = [await books.addCompany(), await books.addCompany()];
+  const dear = await company.addModel({ ...PER_UNIT, price: 2 });
+  const id = await company.subscribe(PER_UNIT, MARCH);
+  const other = await neighbour.subscribe(PER_UNIT, MARCH);
+  // Two companies in one commit, whose last event is the neighbour's.
+  await Promise.all([
+    company.use(id, ["2024-03-05T00:00:00Z", "10"]),
+    neighbour.use(other, ["2024-03-05T00:00:00Z", "1"], ["2024-03-06T00:00:00Z", "1"]),
+  ]);
+  books.clock.set("2024-04-02T00:00:00Z");
+  await company.run();
+  await books.house.deps.usage.rebuildSums();
+  const { status, body } = await changeTo(company.api, id, dear, "2024-03-01T00:00:00Z");
+  expect([status, body.data.status]).toEqual([200, "applied"]);
+  expect((await company.records(id)).map(({ kind, totalCharges }) => `${kind} ${totalCharges}`)).toEqual([
+    "period 5.00",
+    "adjustment 15.00",
+  ]);
+});
