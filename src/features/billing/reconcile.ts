@@ -84,7 +84,8 @@ export async function rateAhead(
 
 /**
  * Writes the records that are missing by these ratings, in the transaction that made their facts true. Returns
- * null when the facts are others, and then the transaction must be undone.
+ * null when the facts are others, or a record knows of later events than were counted: then the transaction must
+ * be undone, and the usage counted again.
  */
 export async function recordRated(
   q: Queries,
@@ -93,8 +94,8 @@ export async function recordRated(
   rated: readonly Rated[],
   counted_at: Temporal.Instant,
 ): Promise<RunRecord[] | null> {
-  const { ready, failed, stale } = await compareAll(q, options, rated, counted_at);
-  if (stale.length + failed.length > 0) return null;
+  const { ready, failed, stale, outdated } = await compareAll(q, options, rated, counted_at);
+  if (stale.length + failed.length + outdated.length > 0) return null;
   const written = await writeAll(q, now, options.scope, ready);
   return written.length === ready.length ? written : null;
 }
@@ -187,6 +188,8 @@ interface Compared {
   /** Items with the record that is missing. */
   ready: { item: DuePeriod; record: NewRecord; usage_seq: number }[];
   unchanged: Outcome[];
+  /** Items of which a record knows later events than were counted. */
+  outdated: DuePeriod[];
   failed: Outcome[];
   stale: DuePeriod[];
 }
@@ -210,11 +213,17 @@ async function compareAll(
   const compared = perItem(rated.filter(isCurrent), (of) => {
     const { subscription, period } = of.item;
     const parts = recorded.get(placeOf(subscription.id, iso(period.from))) ?? [];
-    return { item: of.item, record: nextRecord(options, of, parts, now), usage_seq: of.usage_seq };
+    const is_outdated = parts.some((part) => knowsMore(part, of, now));
+    const record = is_outdated ? null : nextRecord(options, of, parts, now);
+    return { item: of.item, is_outdated, record, usage_seq: of.usage_seq };
   });
+  const { done } = compared;
   return {
-    ready: compared.done.flatMap(({ record, ...of }) => (record === null ? [] : [{ ...of, record }])),
-    unchanged: compared.done.flatMap(({ item, record }) => (record === null ? [unchanged(item)] : [])),
+    ready: done.flatMap(({ record, item, usage_seq }) => (record ? [{ item, record, usage_seq }] : [])),
+    unchanged: done.flatMap(({ item, is_outdated, record }) =>
+      record || is_outdated ? [] : [unchanged(item)],
+    ),
+    outdated: done.flatMap(({ item, is_outdated }) => (is_outdated ? [item] : [])),
     failed: compared.failed,
     stale: rated.flatMap((of) => {
       const subscription = current.get(of.item.subscription.id);
@@ -223,18 +232,18 @@ async function compareAll(
   };
 }
 
-/** The record that is missing, or null when those on record say all, or know of later events. */
+/** What one record knows, the next one must know too: a question asked earlier may be answered here later. */
+function knowsMore(part: RecordedPart, { usage_seq }: Rated, now: Temporal.Instant): boolean {
+  return part.usage_until > iso(usageUntil(now)) || (part.usage_seq ?? 0) > usage_seq;
+}
+
+/** The record that is missing, or null when those on record say all. */
 function nextRecord(
   { scope, billing_run_id }: ReconcileOptions,
-  { item, lines, currency, billing_model_id, usage_seq }: Rated,
+  { item, lines, currency, billing_model_id }: Rated,
   recorded: readonly RecordedPart[],
   now: Temporal.Instant,
 ): NewRecord | null {
-  const usage_until = iso(usageUntil(now));
-  // What one record knows, the next one must know too: a question asked earlier may be answered here later.
-  const knowsMore = (part: RecordedPart) =>
-    part.usage_until > usage_until || (part.usage_seq ?? 0) > usage_seq;
-  if (recorded.some(knowsMore)) return null;
   const left = difference(
     lines,
     recorded.flatMap((part) => part.lines),
@@ -256,13 +265,16 @@ function nextRecord(
     billingStartAt: iso(item.period.from),
     billingEndAt: iso(item.period.to),
     lines: left,
-    usage_until,
+    usage_until: iso(usageUntil(now)),
   };
 }
 
-/** What became of each item: a record that was ready and not written had its place taken by another call. */
+/**
+ * What became of each item: a record that was ready and not written had its place taken by another call, and one
+ * that knows more was written by a later call, by the same facts or with those that changed since.
+ */
 function settle(
-  { unchanged: same, failed, stale }: Omit<Compared, "ready">,
+  { unchanged: same, outdated, failed, stale }: Omit<Compared, "ready">,
   ready: Compared["ready"],
   written: readonly RunRecord[],
 ): { settled: Outcome[]; stale: DuePeriod[] } {
@@ -273,7 +285,7 @@ function settle(
     const record = places.get(placeOf(item.subscription.id, iso(item.period.from)));
     return record ? { item, result: "written", record } : unchanged(item);
   });
-  return { settled: [...same, ...failed, ...outcomes], stale };
+  return { settled: [...same, ...outdated.map(unchanged), ...failed, ...outcomes], stale };
 }
 
 function placeOf(subscription_id: number, start: string): string {
