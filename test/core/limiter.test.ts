@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { AppError } from "../../src/core/errors.ts";
 import { RateLimiter } from "../../src/core/limiter.ts";
 import { networkOf, readAddress } from "../../src/core/network.ts";
