@@ -124,10 +124,15 @@ function examineSecret(jwt_secret: string | null): Finding {
   };
 }
 
-async function examineFpx({ fpx_url, fpx_private_key_file: file }: Config): Promise<string> {
+async function examineFpx({
+  fpx_url,
+  fpx_private_key_file: file,
+  fpx_private_key_sellers: sellers,
+}: Config): Promise<string> {
   const { problem } = file === null ? {} : readPrivateKey(await readFile(file, "utf8"));
   if (problem !== undefined) throw new Error(`FPX_PRIVATE_KEY_FILE ${problem}`);
-  const keys = file === null ? "keys are the companies' own" : "with a key for companies that have none";
+  const named = (sellers ?? []).map((seller) => `${seller.seller_id} of company ${seller.company_id}`);
+  const keys = file === null ? "keys are the companies' own" : `with a key for ${named.join(", ")}`;
   return fpx_url === null ? "not set up, e-mandates work in the sandbox" : `${fpx_url}, ${keys}`;
 }
 

@@ -40,8 +40,16 @@ export interface Config {
   secrets_keys: readonly Uint8Array[] | null;
   /** The origin of the FPX scheme's endpoints; null: no company can work with it. */
   fpx_url: string | null;
-  /** A file with the private key for companies that have stored none. */
+  /** A file with the private key of the sellers that are named; for nobody else. */
   fpx_private_key_file: string | null;
+  fpx_private_key_sellers: readonly Seller[] | null;
+}
+
+/** A seller of the FPX scheme, and the one company that may act as it. */
+export interface Seller {
+  company_id: number;
+  exchange_id: string;
+  seller_id: string;
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -110,6 +118,21 @@ function secretsKeys(value: string): readonly Uint8Array[] {
     return read.filter((key) => key !== null);
   throw new BadSetting(
     `must be ${LIMITS.secret_bytes} bytes in base64 or hexadecimal digits, and may have an older key after a comma`,
+  );
+}
+
+/** `1:EX00000001/SE00000001`: a company, an exchange and a seller; more of them after commas. */
+function sellers(value: string): readonly Seller[] {
+  const read = value.split(",").map((part): Seller | null => {
+    const [, company = "", exchange_id = "", seller_id = ""] =
+      /^([1-9]\d{0,14}):([A-Za-z0-9]{1,10})\/([A-Za-z0-9]{1,10})$/.exec(part.trim()) ?? [];
+    return company === "" ? null : { company_id: Number(company), exchange_id, seller_id };
+  });
+  const good = read.filter((seller) => seller !== null);
+  const names = new Set(good.map(({ exchange_id, seller_id }) => `${exchange_id}/${seller_id}`));
+  if (good.length === read.length && names.size === good.length) return good;
+  throw new BadSetting(
+    "must name a company, an exchange and a seller such as 1:EX00000001/SE00000001, more of them after commas, no seller twice",
   );
 }
 
@@ -272,8 +295,14 @@ export const SETTINGS = {
   fpx_private_key_file: defineSetting(
     "FPX_PRIVATE_KEY_FILE",
     null,
-    "PEM file of the private key for companies that have stored none",
+    "PEM file of a private key for the sellers in FPX_PRIVATE_KEY_SELLERS, where they have stored none",
     (value) => resolve(value),
+  ),
+  fpx_private_key_sellers: defineSetting(
+    "FPX_PRIVATE_KEY_SELLERS",
+    null,
+    "Who signs with that file: company:exchange/seller, such as `1:EX00000001/SE00000001`, more after commas",
+    sellers,
   ),
 } satisfies { [K in keyof Config]: Setting<Config[K] & {}> };
 
@@ -296,6 +325,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push(`${name} ${error.message}`);
     }
   }
+  const is_key_file_set = values.fpx_private_key_file !== null;
+  if (is_key_file_set && values.fpx_private_key_sellers === null)
+    problems.push("FPX_PRIVATE_KEY_SELLERS must name who signs with FPX_PRIVATE_KEY_FILE");
+  if (!is_key_file_set && values.fpx_private_key_sellers !== null)
+    problems.push("FPX_PRIVATE_KEY_SELLERS needs FPX_PRIVATE_KEY_FILE");
   if (environment.USAGE_URL) problems.push("USAGE_URL must be unset: usage events are kept in DATA_DIR");
   for (const name of Object.keys(environment)) {
     if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);

@@ -291,8 +291,6 @@ export const LIMITS = {
   bank_refresh_minutes: 15,
   /** Banks that a scheme may name. */
   banks: 500,
-  /** Companies among which the sender of a callback is looked for. */
-  callback_companies: 100,
   /** Lines of a file of results, and how long one value in it may be. */
   collection_file_lines: 100_000,
   /** How much of such a file is read at once. */

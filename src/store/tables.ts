@@ -12,7 +12,7 @@ import { clientTables } from "../features/clients/tables.ts";
 import { COLLECTION_CONSTRAINTS, collectionTables } from "../features/collections/tables.ts";
 import { companyTables } from "../features/companies/tables.ts";
 import { creditTables } from "../features/credits/tables.ts";
-import { emandateConfigTables } from "../features/emandate_config/tables.ts";
+import { EMANDATE_CONFIG_CONSTRAINTS, emandateConfigTables } from "../features/emandate_config/tables.ts";
 import { emandateCustomerTables } from "../features/emandate_customers/tables.ts";
 import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTables } from "../features/emandate_products/tables.ts";
 import { eventTables } from "../features/events/tables.ts";
@@ -105,6 +105,7 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
+  ...EMANDATE_CONFIG_CONSTRAINTS,
   ...EMANDATE_PRODUCT_CONSTRAINTS,
   ...COLLECTION_CONSTRAINTS,
   ...LOAN_PROGRAM_CONSTRAINTS,

@@ -111,14 +111,21 @@ describe("the command line", () => {
 
   test("doctor reads the key that FPX is spoken with", async () => {
     const FPX_PRIVATE_KEY_FILE = `${place.data_dir}/seller.pem`;
-    const env = { ...place.env, FPX_PRIVATE_KEY_FILE, FPX_URL: "https://scheme.example.com" };
+    const FPX_PRIVATE_KEY_SELLERS = "1:EX1/SE1, 3:EX1/SE2";
+    const fpx = { FPX_PRIVATE_KEY_FILE, FPX_URL: "https://scheme.example.com" };
+    const env = { ...place.env, ...fpx, FPX_PRIVATE_KEY_SELLERS };
+    expect((await run(["doctor"], { ...place.env, ...fpx })).out).toContain(
+      "FAIL  configuration: Cannot start: FPX_PRIVATE_KEY_SELLERS must name who signs with FPX_PRIVATE_KEY_FILE",
+    );
     expect((await run(["doctor"], env)).out).toContain("FAIL  FPX: ENOENT");
     writeFileSync(FPX_PRIVATE_KEY_FILE, makeKey("rsa 1024"));
     expect((await run(["doctor"], env)).out).toContain(
       "FAIL  FPX: FPX_PRIVATE_KEY_FILE must have an RSA key",
     );
     writeFileSync(FPX_PRIVATE_KEY_FILE, makeKey());
-    expect((await run(["doctor"], env)).out).toContain("ok    FPX: https://scheme.example.com, with a key");
+    expect((await run(["doctor"], env)).out).toContain(
+      "ok    FPX: https://scheme.example.com, with a key for SE1 of company 1, SE2 of company 3",
+    );
   });
 
   test("doctor and the nightly check tell when sums of usage are not those of the events; one option mends them", async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { TEST_STORE } from "../harness.ts";
+import { migrateWithRows } from "./with_rows.ts";
 
 /**
  * Migrations that databases may have been made with. A database remembers which it has, by their times: one that
@@ -34,4 +36,39 @@ describe.each(Object.entries(PUBLISHED))("migrations for %s", (dialect, publishe
     const times = entries.map(({ when }) => when);
     expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b));
   });
+});
+
+test("of companies that shared a seller one keeps it: one that debits, with its own key, the oldest", async () => {
+  const at = "'2026-01-01T00:00:00.000Z'";
+  const company = (id: number) =>
+    `INSERT INTO companies (id, name, timezone, currency, created_at, updated_at) VALUES (${id}, 'C${id}', 'UTC', 'USD', ${at}, ${at})`;
+  const config = (id: number, connector: string, seller: string | null, key: string | null = null) => {
+    const text = (value: string | null) => (value === null ? "NULL" : `'${value}'`);
+    return `INSERT INTO emandate_configs (company_id, connector, exchange_id, seller_id, private_key_sealed, max_retries,
+      retry_interval_days, first_collection_lead_days, suspend_after_failures, auto_collect, holidays, created_at, updated_at)
+      VALUES (${id}, '${connector}', 'EX1', ${text(seller)}, ${text(key)}, 3, 1, 2, 1, ${TEST_STORE === "postgres"}, '[]', ${at}, ${at})`;
+  };
+  const found = await migrateWithRows(
+    "one_company_a_seller",
+    [
+      ...[1, 2, 3, 4, 5, 6, 7].map(company),
+      config(1, "sandbox", "SE1"),
+      config(2, "fpx", "SE1"),
+      config(3, "fpx", "SE1", "v1.sealed"),
+      config(4, "fpx", "SE1", "v1.sealed"),
+      config(5, "sandbox", "SE2"),
+      config(6, "sandbox", null),
+      config(7, "sandbox", null),
+    ],
+    "SELECT company_id, connector, exchange_id, seller_id FROM emandate_configs ORDER BY company_id",
+  );
+  expect(found.map(({ company_id, ...row }) => [Number(company_id), ...Object.values(row)])).toEqual([
+    [1, "sandbox", null, null],
+    [2, "fpx", null, null],
+    [3, "fpx", "EX1", "SE1"],
+    [4, "fpx", null, null],
+    [5, "sandbox", "EX1", "SE2"],
+    [6, "sandbox", "EX1", null],
+    [7, "sandbox", "EX1", null],
+  ]);
 });

@@ -37,7 +37,7 @@ export async function openConnector(
   return fpx({ url, exchange_id, seller_id, seller_bank_code, version, certificate, private_key });
 }
 
-/** The company's own key, else the deployment's. */
+/** The company's own key, else that of the deployment's file, which `missingForFpx` has found to be for it. */
 async function openKey(
   { company_id, private_key_sealed }: StoredConfig,
   { config, secrets }: Pick<Context, "config" | "secrets">,

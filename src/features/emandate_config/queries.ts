@@ -1,6 +1,5 @@
-import { and, asc, eq, isNotNull } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
@@ -48,24 +47,21 @@ export interface CallbackReader {
   scheme_certificate_pem: string;
 }
 
-/** Who may be meant by a callback: for the door that takes them, which knows no company yet. */
-export async function listCallbackReaders(
+/** Who is meant by a callback: for the door that takes them, which knows no company yet. */
+export async function findCallbackReader(
   q: Reads,
   exchange_id: string,
   seller_id: string,
-): Promise<CallbackReader[]> {
+): Promise<CallbackReader | undefined> {
   const { emandate_configs: t } = q.tables;
-  const rows = await q
+  const [row] = await q
     .select({ company_id: t.company_id, scheme_certificate_pem: t.scheme_certificate_pem })
     .from(t)
-    .where(
-      and(eq(t.exchange_id, exchange_id), eq(t.seller_id, seller_id), isNotNull(t.scheme_certificate_pem)),
-    )
-    .orderBy(asc(t.company_id))
-    .limit(LIMITS.callback_companies);
-  return rows.flatMap(({ company_id, scheme_certificate_pem }) =>
-    scheme_certificate_pem === null ? [] : [{ company_id, exchange_id, seller_id, scheme_certificate_pem }],
-  );
+    .where(and(eq(t.exchange_id, exchange_id), eq(t.seller_id, seller_id)));
+  const pem = row?.scheme_certificate_pem ?? null;
+  return row && pem !== null
+    ? { company_id: row.company_id, exchange_id, seller_id, scheme_certificate_pem: pem }
+    : undefined;
 }
 
 /** The list of banks that the company was last given. */

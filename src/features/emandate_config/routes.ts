@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
 import { listed } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
-import { answers, data, dataOf } from "../../http/answers.ts";
+import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
 import { Bank, ListEmandateBanks, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
@@ -29,7 +29,7 @@ export const emandateConfigRoutes = (deps: Deps) =>
     })
     .put("/config", ({ ctx, body }) => data(call(ctx, updateEmandateConfig, body)), {
       body: UpdateEmandateConfig,
-      response: answers({ 200: dataOf(MerchantConfig) }),
+      response: answers({ 200: dataOf(MerchantConfig), 409: ErrorBody }),
       detail: {
         summary: "Change the merchant configuration",
         description:

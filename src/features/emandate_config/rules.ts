@@ -1,4 +1,5 @@
 import { describeCertificate, type ReadPem, readCertificate, readPrivateKey } from "../../core/pem.ts";
+import type { Config } from "../../core/config.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { addressProblem, ownAddresses, readUrl, type Surroundings } from "../webhooks/rules.ts";
@@ -48,14 +49,23 @@ export const DEFAULTS = {
 /** What the scheme gives every seller. Source: emandate.md, Records and FPX facts. */
 export const SELLER = { seller_bank_code: "01", currency: "MYR", version: "7.0" } as const;
 
-/** What the deployment brings along for every company. */
-export interface Deployment {
-  fpx_url: string | null;
-  fpx_private_key_file: string | null;
+/** What the deployment brings along. */
+export type Deployment = Pick<Config, "fpx_url" | "fpx_private_key_file" | "fpx_private_key_sellers">;
+
+/** Whether the company has no key of its own, and is one for which the deployment's file signs. Decision 0090. */
+export function signsByFile(
+  { company_id, exchange_id, seller_id, private_key_sealed }: StoredConfig,
+  { fpx_private_key_file, fpx_private_key_sellers }: Deployment,
+): boolean {
+  if (private_key_sealed !== null || fpx_private_key_file === null) return false;
+  return (fpx_private_key_sellers ?? []).some(
+    (named) =>
+      named.company_id === company_id && named.exchange_id === exchange_id && named.seller_id === seller_id,
+  );
 }
 
 /** The configuration as it is answered: what is secret is told of only as being there. */
-export function answered(stored: StoredConfig, { fpx_private_key_file }: Deployment): MerchantConfig {
+export function answered(stored: StoredConfig, deployment: Deployment): MerchantConfig {
   const { private_key_sealed, scheme_certificate_pem, ...told } = stored;
   const certificate =
     scheme_certificate_pem === null ? undefined : readCertificate(scheme_certificate_pem).read;
@@ -63,7 +73,7 @@ export function answered(stored: StoredConfig, { fpx_private_key_file }: Deploym
     ...told,
     ...SELLER,
     scheme: "FPX",
-    has_private_key: private_key_sealed !== null || fpx_private_key_file !== null,
+    has_private_key: private_key_sealed !== null || signsByFile(stored, deployment),
     ...(certificate === undefined
       ? { certificate_fingerprint: null, certificate_expires_at: null }
       : describeCertificate(certificate)),
@@ -72,14 +82,14 @@ export function answered(stored: StoredConfig, { fpx_private_key_file }: Deploym
 }
 
 /** What FPX needs and is not there yet, as fields of the configuration and settings of the deployment. */
-export function missingForFpx(stored: StoredConfig, { fpx_url, fpx_private_key_file }: Deployment): string[] {
+export function missingForFpx(stored: StoredConfig, deployment: Deployment): string[] {
   const { exchange_id, seller_id, private_key_sealed, scheme_certificate_pem } = stored;
   return [
     ...(exchange_id === null ? ["exchange_id"] : []),
     ...(seller_id === null ? ["seller_id"] : []),
-    ...(private_key_sealed === null && fpx_private_key_file === null ? ["private_key_pem"] : []),
+    ...(private_key_sealed === null && !signsByFile(stored, deployment) ? ["private_key_pem"] : []),
     ...(scheme_certificate_pem === null ? ["scheme_certificate_pem"] : []),
-    ...(fpx_url === null ? ["FPX_URL (a setting of the deployment)"] : []),
+    ...(deployment.fpx_url === null ? ["FPX_URL (a setting of the deployment)"] : []),
   ];
 }
 

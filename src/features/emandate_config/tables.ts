@@ -1,3 +1,4 @@
+import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CompanyTables } from "../companies/tables.ts";
 import { CONNECTORS } from "../mandates/model.ts";
@@ -28,7 +29,7 @@ export function emandateConfigTables(k: ColumnKit, { companies }: CompanyTables)
       holidays: k.json<string[]>("holidays").notNull(),
       ...stamps(k),
     },
-    (t) => [k.index("emandate_configs_seller").on(t.exchange_id, t.seller_id)],
+    (t) => [k.uniqueIndex("emandate_configs_seller").on(t.exchange_id, t.seller_id)],
   );
   /** The last list of banks that the scheme gave a company, and when it was last asked. */
   const emandate_bank_lists = k.table("emandate_bank_lists", {
@@ -43,3 +44,11 @@ export function emandateConfigTables(k: ColumnKit, { companies }: CompanyTables)
   });
   return { emandate_configs, emandate_bank_lists };
 }
+
+export const EMANDATE_CONFIG_CONSTRAINTS = {
+  emandate_configs_seller: () =>
+    new AppError(
+      "conflict",
+      "Cannot use this exchange_id and seller_id: another company of this deployment has them; ask whoever runs it",
+    ),
+};

@@ -24,11 +24,10 @@ export async function takeCallback({ store, now, address, log }: Context, body: 
     if (error instanceof AppError && error.kind === "malformed") return refuse(error);
     throw error;
   });
-  const { order_no, amount, result, company_ids } = told;
+  const { order_no, amount, result, company_id } = told;
   const order = await findOrderByNumber(store.read, order_no);
   const heard = { order_no, response_code: result.code };
-  if (!order || !company_ids.includes(order.company_id)) return refuse(notFound("Order", order_no), heard);
-  const { company_id } = order;
+  if (order?.company_id !== company_id) return refuse(notFound("Order", order_no), heard);
   if (compare(amount, order.amount) !== 0) {
     const problem = `Cannot take the callback: the amount of order ${order_no} is another`;
     return refuse(new AppError("malformed", problem), { ...heard, company_id });

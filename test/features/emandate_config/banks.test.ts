@@ -37,8 +37,9 @@ const list = async (api: Api, query = ""): Promise<Json[]> => {
 };
 /** A company that works with the stand-in. */
 async function addMerchant(): Promise<Api> {
-  const { api } = await house.addTenant();
-  const { exchange_id, seller_id } = scheme.account;
+  const { api, company_id } = await house.addTenant();
+  const { exchange_id } = scheme.account;
+  const seller_id = `SE${company_id}`;
   const { seller_key_pem: private_key_pem } = scheme;
   const keys = { private_key_pem, scheme_certificate_pem: scheme.scheme.certificate_pem };
   const { status } = await api("PUT", "/emandate/config", {

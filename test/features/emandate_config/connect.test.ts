@@ -34,7 +34,8 @@ afterAll(async () => {
 
 async function addMerchant(other: object = {}): Promise<Tenant> {
   const tenant = await house.addTenant();
-  const { exchange_id, seller_id } = scheme.account;
+  const { exchange_id } = scheme.account;
+  const seller_id = `SE${tenant.company_id}`;
   const scheme_certificate_pem = scheme.scheme.certificate_pem;
   const { status } = await tenant.api("PUT", "/emandate/config", {
     exchange_id,
@@ -47,9 +48,14 @@ async function addMerchant(other: object = {}): Promise<Tenant> {
 }
 
 const stored = (tenant: Tenant) => findConfig(house.deps.store.read, tenant);
-const config = (fpx_private_key_file: string | null = null) => ({
+const config = (fpx_private_key_file: string | null = null, ...named: Tenant[]) => ({
   ...house.deps.config,
   fpx_private_key_file,
+  fpx_private_key_sellers: named.map(({ company_id }) => ({
+    company_id,
+    exchange_id: scheme.account.exchange_id,
+    seller_id: `SE${company_id}`,
+  })),
 });
 const secrets = openSecrets([new_key, old_key]);
 
@@ -62,13 +68,25 @@ describe("a connector", () => {
     expect(results.get(order().order_no)).toMatchObject({ status: "ok", code: "00" });
   });
 
-  test("speaks with the deployment's key where the company has none", async () => {
+  test("speaks with the deployment's key for the company and seller that it names, and for no other", async () => {
     const key_file = join(folder, "seller.pem");
     writeFileSync(key_file, scheme.seller_key_pem);
-    const tenant = await addMerchant();
-    const connector = await openConnector({ config: config(key_file), secrets }, await stored(tenant), "fpx");
+    const [tenant, other] = [await addMerchant(), await addMerchant()];
+    const named = { config: config(key_file, tenant), secrets };
+    const connector = await openConnector(named, await stored(tenant), "fpx");
     const results = await connector.queryStatus([order()], NOW);
     expect(results.get(order().order_no)).toMatchObject({ status: "ok" });
+
+    const { seller_id } = await stored(tenant);
+    const borrowed = [
+      await stored(other),
+      { ...(await stored(other)), seller_id },
+      { ...(await stored(tenant)), seller_id: "SE99" },
+      { ...(await stored(tenant)), exchange_id: "EX99" },
+    ];
+    for (const theirs of borrowed) {
+      expect(await refusal(openConnector(named, theirs, "fpx"))).toContain("private_key_pem missing");
+    }
   });
 
   test("is the one that a mandate began with, whatever the company has chosen since", async () => {
@@ -95,11 +113,8 @@ describe("a connector", () => {
   ])("says what is wrong with a key file that %s", async (name, content, why) => {
     const key_file = join(folder, name);
     if (content !== null) writeFileSync(key_file, content);
-    const opened = openConnector(
-      { config: config(key_file), secrets },
-      await stored(await addMerchant()),
-      "fpx",
-    );
+    const tenant = await addMerchant();
+    const opened = openConnector({ config: config(key_file, tenant), secrets }, await stored(tenant), "fpx");
     expect(await refusal(opened)).toContain(`FPX_PRIVATE_KEY_FILE ${why}`);
   });
 

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { makeIdentity, makeKey } from "../../certificates.ts";
@@ -115,6 +118,58 @@ describe("the merchant configuration", () => {
     }
     expect(await get(api)).toMatchObject({ connector: "fpx", has_private_key: true });
     expect((await put(api, { connector: "sandbox", private_key_pem: null })).status).toBe(200);
+  });
+
+  test("the deployment's key file is a key for the company and seller that it names, and for nobody else", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "meterhouse-key-"));
+    const FPX_PRIVATE_KEY_FILE = join(folder, "seller.pem");
+    writeFileSync(FPX_PRIVATE_KEY_FILE, private_key_pem);
+    const env = { FPX_PRIVATE_KEY_FILE, FPX_URL: "https://scheme.example.test" };
+    const own = await startHouse({ env: { ...env, FPX_PRIVATE_KEY_SELLERS: "1:EX1/SE1" } });
+    try {
+      expect(own.company_id).toBe(1);
+      const other = await own.addTenant();
+      const turn = { connector: "fpx", exchange_id: "EX1", scheme_certificate_pem };
+      for (const [api, seller_id] of [
+        [other.api, "SE1"],
+        [own.api, "SE2"],
+      ] as const) {
+        const { status, body } = await put(api, { ...turn, seller_id });
+        expect([status, body.details.map(({ path }: Json) => path)]).toEqual([422, ["/private_key_pem"]]);
+        expect((await get(api)).has_private_key).toBe(false);
+      }
+      const named = await put(own.api, { ...turn, seller_id: "SE1" });
+      expect([named.status, named.body.data.has_private_key]).toEqual([200, true]);
+      // Another seller would be signed for by nobody.
+      expect((await put(own.api, { seller_id: "SE2" })).status).toBe(422);
+    } finally {
+      await own.stop();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("a seller of the scheme is one company's, until it gives it up", async () => {
+    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const ids = { exchange_id: "EX7", seller_id: "SE7" };
+    expect((await put(one.api, ids)).status).toBe(200);
+    const refused = await put(other.api, { ...ids, max_retries: 0 });
+    expect(refused.status).toBe(409);
+    expect(refused.body.error).toBe(
+      "Cannot use this exchange_id and seller_id: another company of this deployment has them; ask whoever runs it",
+    );
+    expect(await get(other.api)).toMatchObject({ seller_id: null, max_retries: 3 });
+    expect((await put(other.api, { ...ids, exchange_id: "EX8" })).status).toBe(200);
+    expect((await put(one.api, { ...ids, max_retries: 1 })).status).toBe(200);
+    expect((await put(one.api, { seller_id: null })).status).toBe(200);
+    expect((await put(other.api, ids)).status).toBe(200);
+  });
+
+  test("of many companies that take the same seller at once one gets it", async () => {
+    const tenants = [];
+    for (let i = 0; i < 6; i++) tenants.push(await house.addTenant());
+    const ids = { exchange_id: "EX9", seller_id: "SE9" };
+    const statuses = (await Promise.all(tenants.map(({ api }) => put(api, ids)))).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 409]);
   });
 
   test("takes keys in PKCS#1 and PKCS#8, with any line ends", async () => {
