@@ -69,7 +69,7 @@ export interface Job {
   runs_at_start?: boolean;
   /**
    * For what runs every second: the companies that have something to do, by one cheap query. Such a job takes no
-   * lease, which one that was killed would hold for minutes: instances may run it at once, and what it does is
+   * lock, which would be a question to the database each second: instances may run it at once, and what it does is
    * guarded row by row.
    */
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;

@@ -18,7 +18,6 @@ import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { MANDATE_ORDER_JOBS } from "./features/mandate_orders/jobs.ts";
 import { MANDATE_JOBS } from "./features/mandates/jobs.ts";
 import { listCompanies } from "./features/companies/queries.ts";
-import { releaseLease, takeLease } from "./store/lease.ts";
 
 export const JOBS: readonly Job[] = [
   ...BILLING_JOBS,
@@ -39,9 +38,6 @@ export const JOBS: readonly Job[] = [
   ...LOAN_CONSENT_JOBS,
 ];
 
-/** Longer than any job should take: a holder that died gives its lease up after this. */
-const LEASE = Temporal.Duration.from({ minutes: 15 });
-
 /**
  * Runs a job now for every company, or for those that have something to do, unless another instance is at it.
  * Returns whether it ran.
@@ -51,8 +47,8 @@ export async function runJob(deps: Deps, job: Job): Promise<boolean> {
     await runForEach(deps, job, await job.due(deps.store.read, deps.clock.now()));
     return true;
   }
-  const holder = crypto.randomUUID();
-  if (!(await takeLease(deps.store, job.name, holder, deps.clock.now(), LEASE))) return false;
+  const lock = await deps.store.lock(`job ${job.name}`);
+  if (lock === null) return false;
   try {
     const companies = await listCompanies(deps.store.read);
     await runForEach(
@@ -61,7 +57,7 @@ export async function runJob(deps: Deps, job: Job): Promise<boolean> {
       companies.map(({ id }) => id),
     );
   } finally {
-    await releaseLease(deps.store, job.name, holder);
+    await lock.release();
   }
   return true;
 }

@@ -79,8 +79,6 @@ export const LIMITS = {
   collection_batch: 200,
   /** Missed periods of a mandate that are written down at once. */
   collection_missed_periods: 400,
-  /** A collection run that has told of no progress for so long is dead. */
-  collection_silent_minutes: 15,
   /** How long the request that starts a run waits for its end. */
   collection_wait_ms: 5_000,
   /** How long a run leaves the process to requests after each batch. */

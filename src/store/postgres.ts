@@ -5,6 +5,7 @@ import { AppError } from "../core/errors.ts";
 import { postgresColumns } from "./columns.postgres.ts";
 import { refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./handle.ts";
+import { SessionLocks } from "./lock.postgres.ts";
 import { migratePostgres } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
 import { defineTables } from "./tables.ts";
@@ -33,6 +34,7 @@ export async function openPostgres(url: string): Promise<Store> {
   // Two pools: a read inside a transaction must never wait for a transaction's slot.
   const writer = connect();
   const reader = connect();
+  const locks = new SessionLocks(url, backoff);
   const tables = defineTables(postgresColumns);
   const database = drizzle(writer);
   const read = Object.assign(drizzle(reader), { tables }) as unknown as Reads;
@@ -73,11 +75,12 @@ export async function openPostgres(url: string): Promise<Store> {
         }
       }
     },
+    lock: locks.take,
     async ping() {
       await reader`SELECT 1`;
     },
     async close() {
-      await Promise.all([writer.end({ timeout: 1 }), reader.end({ timeout: 1 })]);
+      await Promise.all([writer.end({ timeout: 1 }), reader.end({ timeout: 1 }), locks.close()]);
     },
   };
 }

@@ -3,7 +3,6 @@ import { defineTables } from "./tables.ts";
 
 // drizzle-kit writes data/migrations/sqlite from these exports; a test holds the list against defineTables.
 export const {
-  leases,
   companies,
   company_timezones,
   clients,

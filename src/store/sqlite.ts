@@ -6,6 +6,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { sqliteColumns } from "./columns.sqlite.ts";
 import { refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./handle.ts";
+import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
 import { defineTables } from "./tables.ts";
@@ -54,6 +55,7 @@ export async function openSqlite(file: string): Promise<Store> {
       tail = turn.catch(() => undefined);
       return turn;
     },
+    lock: ownLocks(),
     async ping() {
       reader.query("SELECT 1").get();
     },

@@ -1,4 +1,5 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { TakeLock } from "./lock.ts";
 import type { Tables } from "./tables.ts";
 
 type Database = PgDatabase<PgQueryResultHKT>;
@@ -22,6 +23,7 @@ export interface Store {
    * Errors: a broken constraint is thrown as the AppError that its table names (constraints.ts).
    */
   tx<T>(work: (q: Queries) => Promise<T>): Promise<T>;
+  readonly lock: TakeLock;
   /** Whether the database answers. Errors: throws when it does not. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -35,7 +35,6 @@ import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
 import { webhookLogTables } from "../features/webhook_logs/tables.ts";
 import { webhookTables } from "../features/webhooks/tables.ts";
 import type { ColumnKit } from "./columns.ts";
-import { leaseTables } from "./lease_tables.ts";
 
 /** Every table of the house in one dialect. Later ones refer to earlier ones. */
 export function defineTables(k: ColumnKit) {
@@ -63,7 +62,6 @@ export function defineTables(k: ColumnKit) {
   const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
   const consent_definitions = consentDefinitionTables(k, companies);
   return {
-    ...leaseTables(k),
     ...companies,
     ...clients,
     ...users,

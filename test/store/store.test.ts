@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eq } from "drizzle-orm";
+import postgres from "postgres";
 import { AppError } from "../../src/core/errors.ts";
 import { insertClient, listClients } from "../../src/features/clients/queries.ts";
 import { insertCompany } from "../../src/features/companies/queries.ts";
 import { insertUser } from "../../src/features/users/queries.ts";
 import { stamped } from "../../src/store/columns.ts";
-import { releaseLease, takeLease } from "../../src/store/lease.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Queries, Store } from "../../src/store/store.ts";
 import { TEST_STORE } from "../harness.ts";
@@ -192,24 +192,62 @@ describe("broken constraints", () => {
   });
 });
 
-describe("leases", () => {
-  const HOUR = Temporal.Duration.from({ hours: 1 });
-
-  test("one holder at a time; free again when given back or expired", async () => {
-    expect(await takeLease(store, "j", "a", NOW, HOUR)).toBe(true);
-    expect(await takeLease(store, "j", "b", NOW, HOUR)).toBe(false);
-    expect(await takeLease(store, "j", "a", NOW, HOUR)).toBe(true);
-    await releaseLease(store, "j", "b");
-    expect(await takeLease(store, "j", "b", NOW, HOUR)).toBe(false);
-    expect(await takeLease(store, "j", "b", NOW.add(HOUR), HOUR)).toBe(true);
-    await releaseLease(store, "j", "b");
-    expect(await takeLease(store, "j", "c", NOW, HOUR)).toBe(true);
+describe("a lock", () => {
+  test("is one holder's at a time, and free again when it is released", async () => {
+    const first = await store.lock("a");
+    expect([await store.lock("a"), await store.lock("a")]).toEqual([null, null]);
+    const other = await store.lock("b");
+    await first?.release();
+    const again = await store.lock("a");
+    expect([first, other, again].includes(null)).toBe(false);
+    expect(await store.lock("a")).toBeNull();
+    await other?.release();
+    await again?.release();
   });
 
-  test("of many who ask at once one gets it", async () => {
-    const holders = Array.from({ length: 10 }, (_, i) =>
-      takeLease(store, "race", `h${i}`, NOW, HOUR).catch(() => false),
-    );
-    expect((await Promise.all(holders)).filter(Boolean)).toHaveLength(1);
+  test("goes to one of many who ask at once", async () => {
+    const asked = await Promise.all(Array.from({ length: 10 }, () => store.lock("race")));
+    const taken = asked.filter((lock) => lock !== null);
+    expect(taken).toHaveLength(1);
+    await taken[0]?.release();
   });
+
+  test.skipIf(TEST_STORE !== "postgres")("is another process's too, until that ends", async () => {
+    const database_url = await (await testPostgres()).createDatabase();
+    const [here, there] = await Promise.all([1, 2].map(() => openStore({ database_url, data_dir })));
+    if (!here || !there) throw new Error("not opened");
+    const held = await there.lock("a");
+    expect([held === null, await here.lock("a")]).toEqual([false, null]);
+    await held?.release();
+    const own = await here.lock("a");
+    expect(await there.lock("a")).toBeNull();
+    await own?.release();
+    expect(await there.lock("a")).not.toBeNull();
+    await there.close();
+    const left = await here.lock("a");
+    expect(left).not.toBeNull();
+    await here.close();
+  });
+
+  test.skipIf(TEST_STORE !== "postgres")(
+    "that the database let go is told of, and another's then",
+    async () => {
+      const database_url = await (await testPostgres()).createDatabase();
+      const [here, there] = await Promise.all([1, 2].map(() => openStore({ database_url, data_dir })));
+      if (!here || !there) throw new Error("not opened");
+      const { promise: lost, resolve } = Promise.withResolvers<void>();
+      const lock = await here.lock("a", resolve);
+      const admin = postgres(database_url, { max: 1 });
+      await admin`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`;
+      await lost;
+      const taken = await there.lock("a");
+      expect(taken).not.toBeNull();
+      // The one that lost it has it no more, and does not give up another's.
+      await lock?.release();
+      expect(await here.lock("a")).toBeNull();
+      await taken?.release();
+      expect(await here.lock("a")).not.toBeNull();
+      await Promise.all([admin.end(), here.close(), there.close()]);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
@@ -44,27 +44,13 @@ export async function updateRun(
   return rows.length > 0;
 }
 
-/**
- * Ends the runs that say they are running but have told of no progress since: their process died. One that told of
- * it after `until` did so before the clock went back.
- */
-export async function interruptSilentRuns(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  { since, until }: { since: Temporal.Instant; until: Temporal.Instant },
-): Promise<void> {
+/** Ends the company's runs that say they are running. Whoever calls it holds the lock of runs: nobody runs them. */
+export async function interruptRuns(q: Queries, scope: Scope, now: Temporal.Instant): Promise<void> {
   const { collection_runs: t } = q.tables;
   await q
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
-    .where(
-      and(
-        ofCompany(t, scope),
-        eq(t.status, "running"),
-        or(lt(t.updated_at, iso(since)), gt(t.updated_at, iso(until))),
-      ),
-    );
+    .where(and(ofCompany(t, scope), eq(t.status, "running")));
 }
 
 /** Runs, newest first, and how many there are in all. */

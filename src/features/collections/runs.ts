@@ -63,7 +63,7 @@ export async function runToEnd(work: Work): Promise<CollectionRun> {
       await queries.updateRun(q, progress.run);
     });
   } catch (error) {
-    // The row says "running" until the next run finds it silent.
+    // The row says "running" until the next run finds that nobody is at it.
     ctx.log.error({ err: error, request_id: ctx.request_id, ...scope }, "collection run not written down");
   }
   return progress.run;

@@ -8,6 +8,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
 import { endedWithin } from "../../core/time.ts";
+import type { Lock } from "../../store/lock.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import type { StoredConfig } from "../emandate_config/rules.ts";
@@ -23,8 +24,9 @@ import {
   RunCollection,
 } from "./model.ts";
 import * as queries from "./queries.ts";
+import { runningError } from "./tables.ts";
 import { aboutRun, applyResults } from "./results.ts";
-import { runToEnd } from "./runs.ts";
+import { runToEnd, type Work } from "./runs.ts";
 
 /**
  * Collects what is due by the end of a day in Kuala Lumpur, today without one: payments of mandates whose day has
@@ -63,10 +65,7 @@ export const collectDue = operation({
   },
 });
 
-/**
- * Marks the company's runs as interrupted that say they run while nobody can be running them: after a start on a
- * store that only this process uses.
- */
+/** Marks the company's runs as interrupted that say they run while nobody does: their process died. */
 export const interruptCollections = operation({
   name: "interrupt_collections",
   permission: "emandate:write",
@@ -74,7 +73,14 @@ export const interruptCollections = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now }) {
-    await store.tx((q) => queries.interruptSilentRuns(q, scopeOf(actor), now, { since: now, until: now }));
+    const scope = scopeOf(actor);
+    const lock = await lockRuns(store, scope);
+    if (lock === null) return {};
+    try {
+      await store.tx((q) => queries.interruptRuns(q, scope, now));
+    } finally {
+      await lock.release();
+    }
     return {};
   },
 });
@@ -166,24 +172,41 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   checkAhead(until, day, config);
   const { connectors, error } = await openConnectors(ctx, config);
   const requested_by = actor.kind === "user" ? actor.user_id : null;
-  const silence = { minutes: LIMITS.collection_silent_minutes };
-  const run = await store.tx(async (q) => {
-    const alive = { since: now.subtract(silence), until: now.add(silence) };
-    await queries.interruptSilentRuns(q, scope, now, alive);
+  const lock = await lockRuns(store, scope);
+  if (lock === null) throw runningError();
+  const begun = store.tx(async (q) => {
+    await queries.interruptRuns(q, scope, now);
     const row = { date: until.toString(), requested_by, counts: NOTHING_YET, error };
     return queries.insertRun(q, scope, now, row);
+  });
+  const run = await begun.catch(async (refused: unknown) => {
+    await lock.release();
+    throw refused;
   });
   const is_job = origin === "job";
   const today = Temporal.PlainDate.compare(until, day) > 0 ? until : day;
   const collects = !is_job || config.auto_collect;
   const work = { ctx, scope, run, until, today, connectors, collects };
-  const running = background.keep(runToEnd(work));
+  const running = background.keep(runUnder(lock, work));
   if (is_job || origin === "cli") return running;
   return (
     (await endedWithin(running, LIMITS.collection_wait_ms)) ??
     (await queries.findRun(store.read, scope, run.id)) ??
     run
   );
+}
+
+async function runUnder(lock: Lock, work: Work): Promise<CollectionRun> {
+  try {
+    return await runToEnd(work);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Held by whoever runs a collection of the company. */
+function lockRuns(store: Context["store"], { company_id }: Scope): Promise<Lock | null> {
+  return store.lock(`collection run of company ${company_id}`);
 }
 
 /** Errors: invalid. */

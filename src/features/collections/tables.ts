@@ -31,6 +31,6 @@ export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
 
 export type CollectionTables = ReturnType<typeof collectionTables>;
 
-export const COLLECTION_CONSTRAINTS = {
-  collection_runs_running: () => new AppError("conflict", "Cannot start a collection run: one is running"),
-};
+export const runningError = () => new AppError("conflict", "Cannot start a collection run: one is running");
+
+export const COLLECTION_CONSTRAINTS = { collection_runs_running: runningError };

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { releaseLease, takeLease } from "../../../src/store/lease.ts";
 import { makePlace, run } from "../../cli/process.ts";
 import { type Books, FLAT, openBooks, PER_UNIT } from "./books.ts";
 
@@ -129,11 +128,10 @@ test("late usage is billed once, by the daily job or by a run, and the job count
 });
 
 test("one instance runs the job at a time", async () => {
-  const { store, clock } = books.house.deps;
-  const lease = Temporal.Duration.from({ minutes: 1 });
-  expect(await takeLease(store, "billing_run", "another instance", clock.now(), lease)).toBe(true);
+  const lock = await books.house.deps.store.lock("job billing_run");
+  expect(lock).not.toBeNull();
   expect(await runBillingJob()).toBe(false);
-  await releaseLease(store, "billing_run", "another instance");
+  await lock?.release();
   expect(await runBillingJob()).toBe(true);
 });
 

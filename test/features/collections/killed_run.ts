@@ -4,19 +4,20 @@ import { readConfig } from "../../../src/core/config.ts";
 import { dayAt } from "../../../src/core/kuala_lumpur.ts";
 import { call } from "../../../src/core/operation.ts";
 import { openDeps } from "../../../src/deps.ts";
-import { collectDue, interruptCollections } from "../../../src/features/collections/service.ts";
+import { collectDue } from "../../../src/features/collections/service.ts";
 import { listDueMandates } from "../../../src/features/collections/queries.ts";
 import { listDuePayments } from "../../../src/features/mandate_payments/queries.ts";
 import { dueAt, OPEN_STATUSES } from "../../../src/features/mandate_payments/rules.ts";
 import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
 
 // Collects for the company COMPANY until nothing is due, as often as that takes, with a scheme that writes what it
-// is sent to the file argv[2], a line for each debit. For tests that kill it on the way.
+// is sent to the file argv[2], a line for each debit; with HANGS it never answers. For tests that kill it on the way.
 
 const sent = openSync(process.argv[2] ?? "", "a");
 Object.assign(sandbox, {
   async collect(orders: { order_no: string; amount: string }[]) {
     for (const { order_no, amount } of orders) writeSync(sent, `${order_no} ${amount}\n`);
+    if (process.env.HANGS) await new Promise(() => console.log("hangs"));
     await Bun.sleep(1);
     return new Map();
   },
@@ -44,8 +45,6 @@ async function isDone(): Promise<boolean> {
 }
 
 console.log("begins");
-// As a start does, on a database of its own; beside another instance it takes that one's run for dead.
-await call(open(), interruptCollections, {});
 while (!(await isDone())) {
   await call(open(), collectDue, {});
   await Bun.sleep(20);

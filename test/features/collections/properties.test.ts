@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { startOfDay } from "../../../src/core/kuala_lumpur.ts";
 import { iso } from "../../../src/core/time.ts";
 import type { CollectionRun } from "../../../src/features/collections/model.ts";
-import { insertRun, interruptSilentRuns } from "../../../src/features/collections/queries.ts";
+import { insertRun, interruptRuns } from "../../../src/features/collections/queries.ts";
 import { runToEnd } from "../../../src/features/collections/runs.ts";
 import { DEFAULTS } from "../../../src/features/emandate_config/rules.ts";
 import { FREQUENCIES, type Frequency } from "../../../src/features/emandate_products/model.ts";
@@ -136,13 +136,8 @@ class History {
   async begin(): Promise<CollectionRun> {
     const { store } = house.deps;
     return store.tx(async (q) => {
-      await interruptSilentRuns(q, this.scope, this.now, { since: this.now, until: this.now });
-      const { collection_runs: t } = q.tables;
       // Whoever began the one before is dead.
-      await q
-        .update(t)
-        .set({ status: "interrupted" })
-        .where(and(eq(t.company_id, this.scope.company_id), eq(t.status, "running")));
+      await interruptRuns(q, this.scope, this.now);
       const counts = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
       const row = { date: this.today.toString(), requested_by: null, counts, error: null };
       return insertRun(q, this.scope, this.now, row);

@@ -1,0 +1,81 @@
+import postgres from "postgres";
+import type { Lock, TakeLock } from "./lock.ts";
+
+/** Finds out within half a minute, on both sides, that the other machine is gone. */
+const KEEPALIVE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 3 };
+
+/** How often a session that holds locks is spoken on, so that nobody ends it for its silence. */
+const PULSE_MS = 5_000;
+
+/** Locks that PostgreSQL keeps for a session of their own, and drops with it. */
+export class SessionLocks {
+  readonly #sql: postgres.Sql;
+  /** What to call when a lock is lost; null while it is not taken yet, and once it is lost. */
+  readonly #taken = new Map<string, (() => void) | null>();
+  readonly #pulse: ReturnType<typeof setInterval>;
+  #closing = false;
+
+  constructor(url: string, backoff: (attempt: number) => number) {
+    this.#sql = postgres(url, {
+      max: 1,
+      // A session that is replaced by itself would drop its locks.
+      max_lifetime: null,
+      idle_timeout: 0,
+      connect_timeout: 10,
+      keep_alive: KEEPALIVE.tcp_keepalives_idle,
+      backoff,
+      onnotice: () => undefined,
+      onclose: () => this.#lose(),
+      connection: KEEPALIVE,
+    });
+    this.#pulse = setInterval(() => {
+      if (this.#taken.size > 0) void this.#sql`SELECT 1`.catch(() => undefined);
+    }, PULSE_MS);
+    this.#pulse.unref();
+  }
+
+  readonly take: TakeLock = async (name, onLost = () => undefined) => {
+    if (this.#taken.has(name)) return null;
+    this.#taken.set(name, null);
+    const key = keyOf(name);
+    let is_taken = false;
+    try {
+      const [row] = await this.#sql`SELECT pg_try_advisory_lock(${key}::bigint) AS is_taken`;
+      is_taken = row?.is_taken === true;
+    } finally {
+      if (is_taken) this.#taken.set(name, onLost);
+      else this.#taken.delete(name);
+    }
+    return is_taken ? this.#lock(name, key) : null;
+  };
+
+  #lock(name: string, key: string): Lock {
+    return {
+      release: async () => {
+        const onLost = this.#taken.get(name);
+        // The name is free here only when it is free there: another taker would hold it twice.
+        if (onLost) await this.#sql`SELECT pg_advisory_unlock(${key}::bigint)`.catch(() => undefined);
+        this.#taken.delete(name);
+      },
+    };
+  }
+
+  #lose(): void {
+    if (this.#closing) return;
+    for (const [name, onLost] of this.#taken) {
+      this.#taken.set(name, null);
+      onLost?.();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearInterval(this.#pulse);
+    await this.#sql.end({ timeout: 1 });
+  }
+}
+
+/** A name as PostgreSQL takes it: 64 bits, signed. */
+function keyOf(name: string): string {
+  return String(BigInt.asIntN(64, Bun.hash.xxHash64(`meterhouse ${name}`)));
+}
