@@ -131,7 +131,15 @@ export type Actor =
       /** In which world a user acts on loans; absent elsewhere. */
       environment?: Environment;
     }
-  | { kind: "key"; key_id: number; company_id: number; role: KeyRole; environment: Environment }
+  | {
+      kind: "key";
+      key_id: number;
+      /** The first of the keys that carry on one another's work: whose loan applications an agent sees. */
+      agent_key_id: number;
+      company_id: number;
+      role: KeyRole;
+      environment: Environment;
+    }
   | { kind: "system"; company_id: number };
 
 /** Whose requests are counted together, and whose Idempotency-Keys are the same: a user's, or an API key's. */
@@ -182,7 +190,7 @@ export function scopeOf(actor: Actor): Scope {
 export interface LoanScope {
   company_id: number;
   environment: Environment;
-  /** Present for agents: only what this key made. */
+  /** Present for agents: only what this key made, and the keys that carry on its work. */
   agent_key_id?: number;
 }
 
@@ -190,8 +198,8 @@ export interface LoanScope {
 export function loanScopeOf(actor: Actor): LoanScope {
   const { company_id } = scopeOf(actor);
   if (actor.kind === "key") {
-    const { environment, role, key_id } = actor;
-    return { company_id, environment, ...(role === "agent" ? { agent_key_id: key_id } : {}) };
+    const { environment, role, agent_key_id } = actor;
+    return { company_id, environment, ...(role === "agent" ? { agent_key_id } : {}) };
   }
   if (actor.kind === "user" && actor.environment !== undefined) {
     return { company_id, environment: actor.environment };

@@ -1,5 +1,5 @@
 import type { AppError } from "../core/errors.ts";
-import { apiKeyTables } from "../features/api_keys/tables.ts";
+import { API_KEY_CONSTRAINTS, apiKeyTables } from "../features/api_keys/tables.ts";
 import { auditTables } from "../features/audit/tables.ts";
 import { agentTables, authorizationTables } from "../features/authorizations/tables.ts";
 import { billingTables } from "../features/billing/tables.ts";
@@ -100,6 +100,7 @@ export type Tables = ReturnType<typeof defineTables>;
 
 /** What breaking a named constraint means to the caller. */
 export const CONSTRAINTS: Record<string, () => AppError> = {
+  ...API_KEY_CONSTRAINTS,
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,

@@ -23,6 +23,6 @@ export async function authenticateKey(
       "The token's API key was revoked, or its secret has ended: get another",
     );
   }
-  const { id: key_id, company_id, role, environment } = key;
-  return { kind: "key", key_id, company_id, role, environment };
+  const { id: key_id, first_key_id, company_id, role, environment } = key;
+  return { kind: "key", key_id, agent_key_id: first_key_id ?? key_id, company_id, role, environment };
 }

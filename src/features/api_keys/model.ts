@@ -19,6 +19,9 @@ export const ApiKey = Type.Object(
     old_secret_ends_at: Type.Union([At, Type.Null()], {
       description: "until when the clientSecret before this one works; null: it does not",
     }),
+    replaces_id: Type.Union([Id, Type.Null()], {
+      description: "the revoked key whose applications this agent's key carries on",
+    }),
     last_used_at: Type.Union([At, Type.Null()], {
       description: "when it was last exchanged for a token, to the minute",
     }),
@@ -48,7 +51,17 @@ export const ListApiKeys = strict({
 export type ApiKeyFilter = Omit<Static<typeof ListApiKeys>, "page" | "limit">;
 
 export const CreateApiKey = strict(
-  { name: trimmed(LIMITS.api_key_name_length), role, environment },
+  {
+    name: trimmed(LIMITS.api_key_name_length),
+    role,
+    environment,
+    replaces_id: Type.Optional(
+      Type.Union([Id, Type.Null()], {
+        description:
+          "a revoked agent's key of the same environment: its applications are this key's from now on",
+      }),
+    ),
+  },
   { title: "CreateApiKey" },
 );
 

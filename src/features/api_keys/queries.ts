@@ -14,9 +14,9 @@ import type { KeySecrets } from "./rules.ts";
 /** The columns of a key on the wire: never what is kept of its secrets. */
 function keyColumns({ tables: { api_keys: t } }: Reads) {
   const { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at } = t;
-  const { last_used_at, revoked_at, created_at, updated_at } = t;
+  const { replaces_id, last_used_at, revoked_at, created_at, updated_at } = t;
   const told = { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at };
-  return { ...told, last_used_at, revoked_at, created_at, updated_at };
+  return { ...told, replaces_id, last_used_at, revoked_at, created_at, updated_at };
 }
 
 /** Keys by id, and how many there are in all. */
@@ -45,6 +45,16 @@ export async function listApiKeys(
   return { rows, total: await q.$count(t, where) };
 }
 
+/** The first of the keys that a key carries on the work of; itself when it is that. */
+export async function findFirstKeyId(q: Reads, scope: Scope, id: number): Promise<number> {
+  const { api_keys: t } = q.tables;
+  const [key] = await q
+    .select({ first_key_id: t.first_key_id })
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
+  return key?.first_key_id ?? id;
+}
+
 export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<ApiKey | undefined> {
   const { api_keys: t } = q.tables;
   const [key] = await q
@@ -64,7 +74,11 @@ export async function insertApiKey(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  key: Pick<ApiKey, "clientId" | "name" | "role" | "environment" | "last4"> & { secret_hash: string },
+  key: Pick<ApiKey, "clientId" | "name" | "role" | "environment" | "last4"> & {
+    secret_hash: string;
+    replaces_id: number | null;
+    first_key_id: number | null;
+  },
 ): Promise<ApiKey> {
   const rows = await q
     .insert(q.tables.api_keys)
@@ -147,15 +161,17 @@ export async function updateLastUsed(
 /** What the door needs to know of a key, whatever the company. */
 export interface Credentials
   extends KeySecrets,
-    Pick<ApiKey, "id" | "company_id" | "clientId" | "role" | "environment" | "last_used_at"> {}
+    Pick<ApiKey, "id" | "company_id" | "clientId" | "role" | "environment" | "last_used_at"> {
+  first_key_id: number | null;
+}
 
 const credentialsByClientId = kept<Credentials[]>("api_key_by_client_id", (q) => {
   const { api_keys: t } = q.tables;
-  const { id, company_id, clientId, role, environment, last_used_at } = t;
+  const { id, first_key_id, company_id, clientId, role, environment, last_used_at } = t;
   const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = t;
   const secrets = { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at };
   return q
-    .select({ id, company_id, clientId, role, environment, last_used_at, ...secrets })
+    .select({ id, first_key_id, company_id, clientId, role, environment, last_used_at, ...secrets })
     .from(t)
     .where(eq(clientId, sql.placeholder("clientId")));
 });

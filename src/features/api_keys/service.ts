@@ -1,7 +1,7 @@
 import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { digestOf, isSame, makeLetters, makeSecret } from "../../core/secrets.ts";
@@ -44,15 +44,16 @@ export const getApiKey = operation({
 });
 
 /**
- * Makes a key and answers its secret, this once. Errors: invalid (a staging key for ingest), conflict when the
- * company has as many as it may. Source: loans.md. Decisions 0100, 0101.
+ * Makes a key and answers its secret, this once. Errors: invalid (a staging key for ingest; a key to carry on from
+ * that is no revoked agent's one of the environment), conflict when the company has as many as it may, or another
+ * key carries on from that one. Source: loans.md. Decisions 0100, 0101.
  */
 export const createApiKey = operation({
   name: "create_api_key",
   permission: "api_keys:write",
   input: CreateApiKey,
   output: ApiKeyWithSecret,
-  async run({ store, actor, now }, { name, role, environment }) {
+  async run({ store, actor, now }, { name, role, environment, replaces_id = null }) {
     checkEnvironment(role, environment);
     const clientId = PREFIXES[environment] + makeLetters(24);
     const { clientSecret, ...secret } = newSecret();
@@ -61,7 +62,17 @@ export const createApiKey = operation({
       if ((await queries.countApiKeys(q, scope)) >= LIMITS.api_keys) {
         throw new AppError("conflict", `Cannot create an API key: there are ${LIMITS.api_keys} already`);
       }
-      const key = await queries.insertApiKey(q, scope, now, { clientId, name, role, environment, ...secret });
+      const first_key_id =
+        replaces_id === null ? null : await findReplaced(q, scope, replaces_id, { role, environment });
+      const key = await queries.insertApiKey(q, scope, now, {
+        clientId,
+        name,
+        role,
+        environment,
+        replaces_id,
+        first_key_id,
+        ...secret,
+      });
       return { ...key, clientSecret };
     });
   },
@@ -161,6 +172,23 @@ async function noteUse({ store, now }: Context, { id, company_id, last_used_at }
 function newSecret() {
   const clientSecret = makeSecret();
   return { clientSecret, secret_hash: digestOf(clientSecret), last4: clientSecret.slice(-4) };
+}
+
+/** The first of the keys whose work an agent's new key carries on. Errors: invalid. */
+async function findReplaced(
+  q: Reads,
+  scope: Scope,
+  id: number,
+  { role, environment }: Pick<ApiKey, "role" | "environment">,
+): Promise<number> {
+  const replaced = await queries.findApiKey(q, scope, id);
+  const fits =
+    role === "agent" &&
+    replaced?.role === role &&
+    replaced.environment === environment &&
+    replaced.revoked_at !== null;
+  if (!fits) throw invalid("/replaces_id", "must be the id of a revoked agent's key of the same environment");
+  return queries.findFirstKeyId(q, scope, id);
 }
 
 /** Why a key was not changed: it is not there, or it is revoked. */

@@ -10,18 +10,20 @@ import { amountProblems } from "../loan_programs/rules.ts";
 import { type Loan, monthlyInstalment } from "./instalments.ts";
 import type { Approval, Borrower, LoanApplication, Missing, Offer } from "./model.ts";
 
-/** What an application is held against when it is submitted. */
-export interface Submission {
-  application: Pick<LoanApplication, "borrower" | "amount" | "tenor_months" | "answers" | "missing">;
+/** What was handed in with an application, as far as it counts. */
+export interface Evidence {
+  /** Types of the documents. */
+  documents: ReadonlySet<string>;
+  /** Codes of the consents. */
+  consents: ReadonlySet<string>;
+}
+
+/** An application and all that its program asks for. */
+export interface Submission extends Evidence {
+  application: Pick<LoanApplication, "borrower" | "answers" | "missing">;
   program: LoanProgram;
   /** The program's form; undefined where it has none. */
   form: FormStructure | undefined;
-  /** Types of the documents that are there and were not rejected. */
-  documents: ReadonlySet<string>;
-  /** Codes of the consents that are granted, in the version that is published now. */
-  consents: ReadonlySet<string>;
-  /** The day of the submission where the company is. */
-  day: Temporal.PlainDate;
 }
 
 /**
@@ -58,12 +60,16 @@ function missingFacts(borrower: Borrower, { eligibility }: LoanProgram): string[
 }
 
 /**
- * The program's rules that an application breaks: its ranges, and the borrower's age and income. The share of the
+ * The program's rules that an application breaks on the day of its submission where the company is: its ranges, and
+ * the borrower's age and income. The share of the
  * income that the loan takes is that of its instalment at the program's lowest rate; what else the borrower owes
  * is not known. Source: loans.md, States. Decision 0103.
  */
-export function brokenRules({ application, program, day }: Submission): ErrorDetail[] {
-  const { borrower, amount, tenor_months } = application;
+export function brokenRules(
+  { borrower, amount, tenor_months }: Pick<LoanApplication, "borrower" | "amount" | "tenor_months">,
+  program: LoanProgram,
+  day: Temporal.PlainDate,
+): ErrorDetail[] {
   return [
     ...(borrower.type === program.borrower_type
       ? []

@@ -1,12 +1,12 @@
 import type { LoanScope } from "../../core/access.ts";
 import type { Queries } from "../../store/store.ts";
 import { moveApplication } from "./moving.ts";
-import { findApplication } from "./queries.ts";
+import { findApplication, findTerms } from "./queries.ts";
 import { nextStatus } from "./rules.ts";
 
 /**
- * What it means to an application that its borrower has taken a consent back: where the program asks for it and
- * the lender has it before it, the application waits until the consent is given again. In the transaction in which
+ * What it means to an application that its borrower has taken a consent back: where the program or the lender asks
+ * for it and the lender has the application before it, the application waits until the consent is given again. In the transaction in which
  * the consent is revoked. Source: loans.md, States.
  */
 export async function loseConsent(
@@ -16,8 +16,12 @@ export async function loseConsent(
   { application_id, code }: { application_id: number; code: string },
 ): Promise<void> {
   const application = await findApplication(q, scope, application_id);
-  if (!application?.program_snapshot.required_consents.includes(code)) return;
-  if (nextStatus(application.status, "lose_consent") === undefined) return;
+  if (!application || nextStatus(application.status, "lose_consent") === undefined) return;
+  const { requested } = await findTerms(q, scope, application_id);
+  const is_needed =
+    application.program_snapshot.required_consents.includes(code) ||
+    requested.some((item) => item.kind === "consent" && item.code === code);
+  if (!is_needed) return;
   const missing = [...application.missing, { kind: "consent" as const, code, note: null }];
   await moveApplication(q, scope, now, application, "lose_consent", { missing });
 }

@@ -20,7 +20,8 @@ import { stamped } from "../../store/columns.ts";
 import { contains, ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { ApplicationStatus, LoanApplication } from "./model.ts";
+import type { FormStructure } from "../forms/model.ts";
+import type { ActionItem, ApplicationStatus, LoanApplication } from "./model.ts";
 import type { LoanRequest } from "./request.ts";
 import { FINAL_STATUSES } from "./rules.ts";
 
@@ -96,6 +97,32 @@ export async function findApplication(
   return application;
 }
 
+/** What an application goes by that is not shown with it. */
+export interface ApplicationTerms {
+  /** The program's form as it was at the submission. */
+  form_snapshot: FormStructure | null;
+  /** All that the lender has asked for so far. */
+  requested: ActionItem[];
+}
+
+export async function findTerms(q: Reads, scope: LoanScope, id: number): Promise<ApplicationTerms> {
+  return only([...(await listTerms(q, scope, [id])).values()]);
+}
+
+/** The terms of some applications, by their ids. */
+export async function listTerms(
+  q: Reads,
+  scope: LoanScope,
+  ids: readonly number[],
+): Promise<Map<number, ApplicationTerms>> {
+  const { loan_applications: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id, form_snapshot: t.form_snapshot, requested: t.requested })
+    .from(t)
+    .where(and(inScope(q, scope), inArray(t.id, [...ids])));
+  return new Map(rows.map(({ id, ...terms }) => [id, terms]));
+}
+
 /** The application that an agent knows by this reference; of users it is one for all of them. */
 export async function findByExternalReference(
   q: Reads,
@@ -152,7 +179,7 @@ export async function insertApplication(
 /** What may be written of an application; its borrower's name follows the borrower. */
 export type ApplicationChange = Partial<
   Omit<LoanApplication, "id" | "reference" | "environment" | "company_id" | "created_at" | "updated_at">
-> & { deleted_at?: string };
+> & { deleted_at?: string } & Partial<ApplicationTerms>;
 
 /** Changes an application that is still in the state `from`; undefined when it is not. */
 export async function updateApplication(

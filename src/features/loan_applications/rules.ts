@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { EventType, NewEvent } from "../events/model.ts";
-import type { ApplicationStatus, LoanApplication } from "./model.ts";
+import type { ActionItem, ApplicationStatus, Borrower, LoanApplication, Missing } from "./model.ts";
 
 export const TRIGGERS = [
   "edit",
@@ -61,7 +62,7 @@ export function nextStatus(status: ApplicationStatus, trigger: Trigger): Applica
 }
 
 /** As it is said in an error: "Cannot approve application 7: it is a draft". */
-const SAID: Record<Trigger, string> = {
+export const SAID: Record<Trigger, string> = {
   edit: "edit",
   delete: "delete",
   submit: "submit",
@@ -121,6 +122,41 @@ export function arrival(
   now: Temporal.Instant,
 ): Partial<Record<`${Exclude<ApplicationStatus, "draft">}_at`, IsoInstant>> {
   return status === "draft" ? {} : { [`${status}_at`]: iso(now) };
+}
+
+/**
+ * What an application still waits for: what it lacks now, and the fields that the lender asked about, of which only
+ * the lender can tell whether they were mended. The lender's notes stay with what they are about.
+ */
+export function stillMissing(asked: readonly ActionItem[], lacks: readonly Missing[]): ActionItem[] {
+  const open = asked.filter((item) => item.kind === "field" || isAmong(lacks, item));
+  const others = lacks.filter((item) => !isAmong(asked, item));
+  return [...open, ...others.map((item) => ({ ...item, note: null }))];
+}
+
+/** All that the lender has asked for so far, and what it asks for now; a later note counts. */
+export function addRequested(before: readonly ActionItem[], asked: readonly ActionItem[]): ActionItem[] {
+  return [...before.filter((item) => !isAmong(asked, item)), ...asked];
+}
+
+function isAmong(items: readonly Missing[], { kind, code }: Missing): boolean {
+  return items.some((item) => item.kind === kind && item.code === code);
+}
+
+/** What is left of a deleted draft: nothing that anybody said of themselves, so that the row alone remains. */
+export function blanked({ borrower: { type } }: LoanApplication) {
+  const nobody = { ic_number: null, registration_number: null, email: null, phone: null };
+  const borrower: Borrower = { type, name: "", ...nobody, monthly_income: null, employment_type: null };
+  return { borrower, purpose: null, answers: {}, external_reference: null };
+}
+
+/** Whether somebody else borrows: what was consented to, and what documents show, is about a person. */
+export function isAnotherBorrower(before: Borrower, after: Borrower): boolean {
+  return !isDeepStrictEqual(identityOf(before), identityOf(after));
+}
+
+function identityOf({ type, name, ic_number, registration_number }: Borrower) {
+  return { type, name, ic_number, registration_number };
 }
 
 /** An application for those who look at many: without the borrower's number. */

@@ -2,15 +2,16 @@ import { type Context, operation } from "../../context.ts";
 import { type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { pagedList } from "../../core/page.ts";
+import { pagedList, type Slice } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
+import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { findApiKey } from "../api_keys/queries.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import { recordEvents } from "../events/queries.ts";
-import type { LoanProgram } from "../loan_programs/model.ts";
-import { findLoanProgram } from "../loan_programs/queries.ts";
+import { blankSubjects } from "../loan_consents/queries.ts";
+import { voidEvidence } from "./borrower_change.ts";
 import { readOffer } from "./eligibility.ts";
 import {
   ApprovalById,
@@ -26,8 +27,18 @@ import { moveApplication } from "./moving.ts";
 import * as queries from "./queries.ts";
 import { newReference } from "./reference.ts";
 import { readItems, readRequest } from "./request.ts";
-import { applicationEvent, expiryOf, masked, transition, type Trigger } from "./rules.ts";
-import { checkSubmission, formOf } from "./submitting.ts";
+import {
+  addRequested,
+  applicationEvent,
+  blanked,
+  expiryOf,
+  isAnotherBorrower,
+  masked,
+  transition,
+  type Trigger,
+} from "./rules.ts";
+import { checkComplete, checkSubmission, dayOf, withMissing } from "./submitting.ts";
+import { findOpenProgram, formOf, termsAfterEdit } from "./terms.ts";
 
 /**
  * Lists the applications that came to the lender, newest first: all but drafts. Numbers of people are masked.
@@ -38,9 +49,9 @@ export const listLoanApplications = operation({
   permission: "lending:read",
   input: ListLoanApplications,
   output: paged(LoanApplication),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      listMasked(store.read, loanScopeOf(actor), { ...filter, sent: true }, slice),
+      listMasked(ctx, { ...filter, sent: true }, slice),
     ),
 });
 
@@ -50,7 +61,7 @@ export const getLoanApplication = operation({
   permission: "lending:read",
   input: ById,
   output: LoanApplication,
-  run: ({ store, actor }, { id }) => findOne(store.read, loanScopeOf(actor), id),
+  run: (ctx, { id }) => showOne(ctx, id),
 });
 
 /** Lists the agent's own applications, newest first. Numbers of people are masked. Source: loans.md, Endpoints. */
@@ -59,10 +70,8 @@ export const listAgentApplications = operation({
   permission: "borrowing:read",
   input: ListLoanApplications,
   output: paged(LoanApplication),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      listMasked(store.read, loanScopeOf(actor), filter, slice),
-    ),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) => listMasked(ctx, filter, slice)),
 });
 
 /** Finds one of the agent's own applications. Errors: not_found. Source: loans.md, Endpoints. */
@@ -71,7 +80,7 @@ export const getAgentApplication = operation({
   permission: "borrowing:read",
   input: ById,
   output: LoanApplication,
-  run: ({ store, actor }, { id }) => findOne(store.read, loanScopeOf(actor), id),
+  run: (ctx, { id }) => showOne(ctx, id),
 });
 
 /**
@@ -93,27 +102,26 @@ export const createLoanApplication = operation({
         program,
         await formOf(q, scope, program),
       );
-      const agent =
-        scope.agent_key_id === undefined ? undefined : await findApiKey(q, scope, scope.agent_key_id);
+      const key = actor.kind === "key" ? await findApiKey(q, scope, actor.key_id) : undefined;
       const application = await queries.insertApplication(q, scope, now, {
         ...request,
         program_id,
         program_snapshot: program,
         external_reference,
         reference: newReference(now),
-        agent_client_id: agent?.clientId ?? null,
+        agent_client_id: key?.clientId ?? null,
         expires_at: expiryOf("draft", now, undefined),
       });
       await recordEvents(q, scope, now, [applicationEvent("created", application)]);
-      return application;
+      return only(await withMissing(q, scope, now, [application]));
     });
     return namingOwner(ctx, external_reference, made);
   },
 });
 
 /**
- * Changes a draft, or an application that the lender has sent back; what is left out stays as it is. Errors:
- * not_found, conflict in another state or for an external_reference that is taken, invalid as at its creation.
+ * Changes a draft, or an application that the lender has sent back; what is left out stays as it is. Another
+ * borrower voids consents and reviews. Errors: not_found, conflict in another state or for an external_reference that is taken, invalid as at its creation.
  * Decision 0103.
  */
 export const updateLoanApplication = operation({
@@ -123,8 +131,9 @@ export const updateLoanApplication = operation({
   output: LoanApplication,
   run(ctx, { id, program_id, external_reference, ...change }) {
     const edited = move(ctx, id, "edit", async (q, scope, before) => {
-      const program = await programAfterEdit(q, scope, before, program_id);
-      const request = readRequest({ ...before, ...change }, program, await formOf(q, scope, program));
+      const { program, form } = await termsAfterEdit(q, scope, before, program_id);
+      const request = readRequest({ ...before, ...change }, program, form);
+      if (isAnotherBorrower(before.borrower, request.borrower)) await voidEvidence(q, scope, ctx.now, id);
       return {
         ...request,
         program_id: program.id,
@@ -136,14 +145,23 @@ export const updateLoanApplication = operation({
   },
 });
 
-/** Deletes a draft. Errors: not_found, conflict once it was submitted. Source: loans.md, Endpoints. */
+/**
+ * Deletes a draft, and what it says of people. Errors: not_found, conflict once it was submitted. Decision 0103.
+ */
 export const deleteLoanApplication = operation({
   name: "delete_loan_application",
   permission: "borrowing:write",
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {
-    await move(ctx, id, "delete", async () => ({ deleted_at: iso(ctx.now) }));
+    const { store, actor, now } = ctx;
+    await store.tx(async (q) => {
+      const scope = loanScopeOf(actor);
+      const before = await findOne(q, scope, id);
+      transition(before, "delete", now);
+      await blankSubjects(q, scope, now, id);
+      await moveApplication(q, scope, now, before, "delete", { ...blanked(before), deleted_at: iso(now) });
+    });
     return {};
   },
 });
@@ -160,7 +178,7 @@ export const submitLoanApplication = operation({
   output: LoanApplication,
   run: (ctx, { id }) =>
     move(ctx, id, "submit", async (q, scope, before) => ({
-      program_snapshot: await checkSubmission(q, scope, ctx.now, before),
+      ...(await checkSubmission(q, scope, ctx.now, before)),
       missing: [],
     })),
 });
@@ -174,14 +192,21 @@ export const withdrawLoanApplication = operation({
   run: (ctx, { id }) => move(ctx, id, "withdraw"),
 });
 
-/** Takes the lender's offer. Errors: not_found, conflict without an offer, and from the instant it expires. */
+/**
+ * Takes the lender's offer. Errors: not_found; conflict without an offer, from the instant it expires, and when
+ * something that the submission needed is not there any more.
+ */
 export const acceptLoanOffer = operation({
   name: "accept_loan_offer",
   permission: "borrowing:write",
   target: "loan_application",
   input: ById,
   output: LoanApplication,
-  run: (ctx, { id }) => move(ctx, id, "accept"),
+  run: (ctx, { id }) =>
+    move(ctx, id, "accept", async (q, scope, before) => {
+      await checkComplete(q, scope, ctx.now, before, "accept");
+      return {};
+    }),
 });
 
 /** Turns the lender's offer down. Errors: not_found, conflict without an offer, and from the instant it expires. */
@@ -210,12 +235,17 @@ export const requestLoanAction = operation({
   target: "loan_application",
   input: RequestActionById,
   output: LoanApplication,
-  run: (ctx, { id, items }) => move(ctx, id, "request_action", async () => ({ missing: readItems(items) })),
+  run: (ctx, { id, items }) =>
+    move(ctx, id, "request_action", async (q, scope) => {
+      const missing = readItems(items);
+      const { requested } = await queries.findTerms(q, scope, id);
+      return { missing, requested: addRequested(requested, missing) };
+    }),
 });
 
 /**
- * Makes an offer; of many calls at once one succeeds. Errors: not_found, conflict, invalid for an offer outside of
- * the program or in the past. Source: loans.md, States. Decision 0104.
+ * Makes an offer; of many calls at once one succeeds. Errors: not_found; conflict, also when something that the
+ * submission needed is not there any more; invalid for an offer outside of the program or in the past. Source: loans.md, States. Decision 0104.
  */
 export const approveLoanApplication = operation({
   name: "approve_loan_application",
@@ -223,10 +253,13 @@ export const approveLoanApplication = operation({
   input: ApprovalById,
   output: LoanApplication,
   run: (ctx, { id, ...approval }) =>
-    move(ctx, id, "approve", async (_q, _scope, { borrower, program_snapshot }) => ({
-      offer: readOffer(approval, borrower, program_snapshot, ctx.now),
-      decision: { outcome: "approved", reason_code: null, note: null, decided_at: iso(ctx.now) },
-    })),
+    move(ctx, id, "approve", async (q, scope, before) => {
+      await checkComplete(q, scope, ctx.now, before, "approve");
+      return {
+        offer: readOffer(approval, before.borrower, before.program_snapshot, ctx.now),
+        decision: { outcome: "approved", reason_code: null, note: null, decided_at: iso(ctx.now) },
+      };
+    }),
 });
 
 /** Refuses an application. Errors: not_found, conflict, invalid. Source: loans.md, States. */
@@ -241,17 +274,27 @@ export const rejectLoanApplication = operation({
     })),
 });
 
-/** Writes down that an accepted loan was paid out, by now. Errors: not_found, conflict, invalid. */
+/**
+ * Writes down that an accepted loan was paid out, by now. Errors: not_found; conflict, also when something that the
+ * submission needed is not there any more; invalid.
+ */
 export const disburseLoanApplication = operation({
   name: "disburse_loan_application",
   permission: "lending:write",
   input: DisbursementById,
   output: LoanApplication,
   run: (ctx, { id, reference, disbursed_at = iso(ctx.now) }) =>
-    move(ctx, id, "disburse", async () => {
+    move(ctx, id, "disburse", async (q, scope, before) => {
       const paid_at = instant(disbursed_at);
       if (Temporal.Instant.compare(paid_at, ctx.now) > 0)
         throw invalid("/disbursed_at", "must not be in the future");
+      const accepted = await dayOf(q, scope, instant(before.accepted_at ?? disbursed_at));
+      if (Temporal.PlainDate.compare(await dayOf(q, scope, paid_at), accepted) < 0)
+        throw invalid(
+          "/disbursed_at",
+          `must not be before the day of the acceptance, ${accepted.toString()}`,
+        );
+      await checkComplete(q, scope, ctx.now, before, "disburse");
       return { disbursement_reference: reference, disbursed_at: iso(paid_at) };
     }),
 });
@@ -303,7 +346,7 @@ function move(
     transition(before, trigger, now);
     const after = await moveApplication(q, scope, now, before, trigger, await prepare(q, scope, before));
     note({ before, after });
-    return after;
+    return only(await withMissing(q, scope, now, [after]));
   });
 }
 
@@ -314,30 +357,16 @@ async function findOne(q: Reads, scope: LoanScope, id: number): Promise<LoanAppl
   return application;
 }
 
-async function listMasked(...asked: Parameters<typeof queries.listApplications>) {
-  const { rows, total } = await queries.listApplications(...asked);
-  return { rows: rows.map(masked), total };
+async function showOne({ store, actor, now }: Context, id: number): Promise<LoanApplication> {
+  const scope = loanScopeOf(actor);
+  const application = await findOne(store.read, scope, id);
+  return only(await withMissing(store.read, scope, now, [application]));
 }
 
-/** Errors: invalid for a program that agents can't apply to. */
-async function findOpenProgram(q: Reads, scope: LoanScope, program_id: number): Promise<LoanProgram> {
-  const program = await findLoanProgram(q, scope, program_id);
-  if (program?.status === "active") return program;
-  throw invalid("/program_id", "must be the id of an active loan program");
-}
-
-/** The program that an edited application goes by: once submitted, the one that it went by then. */
-async function programAfterEdit(
-  q: Reads,
-  scope: LoanScope,
-  { status, program_id, program_snapshot }: LoanApplication,
-  asked: number = program_id,
-): Promise<LoanProgram> {
-  if (asked !== program_id && status !== "draft")
-    throw invalid("/program_id", "must stay as it is: the application was submitted");
-  if (asked !== program_id) return findOpenProgram(q, scope, asked);
-  const current = status === "draft" ? await findLoanProgram(q, scope, program_id) : undefined;
-  return current ?? program_snapshot;
+async function listMasked({ store, actor, now }: Context, filter: queries.ApplicationFilter, slice: Slice) {
+  const scope = loanScopeOf(actor);
+  const { rows, total } = await queries.listApplications(store.read, scope, filter, slice);
+  return { rows: (await withMissing(store.read, scope, now, rows)).map(masked), total };
 }
 
 /** The work's outcome; where it is refused since another application has the reference, the conflict names that. */

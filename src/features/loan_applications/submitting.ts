@@ -3,17 +3,23 @@ import { AppError, type ErrorDetail, wordsOf } from "../../core/errors.ts";
 import type { Reads } from "../../store/store.ts";
 import { findCompany } from "../companies/queries.ts";
 import type { FormStructure } from "../forms/model.ts";
-import { findFormStructure } from "../forms/queries.ts";
-import { listCurrentCodes } from "../loan_consents/queries.ts";
-import { listPresentTypes } from "../loan_documents/queries.ts";
+import { listHeldConsents } from "../loan_consents/queries.ts";
+import { listDocumentStates } from "../loan_documents/queries.ts";
+import { decidedTypes, presentTypes } from "../loan_documents/rules.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import { findLoanProgram } from "../loan_programs/queries.ts";
 import { brokenRules, missingOf, type Submission } from "./eligibility.ts";
 import type { LoanApplication, Missing } from "./model.ts";
+import { type ApplicationTerms, findTerms, listTerms } from "./queries.ts";
+import { SAID, stillMissing, type Trigger } from "./rules.ts";
+import { formOf } from "./terms.ts";
+
+/** What an application goes by from its submission on. */
+type SubmittedTerms = Pick<LoanApplication, "program_snapshot"> & Pick<ApplicationTerms, "form_snapshot">;
 
 /**
- * Holds an application against its program on the day of `now`. Returns the program that it goes by from now on:
- * a draft goes by the program as it is, a later submission by the one that the first went by.
+ * Holds an application against its program on the day of `now`. Returns the terms that it goes by from now on: a
+ * draft goes by the program and its form as they are, a later submission by those that the first went by.
  * Errors: conflict when a draft's program takes none, invalid naming the broken rules and everything missing.
  */
 export async function checkSubmission(
@@ -21,48 +27,140 @@ export async function checkSubmission(
   scope: LoanScope,
   now: Temporal.Instant,
   application: LoanApplication,
-): Promise<LoanProgram> {
-  const { id, status, program_id, program_snapshot } = application;
-  const program = status === "draft" ? await findLoanProgram(q, scope, program_id) : program_snapshot;
-  if (status === "draft" && program?.status !== "active") {
+): Promise<SubmittedTerms> {
+  const { id, status, program_id } = application;
+  const [submission] = await listSubmissions(q, scope, now, [application]);
+  if (!submission) throw new Error(`Application ${id} has no terms`);
+  const { program, form } = submission;
+  if (status === "draft" && program.status !== "active") {
     throw new AppError(
       "conflict",
       `Cannot submit application ${id}: loan program ${program_id} takes no applications`,
     );
   }
-  const company = await findCompany(q, scope);
-  if (!program || !company) throw new Error(`Application ${id} has no program or no company`);
-  const submission: Submission = {
-    application,
-    program,
-    form: await formOf(q, scope, program),
-    documents: await listPresentTypes(q, scope, id),
-    consents: await listCurrentCodes(q, scope, now, id),
-    day: now.toZonedDateTimeISO(company.timezone).toPlainDate(),
-  };
   const missing = missingOf(submission);
-  const broken = brokenRules(submission);
+  const broken = brokenRules(application, program, await dayOf(q, scope, now));
   if (missing.length > 0 || broken.length > 0) throw refused(id, broken, missing);
-  return program;
+  return { program_snapshot: program, form_snapshot: form ?? null };
 }
 
-/** The form that a program asks by; one that was deleted or put out of use since still counts. */
-export async function formOf(
+/** The day of an instant where the company is. */
+export async function dayOf(q: Reads, scope: LoanScope, at: Temporal.Instant): Promise<Temporal.PlainDate> {
+  const company = await findCompany(q, scope);
+  if (!company) throw new Error(`Company ${scope.company_id} is not there`);
+  return at.toZonedDateTimeISO(company.timezone).toPlainDate();
+}
+
+/**
+ * Holds an application that was submitted against what its submission needed: consents may have been revoked and
+ * documents replaced since. A consent to an older version still counts; a document that has taken the place of a
+ * verified one, or came after the approval, counts once it is verified. Errors: conflict naming everything missing.
+ */
+export async function checkComplete(
   q: Reads,
-  { company_id }: LoanScope,
-  { form_config_id }: LoanProgram,
-): Promise<FormStructure | undefined> {
-  return form_config_id === null ? undefined : findFormStructure(q, { company_id }, form_config_id);
+  scope: LoanScope,
+  now: Temporal.Instant,
+  application: LoanApplication,
+  trigger: Trigger,
+): Promise<void> {
+  const { id, approved_at, program_snapshot: program } = application;
+  const { requested } = await findTerms(q, scope, id);
+  const consents = await listHeldConsents(q, scope, now, [id]);
+  const missing = missingOf({
+    application: { ...application, missing: requested },
+    program,
+    // Nobody can change the answers of a submitted application, nor its form.
+    form: undefined,
+    documents: decidedTypes(await listDocumentStates(q, scope, [id]), approved_at),
+    consents: new Set(consents.map(({ code }) => code)),
+  });
+  if (missing.length === 0) return;
+  throw new AppError("conflict", `Cannot ${SAID[trigger]} application ${id}: ${namesOf(missing)}`, {
+    missing,
+  });
+}
+
+/**
+ * Applications as they are shown: `missing` of one that waits for its agent is all that its submission would be
+ * refused for as things are, with the lender's notes. Decision 0103.
+ */
+export async function withMissing(
+  q: Reads,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  applications: readonly LoanApplication[],
+): Promise<LoanApplication[]> {
+  const waiting = applications.filter(({ status }) => status === "draft" || status === "action_required");
+  const lacks = new Map(
+    (await listSubmissions(q, scope, now, waiting)).map((submission) => [
+      submission.application.id,
+      missingOf(submission),
+    ]),
+  );
+  return applications.map((application) => {
+    const lacking = lacks.get(application.id);
+    return lacking ? { ...application, missing: stillMissing(application.missing, lacking) } : application;
+  });
+}
+
+/**
+ * Applications and all that counts for their submission at `now`: drafts go by their program and its form as they
+ * are, also by a form that was deleted; others by both as they were at their submission.
+ */
+async function listSubmissions(
+  q: Reads,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  applications: readonly LoanApplication[],
+): Promise<(Submission & { application: LoanApplication })[]> {
+  if (applications.length === 0) return [];
+  const ids = applications.map(({ id }) => id);
+  const terms = await listTerms(q, scope, ids);
+  const documents = Map.groupBy(await listDocumentStates(q, scope, ids), (row) => row.application_id);
+  const consents = Map.groupBy(await listHeldConsents(q, scope, now, ids), (row) => row.application_id);
+  const current = await currentPrograms(
+    q,
+    scope,
+    applications.filter(({ status }) => status === "draft"),
+  );
+  return applications.map((application) => {
+    const { id, status, program_id, program_snapshot } = application;
+    const live = status === "draft" ? current.get(program_id) : undefined;
+    const held = consents.get(id) ?? [];
+    return {
+      application: { ...application, missing: terms.get(id)?.requested ?? [] },
+      program: live?.program ?? program_snapshot,
+      form: live ? live.form : (terms.get(id)?.form_snapshot ?? undefined),
+      documents: presentTypes(documents.get(id) ?? []),
+      consents: new Set(
+        held.filter(({ version_status }) => version_status === "published").map(({ code }) => code),
+      ),
+    };
+  });
+}
+
+/** The programs of some applications as they are now, with their forms. */
+async function currentPrograms(q: Reads, scope: LoanScope, applications: readonly LoanApplication[]) {
+  const found = new Map<number, { program: LoanProgram; form: FormStructure | undefined }>();
+  for (const id of new Set(applications.map(({ program_id }) => program_id))) {
+    const program = await findLoanProgram(q, scope, id);
+    if (program) found.set(id, { program, form: await formOf(q, scope, program) });
+  }
+  return found;
 }
 
 /** How many missing things the words of a refusal name; all of them are listed beside. */
 const NAMED = 5;
 
-function refused(id: number, details: ErrorDetail[], missing: Missing[]): AppError {
+function namesOf(missing: readonly Missing[]): string {
   const named = missing.slice(0, NAMED).map(({ kind, code }) => `${kind} ${code}`);
   if (missing.length > NAMED) named.push(`and ${missing.length - NAMED} more`);
+  return `missing are ${named.join(", ")}`;
+}
+
+function refused(id: number, details: ErrorDetail[], missing: Missing[]): AppError {
   const reasons = [
-    ...(missing.length > 0 ? [`missing are ${named.join(", ")}`] : []),
+    ...(missing.length > 0 ? [namesOf(missing)] : []),
     ...(details.length > 0 ? [wordsOf(details)] : []),
   ];
   return new AppError("invalid", `Cannot submit application ${id}: ${reasons.join("; ")}`, {

@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { ApiKeyTables } from "../api_keys/tables.ts";
 import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { Answers } from "../forms/model.ts";
+import type { Answers, FormStructure } from "../forms/model.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
 import type { LoanProgramTables } from "../loan_programs/tables.ts";
 import { type ActionItem, APPLICATION_STATUSES, type Borrower, type Decision, type Offer } from "./model.ts";
@@ -29,6 +29,8 @@ export function loanApplicationTables(
         .notNull()
         .references(() => loan_programs.id),
       program_snapshot: k.json<LoanProgram>("program_snapshot").notNull(),
+      /** The program's form as it was at the submission; null before it, and where the program has none. */
+      form_snapshot: k.json<FormStructure>("form_snapshot"),
       external_reference: k.text("external_reference"),
       status: k.enumeration("status", APPLICATION_STATUSES).notNull(),
       borrower: k.json<Borrower>("borrower").notNull(),
@@ -39,6 +41,8 @@ export function loanApplicationTables(
       purpose: k.text("purpose"),
       answers: k.json<Answers>("answers").notNull(),
       missing: k.json<ActionItem[]>("missing").notNull(),
+      /** All that the lender has asked for so far: it is needed until the end, as what the program asks for. */
+      requested: k.json<ActionItem[]>("requested").notNull().default([]),
       decision: k.json<Decision>("decision"),
       offer: k.json<Offer>("offer"),
       disbursement_reference: k.text("disbursement_reference"),

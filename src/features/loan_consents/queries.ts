@@ -234,31 +234,63 @@ export async function hasConsentOf(
   return held > 0;
 }
 
-/** The codes of which an application has a consent that holds at `now`, to a version that is published now. */
-export async function listCurrentCodes(
+/** The consents of some applications that hold at `now`, and what has become of the version that each is to. */
+export async function listHeldConsents(
   q: Reads,
   scope: LoanScope,
   now: Temporal.Instant,
-  application_id: number,
-): Promise<Set<string>> {
+  application_ids: readonly number[],
+): Promise<{ application_id: number; code: string; version_status: DefinitionStatus }[]> {
   const { consents: t, consent_definitions: d } = q.tables;
-  const rows = await q
-    .selectDistinct({ code: t.code })
+  return q
+    .select({ application_id: t.application_id, code: t.code, version_status: d.status })
     .from(t)
     .innerJoin(d, eq(d.id, t.definition_id))
     .where(
-      and(
-        ofApplications(q, t, scope),
-        eq(t.application_id, application_id),
-        eq(d.status, "published"),
-        holdsAt(q, now),
-      ),
+      and(ofApplications(q, t, scope), inArray(t.application_id, [...application_ids]), holdsAt(q, now)),
     );
-  return new Set(rows.map(({ code }) => code));
+}
+
+/** Takes back all consents of an application that are granted. */
+export async function revokeConsents(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  application_id: number,
+  revoke_reason: string,
+): Promise<Consent[]> {
+  const { consents: t } = q.tables;
+  return q
+    .update(t)
+    .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
+    .where(and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.status, "granted")))
+    .returning(consentColumns(q));
 }
 
 function holdsAt({ tables: { consents: t } }: Reads, now: Temporal.Instant): SQL | undefined {
   return and(eq(t.status, "granted"), or(isNull(t.expires_at), gt(t.expires_at, iso(now))));
+}
+
+/** Blanks what an application's consents say of people. */
+export async function blankSubjects(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  application_id: number,
+): Promise<void> {
+  const { consents: t } = q.tables;
+  const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
+  for (const { id, evidence } of await q.select({ id: t.id, evidence: t.evidence }).from(t).where(where)) {
+    await q
+      .update(t)
+      .set({
+        subject_name: "",
+        subject_ic_last4: null,
+        evidence: { ...evidence, ip: null, user_agent: null },
+        updated_at: iso(now),
+      })
+      .where(and(ofApplications(q, t, scope), eq(t.id, id)));
+  }
 }
 
 type NewConsent = Omit<

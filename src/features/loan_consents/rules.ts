@@ -113,9 +113,9 @@ export function readEvidence(
   return { method, captured_at: iso(captured), ip, user_agent };
 }
 
-/** When a consent that is granted at `now` ends; null for one that holds until it is revoked. */
-export function endOf(now: Temporal.Instant, validity_days: number | null): IsoInstant | null {
-  return validity_days === null ? null : iso(now.add({ hours: 24 * validity_days }));
+/** When a consent that was given at `given` ends; null for one that holds until it is revoked. */
+export function endOf(given: Temporal.Instant, validity_days: number | null): IsoInstant | null {
+  return validity_days === null ? null : iso(given.add({ hours: 24 * validity_days }));
 }
 
 /** Who consents: the application's borrower as it stands. Of the IC number only the end is kept. */

@@ -5,7 +5,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { listPage } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import { iso } from "../../core/time.ts";
+import { instant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { loseConsent } from "../loan_applications/lost_consent.ts";
@@ -238,7 +238,7 @@ export const grantConsent = operation({
         ...subjectOf(application),
         evidence: kept,
         granted_at: iso(now),
-        expires_at: endOf(now, validity_days),
+        expires_at: endOf(instant(kept.captured_at), validity_days),
       });
       await noteHandedIn(q, scope, now, application);
       await recordEvents(q, scope, now, [consentEvent("granted", consent)]);

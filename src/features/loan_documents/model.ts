@@ -45,6 +45,12 @@ export const LoanDocument = Type.Object(
 );
 export type LoanDocument = Static<typeof LoanDocument>;
 
+/** What became of a document. */
+export type DocumentState = Pick<
+  LoanDocument,
+  "application_id" | "type" | "status" | "reason_code" | "reviewed_at" | "created_at"
+>;
+
 export const ListDocuments = strict({ id: Id, ...pageFields });
 export const ListDocumentsQuery = strict(pageFields);
 

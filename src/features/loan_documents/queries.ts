@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, lte, ne, notInArray, or } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, lte, ne, or } from "drizzle-orm";
 import type { LoanScope, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
@@ -7,7 +7,7 @@ import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { ofApplications } from "../loan_applications/queries.ts";
 import type { DocumentType } from "../loan_programs/model.ts";
-import type { DocumentStatus, LoanDocument } from "./model.ts";
+import type { DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
 
 function documentColumns({ tables: { loan_documents: t } }: Reads) {
   const { id, environment, application_id, type, file_name, content_type, size, sha256 } = t;
@@ -197,22 +197,30 @@ export async function listExpectedFiles(
     .limit(limit);
 }
 
-/** The types of which an application has a document that was not refused. */
-export async function listPresentTypes(
+/** What became of the documents of some applications, superseded ones too. */
+export async function listDocumentStates(
   q: Reads,
   scope: LoanScope,
-  application_id: number,
-): Promise<Set<DocumentType>> {
+  application_ids: readonly number[],
+): Promise<DocumentState[]> {
   const { loan_documents: t } = q.tables;
-  const rows = await q
-    .selectDistinct({ type: t.type })
+  const { application_id, type, status, reason_code, reviewed_at, created_at } = t;
+  return q
+    .select({ application_id, type, status, reason_code, reviewed_at, created_at })
     .from(t)
-    .where(
-      and(
-        ofApplications(q, t, scope),
-        eq(t.application_id, application_id),
-        notInArray(t.status, ["rejected", "superseded"]),
-      ),
-    );
-  return new Set(rows.map(({ type }) => type));
+    .where(and(ofApplications(q, t, scope), inArray(application_id, [...application_ids])));
+}
+
+/** The documents that the lender has verified wait for a review again. */
+export async function voidReviews(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  application_id: number,
+): Promise<void> {
+  const { loan_documents: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "pending_review", reviewed_at: null, note: null, updated_at: iso(now) })
+    .where(and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.status, "verified")));
 }

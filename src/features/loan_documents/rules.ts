@@ -3,7 +3,8 @@ import { LIMITS } from "../../core/limits.ts";
 import type { NewEvent } from "../events/model.ts";
 import type { ApplicationStatus } from "../loan_applications/model.ts";
 import { nextStatus as nextApplicationStatus } from "../loan_applications/rules.ts";
-import type { ContentType, DocumentStatus, LoanDocument } from "./model.ts";
+import type { DocumentType } from "../loan_programs/model.ts";
+import type { ContentType, DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
 
 // What becomes of a document.
 
@@ -23,6 +24,33 @@ export function nextStatus({ id, status }: Pick<LoanDocument, "id" | "status">, 
   const next = DOCUMENT_STEPS[status][trigger];
   if (next === undefined) throw new AppError("conflict", `Cannot ${trigger} document ${id}: it is ${status}`);
   return next;
+}
+
+// Which documents count.
+
+/** The types of which an application has a document that was not rejected. */
+export function presentTypes(documents: readonly DocumentState[]): Set<DocumentType> {
+  const present = documents.filter(({ status }) => status === "pending_review" || status === "verified");
+  return new Set(present.map(({ type }) => type));
+}
+
+/**
+ * The types that count for who decides on an application: a document that has taken the place of one that was
+ * verified, or came after the approval, is not what the decision goes by until it is verified itself.
+ */
+export function decidedTypes(
+  documents: readonly DocumentState[],
+  approved_at: string | null,
+): Set<DocumentType> {
+  const verified_before = new Set(
+    documents
+      .filter((old) => old.status === "superseded" && old.reviewed_at !== null && old.reason_code === null)
+      .map(({ type }) => type),
+  );
+  const counts = ({ type, status, created_at }: DocumentState) =>
+    status === "verified" ||
+    (!verified_before.has(type) && (approved_at === null || created_at <= approved_at));
+  return presentTypes(documents.filter(counts));
 }
 
 // What a file is.

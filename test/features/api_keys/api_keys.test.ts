@@ -46,6 +46,7 @@ describe("a new key", () => {
       environment,
       last4: clientSecret.slice(-4),
       old_secret_ends_at: null,
+      replaces_id: null,
       last_used_at: null,
       revoked_at: null,
       created_at: NOW,

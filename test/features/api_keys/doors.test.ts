@@ -117,7 +117,15 @@ describe("the door of each role, whatever is behind it", () => {
     const api = withToken(served, token);
     const { status, body } = await api("GET", `/${door}`);
     expect(status).toBe(role === door ? 200 : 403);
-    const actor = { kind: "key", key_id: key.id, company_id: house.company_id, role, environment };
+    const { id: key_id } = key;
+    const actor = {
+      kind: "key",
+      key_id,
+      agent_key_id: key_id,
+      company_id: house.company_id,
+      role,
+      environment,
+    };
     if (role === door) expect(body.actor).toEqual(actor);
     else expect(body.error).toStartWith("This path is for API keys ");
   });

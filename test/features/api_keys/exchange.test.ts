@@ -283,6 +283,7 @@ describe("a token", () => {
     expect(await house.deps.authenticate(token)).toEqual({
       kind: "key",
       key_id: machine.key.id,
+      agent_key_id: machine.key.id,
       company_id: house.company_id,
       role: "ingest",
       environment: "production",

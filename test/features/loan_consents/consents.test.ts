@@ -51,7 +51,8 @@ describe("consents", () => {
       subject_ic_last4: "5678",
       evidence: { ...evidence, captured_at: "2026-03-10T11:59:00.000Z" },
       granted_at: "2026-03-10T12:00:00.000Z",
-      expires_at: "2027-03-10T12:00:00.000Z",
+      // It counts from when it was given, not from when it was written down.
+      expires_at: "2027-03-10T11:59:00.000Z",
       revoked_at: null,
       revoke_reason: null,
       created_at: "2026-03-10T12:00:00.000Z",
@@ -167,10 +168,10 @@ describe("consents", () => {
     const job = JOBS.find(({ name }) => name === "consent_expiry");
     if (!job) throw new Error("No such job");
     const mine = async () => (await told("consent.expired")).filter(([, consent]) => consent === ends);
-    clock.set("2026-03-11T11:59:59.999Z");
+    clock.set("2026-03-11T11:58:59.999Z");
     await runJob(house.deps, job);
     expect(await mine()).toEqual([]);
-    clock.set("2026-03-11T12:00:00Z");
+    clock.set("2026-03-11T11:59:00Z");
     const late = await revoke(ends);
     expect([late.status, late.body.error]).toEqual([409, `Cannot revoke consent ${ends}: it is expired`]);
     await Promise.all([runJob(house.deps, job), runJob(house.deps, job)]);
@@ -180,6 +181,7 @@ describe("consents", () => {
       [stays, "granted"],
       [ends, "expired"],
     ]);
+    clock.set("2026-03-11T12:00:00Z");
   });
 
   test("one whose time has run out makes room for the next before the job has come", async () => {

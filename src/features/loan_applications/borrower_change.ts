@@ -1,0 +1,27 @@
+import type { LoanScope } from "../../core/access.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { revokeConsents } from "../loan_consents/queries.ts";
+import { consentEvent } from "../loan_consents/rules.ts";
+import { voidReviews } from "../loan_documents/queries.ts";
+
+/**
+ * What it means to an application that somebody else borrows now: the consents were another person's and are
+ * revoked, and documents that were verified as another person's wait for a review again. Decision 0103.
+ */
+export async function voidEvidence(
+  q: Queries,
+  scope: LoanScope,
+  now: Temporal.Instant,
+  application_id: number,
+): Promise<void> {
+  const reason = "The application's borrower was changed";
+  const revoked = await revokeConsents(q, scope, now, application_id, reason);
+  await recordEvents(
+    q,
+    scope,
+    now,
+    revoked.map((consent) => consentEvent("revoked", consent)),
+  );
+  await voidReviews(q, scope, now, application_id);
+}
