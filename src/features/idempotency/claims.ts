@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import type { KeptAnswer, KeyedRequest } from "./model.ts";
 import * as queries from "./queries.ts";
-import { answerToRepeat, isFinal, isKept } from "./rules.ts";
+import { answerToRepeat, isDone, isKept } from "./rules.ts";
 
 const LIVES = {
   lease: Temporal.Duration.from({ seconds: LIMITS.idempotency_lease_s }),
@@ -52,14 +52,14 @@ export class Claim {
   }
 
   /**
-   * Keeps the answer for repeats, or that there was one that can't be kept (null). A status that is not final
+   * Keeps the answer for repeats, or that there was one that can't be kept (null). A refusal or a failure
    * gives the key up, unless the change was made: then repeats are told so.
    */
   async settle(status: number, answer: KeptAnswer | null): Promise<void> {
     const id = this.#id;
     if (id === null) return;
     await this.#store.tx((q) =>
-      isFinal(status)
+      isDone(status)
         ? queries.updateAnswered(q, id, this.#name, answer && isKept(answer) ? answer : null)
         : queries.deleteClaim(q, id, this.#name),
     );

@@ -5,12 +5,9 @@ import { instant } from "../../core/time.ts";
 import { isSecretName } from "../audit/rules.ts";
 import type { FoundKey, KeptAnswer } from "./model.ts";
 
-/** What says nothing of the request itself, and may be otherwise the next time. */
-const PASSING = new Set([401, 403, 408, 413, 415, 429]);
-
-/** Whether a status is final: the same request would be answered the same again, or did what it asked for. */
-export function isFinal(status: number): boolean {
-  return (status >= 200 && status < 300) || (status >= 400 && status < 500 && !PASSING.has(status));
+/** Whether a status says that the work was done. A refusal changed nothing: its cause may be gone the next time. */
+export function isDone(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** Whether an answer may be kept: one with a secret is shown once, and a large one is not held. */
