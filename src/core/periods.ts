@@ -21,6 +21,12 @@ export interface Period {
   readonly time_zone: string;
 }
 
+/** The bounds of a period as they stand on record, `[from, to)`, whatever the zone's rules say by now. */
+export interface Bounds {
+  readonly from: Temporal.Instant;
+  readonly to: Temporal.Instant;
+}
+
 /** More periods than anyone bills at once: a hundred years of them. */
 export const MAX_PERIODS = 1_200;
 
@@ -80,8 +86,14 @@ function eras(anchor_day: number, zones: ZoneTimeline): [Era, ...Era[]] {
   return [last, ...earlier.toReversed()];
 }
 
-/** Cuts one subscription's time: `period(month)` is computed from the anchor and the month alone. */
-function calendar(anchor_day: number, zones: ZoneTimeline) {
+/** So long after its start a period runs, however a zone's rules have moved its bounds: none has fewer than 28 days. */
+const WELL_INSIDE = Temporal.Duration.from({ hours: 14 * 24 });
+
+/**
+ * Cuts one subscription's time: `period(month)` is computed from the anchor and the month alone, but for bounds
+ * that are on record, which stand: the period before ends where one begins, and the next begins where one ends.
+ */
+function calendar(anchor_day: number, zones: ZoneTimeline, recorded: readonly Bounds[]) {
   if (!Number.isInteger(anchor_day) || anchor_day < 1 || anchor_day > 31) {
     throw new RangeError(`Cannot cut billing periods: anchor day ${anchor_day} is not from 1 to 31`);
   }
@@ -89,12 +101,18 @@ function calendar(anchor_day: number, zones: ZoneTimeline) {
   const zoneOf = (month: Month) =>
     (newest_first.find(({ first_month }) => first_month <= month) ?? newest_first[0]).timezone;
   // A boundary belongs to the period that ends there.
-  const start = (month: Month) => boundary(month, anchor_day, zoneOf(month - 1));
+  const computed = (month: Month) => boundary(month, anchor_day, zoneOf(month - 1));
+  const of_month = new Map(
+    recorded.map((bounds) => [lastMonth(bounds.from.add(WELL_INSIDE), computed), bounds]),
+  );
+  const start = (month: Month) => of_month.get(month)?.from ?? of_month.get(month - 1)?.to ?? computed(month);
+  const end = (month: Month) =>
+    of_month.get(month)?.to ?? of_month.get(month + 1)?.from ?? computed(month + 1);
   return {
     monthOf: (instant: Temporal.Instant) => lastMonth(instant, start),
     period: (month: Month): Period => ({
       from: start(month),
-      to: start(month + 1),
+      to: end(month),
       start_date: anchorDate(month, anchor_day),
       end_date: anchorDate(month + 1, anchor_day),
       time_zone: zoneOf(month),
@@ -104,23 +122,48 @@ function calendar(anchor_day: number, zones: ZoneTimeline) {
 
 /**
  * The billing period in which an instant falls. `anchor_day`: 1–31, the day of the month on which periods
- * start. Source: billing.md, Principles.
+ * start. `recorded`: bounds on record of periods around it. Source: billing.md, Principles.
  */
-export function periodContaining(instant: Temporal.Instant, anchor_day: number, zones: ZoneTimeline): Period {
-  const { monthOf, period } = calendar(anchor_day, zones);
+export function periodContaining(
+  instant: Temporal.Instant,
+  anchor_day: number,
+  zones: ZoneTimeline,
+  recorded: readonly Bounds[] = [],
+): Period {
+  const { monthOf, period } = calendar(anchor_day, zones, recorded);
   return period(monthOf(instant));
+}
+
+/** The period with these bounds on record, and the days that it has by the calendar. */
+export function recordedPeriod(bounds: Bounds, anchor_day: number, zones: ZoneTimeline): Period {
+  return periodContaining(bounds.from, anchor_day, zones, [bounds]);
 }
 
 /**
  * The billing period that starts in a month, "2026-11". Callers check the text first.
  * Errors: throws on another text. Source: billing.md, Wire details.
  */
-export function periodStartingIn(year_month: string, anchor_day: number, zones: ZoneTimeline): Period {
+export function periodStartingIn(
+  year_month: string,
+  anchor_day: number,
+  zones: ZoneTimeline,
+  recorded: readonly Bounds[] = [],
+): Period {
   if (!/^\d{4}-\d\d$/.test(year_month)) {
     throw new RangeError(`Cannot name a billing period ${year_month}: a month is YYYY-MM`);
   }
   const { year, month } = Temporal.PlainYearMonth.from(year_month);
-  return calendar(anchor_day, zones).period(year * 12 + month - 1);
+  return calendar(anchor_day, zones, recorded).period(year * 12 + month - 1);
+}
+
+/** A span that holds all of the period that starts in a month, "2026-11", and a part of those around it. */
+export function aroundMonth(year_month: string): Bounds {
+  const { year, month } = Temporal.PlainYearMonth.from(year_month);
+  const first = Temporal.PlainDate.from({ year, month, day: 1 }).toZonedDateTime("UTC");
+  return {
+    from: first.subtract({ days: 3 }).toInstant(),
+    to: first.add({ months: 2, days: 3 }).toInstant(),
+  };
 }
 
 /**
@@ -132,8 +175,9 @@ export function* periodsBetween(
   until: Temporal.Instant,
   anchor_day: number,
   zones: ZoneTimeline,
+  recorded: readonly Bounds[] = [],
 ): Generator<Period, void, undefined> {
-  const { monthOf, period } = calendar(anchor_day, zones);
+  const { monthOf, period } = calendar(anchor_day, zones, recorded);
   const first = monthOf(from);
   for (let month = first; month < first + MAX_PERIODS; month += 1) {
     const next = period(month);
@@ -141,6 +185,11 @@ export function* periodsBetween(
     yield next;
   }
   throw new RangeError(`Cannot list the billing periods since ${iso(from)}: more than ${MAX_PERIODS}`);
+}
+
+/** How many months later one period starts than another. */
+export function monthsBetween(first: Period, last: Period): number {
+  return (last.start_date.year - first.start_date.year) * 12 + last.start_date.month - first.start_date.month;
 }
 
 /** How many days a period has: the denominator of every proration in it. */

@@ -26,6 +26,11 @@ export function refusal(
     if (cause.code === "23503" || cause.code === "SQLITE_CONSTRAINT_FOREIGNKEY") {
       return new AppError("conflict", "Cannot do this: other records refer to this one", { cause: error });
     }
+    // A trigger says the name of the rule that it keeps.
+    if (cause.code === "23P01" || cause.code === "SQLITE_CONSTRAINT_TRIGGER") {
+      const broken = CONSTRAINTS[cause.constraint_name ?? cause.message]?.();
+      if (broken) return broken;
+    }
     if (cause.code === "23505" || cause.code?.startsWith("SQLITE_CONSTRAINT")) {
       const columns = /UNIQUE constraint failed: (.+)$/.exec(cause.message)?.[1];
       const name = cause.constraint_name ?? (columns === undefined ? undefined : uniqueIndexOf(columns));

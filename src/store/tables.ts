@@ -2,7 +2,7 @@ import type { AppError } from "../core/errors.ts";
 import { API_KEY_CONSTRAINTS, apiKeyTables } from "../features/api_keys/tables.ts";
 import { auditTables } from "../features/audit/tables.ts";
 import { agentTables, authorizationTables } from "../features/authorizations/tables.ts";
-import { billingTables } from "../features/billing/tables.ts";
+import { BILLING_CONSTRAINTS, billingTables } from "../features/billing/tables.ts";
 import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
   billingModelChangeTables,
@@ -103,6 +103,7 @@ export const CONSTRAINTS: Record<string, () => AppError> = {
   ...API_KEY_CONSTRAINTS,
   ...USER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
+  ...BILLING_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,
   ...EMANDATE_CONFIG_CONSTRAINTS,
   ...EMANDATE_PRODUCT_CONSTRAINTS,

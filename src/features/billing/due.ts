@@ -1,11 +1,14 @@
 import {
+  type Bounds,
+  monthsBetween,
   type Period,
   periodContaining,
   periodsBetween,
   periodStartingIn,
+  recordedPeriod,
   type ZoneTimeline,
 } from "../../core/periods.ts";
-import { earlier, type IsoInstant, instant, iso, later } from "../../core/time.ts";
+import { earlier, type IsoInstant, instant, later } from "../../core/time.ts";
 
 /** The life of a subscription as periods are cut from it. */
 export interface BilledLife {
@@ -15,10 +18,17 @@ export interface BilledLife {
   readonly billing_anchor_day: number;
 }
 
-/** Which of a subscription's periods have a record: how many, and where the last one starts. */
+/** Which of a subscription's periods have a record: how many, where the first one starts, and the last one. */
 export interface ClosedPeriods {
   readonly count: number;
-  readonly last_start: IsoInstant;
+  readonly first_start: IsoInstant;
+  readonly last: Bounds;
+}
+
+/** The bounds of periods that have a record: of all of them, or of the last one where none is left out before it. */
+export interface RecordedPeriods {
+  readonly bounds: readonly Bounds[];
+  readonly is_gapless: boolean;
 }
 
 /** Periods to bill, oldest first, and how many more there are that can't be billed yet. */
@@ -33,31 +43,37 @@ const NOTHING_DUE: DuePeriods = { due: [], not_due: 0 };
  * Whether the records run without a gap from the subscription's first period to the last one that has a
  * record. An explicit run may have billed a period before those that come before it.
  */
-export function isGapless(life: BilledLife, closed: ClosedPeriods, zones: ZoneTimeline): boolean {
-  const first = periodContaining(instant(life.started_at), life.billing_anchor_day, zones).start_date;
-  const last = periodContaining(instant(closed.last_start), life.billing_anchor_day, zones).start_date;
-  return (last.year - first.year) * 12 + last.month - first.month + 1 === closed.count;
+export function isGapless(
+  { started_at, billing_anchor_day }: BilledLife,
+  { count, first_start, last }: ClosedPeriods,
+  zones: ZoneTimeline,
+): boolean {
+  if (first_start > started_at) return false;
+  const first = recordedPeriod({ ...last, from: instant(first_start) }, billing_anchor_day, zones);
+  return monthsBetween(first, recordedPeriod(last, billing_anchor_day, zones)) + 1 === count;
 }
 
 /**
- * The periods since the subscription's start that ended at least `grace` ago and have no record. Periods that
- * start before `closed_until` have one, and so have those of `closed_starts`.
- * Source: billing.md, One mechanism: reconcile; Wire details.
+ * The periods since the subscription's start that ended at least `grace` ago and have no record. They go on from
+ * what is on record. Source: billing.md, One mechanism: reconcile; Wire details. Decision 0125.
  */
 export function unbilledPeriods(
   life: BilledLife,
   zones: ZoneTimeline,
-  closed: { closed_until: Temporal.Instant | null; closed_starts: ReadonlySet<IsoInstant> },
+  { bounds, is_gapless }: RecordedPeriods,
   now: Temporal.Instant,
   grace: Temporal.Duration,
 ): DuePeriods {
   const started_at = instant(life.started_at);
   const until = life.ends_at === null ? now : earlier(instant(life.ends_at), now);
   if (Temporal.Instant.compare(until, started_at) <= 0) return NOTHING_DUE;
-  const from = closed.closed_until ?? started_at;
+  const last = is_gapless ? bounds.at(-1) : undefined;
+  const from = last?.to ?? started_at;
   if (Temporal.Instant.compare(from, until) >= 0) return NOTHING_DUE;
-  const open = [...periodsBetween(from, until, life.billing_anchor_day, zones)].filter(
-    (period) => !closed.closed_starts.has(iso(period.from)),
+  const open = [...periodsBetween(from, until, life.billing_anchor_day, zones, bounds)].filter(
+    (period) =>
+      !bounds.some((closed) => closed.from.equals(period.from)) &&
+      Temporal.Instant.compare(period.to, started_at) > 0,
   );
   const due = open.filter((period) => Temporal.Instant.compare(period.to.add(grace), now) <= 0);
   return { due, not_due: open.length - due.length };
@@ -72,8 +88,9 @@ export function namedPeriod(
   zones: ZoneTimeline,
   year_month: string,
   now: Temporal.Instant,
+  recorded: readonly Bounds[] = [],
 ): DuePeriods {
-  const period = periodStartingIn(year_month, life.billing_anchor_day, zones);
+  const period = periodStartingIn(year_month, life.billing_anchor_day, zones, recorded);
   const started_at = instant(life.started_at);
   const first = later(period.from, started_at);
   const end = life.ends_at === null ? period.to : earlier(instant(life.ends_at), period.to);
@@ -82,32 +99,28 @@ export function namedPeriod(
   return has_ended ? { due: [period], not_due: 0 } : { due: [], not_due: 1 };
 }
 
-/** The periods that have a record, by their starts, and ended after an instant. */
+/** The periods with these bounds on record that ended after an instant. */
 export function closedPeriods(
-  life: BilledLife,
+  { billing_anchor_day }: BilledLife,
   zones: ZoneTimeline,
-  starts: ReadonlySet<IsoInstant> = new Set(),
+  recorded: readonly Bounds[] = [],
   ended_after: Temporal.Instant,
-): DuePeriods {
-  const periods = [...starts].map((start) =>
-    periodContaining(instant(start), life.billing_anchor_day, zones),
-  );
-  return {
-    due: periods.filter((period) => Temporal.Instant.compare(period.to, ended_after) > 0),
-    not_due: 0,
-  };
+): Period[] {
+  return recorded
+    .filter(({ to }) => Temporal.Instant.compare(to, ended_after) > 0)
+    .map((bounds) => recordedPeriod(bounds, billing_anchor_day, zones));
 }
 
 /**
  * The period that runs at `now`; before a subscription starts its first one, after it has ended its last one.
+ * `recorded`: bounds on record.
  */
-export function runningPeriod(life: BilledLife, zones: ZoneTimeline, now: Temporal.Instant): Period {
-  const { started_at, ends_at, billing_anchor_day } = life;
+export function runningPeriod(
+  { started_at, ends_at, billing_anchor_day }: BilledLife,
+  zones: ZoneTimeline,
+  now: Temporal.Instant,
+  recorded: readonly Bounds[] = [],
+): Period {
   const latest = ends_at === null ? now : earlier(instant(ends_at).subtract({ milliseconds: 1 }), now);
-  return periodContaining(later(instant(started_at), latest), billing_anchor_day, zones);
-}
-
-/** The end of the period that starts at an instant. */
-export function endOfPeriodAt(start: IsoInstant, life: BilledLife, zones: ZoneTimeline): Temporal.Instant {
-  return periodContaining(instant(start), life.billing_anchor_day, zones).to;
+  return periodContaining(later(instant(started_at), latest), billing_anchor_day, zones, recorded);
 }

@@ -1,7 +1,22 @@
-import { and, asc, count, desc, eq, getTableColumns, gt, gte, inArray, lt, max, type SQL } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  inArray,
+  lt,
+  max,
+  min,
+  type SQL,
+} from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import type { Bounds } from "../../core/periods.ts";
+import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
@@ -63,7 +78,7 @@ export async function existingSubscriptions(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** How many periods of each subscription have a record, and where the last of them starts. */
+/** How many periods of each subscription have a record, where the first one starts, and the last one. */
 export async function listClosedPeriods(
   q: Reads,
   scope: Scope,
@@ -71,30 +86,47 @@ export async function listClosedPeriods(
 ): Promise<Map<number, ClosedPeriods>> {
   const { billing_records: t } = q.tables;
   const rows = await q
-    .select({ subscription_id: t.subscription_id, count: count(), last_start: max(t.billingStartAt) })
+    .select({
+      subscription_id: t.subscription_id,
+      count: count(),
+      first_start: min(t.billingStartAt),
+      last_start: max(t.billingStartAt),
+      last_end: max(t.billingEndAt),
+    })
     .from(t)
     .where(firstRecordsOf(q, scope, subscription_ids))
     .groupBy(t.subscription_id);
   return new Map(
-    rows.flatMap(({ subscription_id, count: periods, last_start }) =>
-      last_start === null ? [] : [[subscription_id, { count: periods, last_start }]],
-    ),
+    rows.flatMap(({ subscription_id, count: periods, first_start, last_start, last_end }) => {
+      if (first_start === null || last_start === null || last_end === null) return [];
+      const last = { from: instant(last_start), to: instant(last_end) };
+      return [[subscription_id, { count: periods, first_start, last }] as const];
+    }),
   );
 }
 
-/** Where the periods start that have a record. */
-export async function listClosedStarts(
+/** The bounds of each subscription's periods that have a record, ascending; `touching`: only those that do. */
+export async function listRecordedBounds(
   q: Reads,
   scope: Scope,
   subscription_ids: readonly number[],
-): Promise<Map<number, Set<IsoInstant>>> {
+  touching?: Bounds,
+): Promise<Map<number, Bounds[]>> {
   const { billing_records: t } = q.tables;
+  const { subscription_id, billingStartAt, billingEndAt } = t;
+  const touches = touching && [gt(billingEndAt, iso(touching.from)), lt(billingStartAt, iso(touching.to))];
   const rows = await q
-    .select({ subscription_id: t.subscription_id, billingStartAt: t.billingStartAt })
+    .select({ subscription_id, billingStartAt, billingEndAt })
     .from(t)
-    .where(firstRecordsOf(q, scope, subscription_ids));
+    .where(and(firstRecordsOf(q, scope, subscription_ids), ...(touches ?? [])))
+    .orderBy(asc(subscription_id), asc(billingStartAt));
   const groups = Map.groupBy(rows, (row) => row.subscription_id);
-  return new Map([...groups].map(([id, group]) => [id, new Set(group.map((row) => row.billingStartAt))]));
+  return new Map(
+    [...groups].map(([id, group]) => [
+      id,
+      group.map((row) => ({ from: instant(row.billingStartAt), to: instant(row.billingEndAt) })),
+    ]),
+  );
 }
 
 /** A period that has a record, and up to which events its records have counted. */
@@ -307,83 +339,4 @@ function ofClient(q: Reads, client_id: number): SQL {
     .from(subscriptions)
     .where(eq(subscriptions.client_id, client_id));
   return inArray(billing_records.subscription_id, of_client);
-}
-
-// Billing runs.
-
-/** All but the errors, of which there may be many. */
-function runColumns({ tables: { billing_runs } }: Reads) {
-  const { errors: _, ...columns } = getTableColumns(billing_runs);
-  return columns;
-}
-
-export async function insertRun(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
-): Promise<BillingRunDetail> {
-  const { billing_runs: t } = q.tables;
-  const begun = { status: "running" as const, errors: [], finished_at: null };
-  const rows = await q
-    .insert(t)
-    .values({ ...run, ...begun, company_id: scope.company_id, ...stamped(now) })
-    .returning();
-  return only(rows);
-}
-
-/** Writes how far a run is, or how it ended. */
-export async function updateRun(
-  q: Queries,
-  { id, status, counts, errors, finished_at, updated_at }: BillingRunDetail,
-): Promise<void> {
-  const { billing_runs: t } = q.tables;
-  await q.update(t).set({ status, counts, errors, finished_at, updated_at }).where(eq(t.id, id));
-}
-
-/** Forgets a run that had nothing to tell. */
-export async function deleteRun(q: Queries, id: number): Promise<void> {
-  const { billing_runs: t } = q.tables;
-  await q.delete(t).where(eq(t.id, id));
-}
-
-/** Runs that say they are running but have not told of any progress since: their process died. */
-export async function interruptRunsSilentSince(
-  q: Queries,
-  scope: Scope,
-  since: Temporal.Instant,
-  now: Temporal.Instant,
-): Promise<void> {
-  const { billing_runs: t } = q.tables;
-  await q
-    .update(t)
-    .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
-}
-
-/** Runs without their errors, newest first, and how many there are in all. */
-export async function listRuns(
-  q: Reads,
-  scope: Scope,
-  { limit, offset }: Slice,
-): Promise<{ rows: BillingRun[]; total: number }> {
-  const { billing_runs: t } = q.tables;
-  const where = ofCompany(t, scope);
-  const rows = await q
-    .select(runColumns(q))
-    .from(t)
-    .where(where)
-    .orderBy(desc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await q.$count(t, where) };
-}
-
-export async function findRun(q: Reads, scope: Scope, id: number): Promise<BillingRunDetail | undefined> {
-  const { billing_runs: t } = q.tables;
-  const [row] = await q
-    .select({ ...runColumns(q), errors: t.errors })
-    .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
-  return row;
 }

@@ -18,6 +18,7 @@ import {
 } from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
+import * as runs from "./run_queries.ts";
 import { type Run, runToEnd } from "./runs.ts";
 
 /**
@@ -64,7 +65,7 @@ export const interruptRuns = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, actor, now }) {
-    await store.tx((q) => queries.interruptRunsSilentSince(q, scopeOf(actor), now, now));
+    await store.tx((q) => runs.interruptRunsSilentSince(q, scopeOf(actor), now, now));
     return {};
   },
 });
@@ -76,9 +77,7 @@ export const listBillingRuns = operation({
   input: ListBillingRuns,
   output: paged(BillingRun),
   run: ({ store, actor }, page) =>
-    pagedList(page, LIMITS.page_limit_default, (slice) =>
-      queries.listRuns(store.read, scopeOf(actor), slice),
-    ),
+    pagedList(page, LIMITS.page_limit_default, (slice) => runs.listRuns(store.read, scopeOf(actor), slice)),
 });
 
 /** Finds one billing run with its errors. Errors: not_found. Source: billing.md, One mechanism: reconcile. */
@@ -88,7 +87,7 @@ export const getBillingRun = operation({
   input: ById,
   output: BillingRunDetail,
   async run({ store, actor }, { id }) {
-    const run = await queries.findRun(store.read, scopeOf(actor), id);
+    const run = await runs.findRun(store.read, scopeOf(actor), id);
     if (!run) throw notFound("Billing run", id);
     return run;
   },
@@ -135,9 +134,9 @@ async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Pro
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
   const begun = await store.tx(async (q) => {
-    await queries.interruptRunsSilentSince(q, scope, silent_since, now);
+    await runs.interruptRunsSilentSince(q, scope, silent_since, now);
     const row = { dry_run, period: asked.period ?? null, requested_by, counts: NO_COUNTS };
-    return queries.insertRun(q, scope, now, row);
+    return runs.insertRun(q, scope, now, row);
   });
   const progress = new Progress(begun, now);
   const options = { scope, billing_run_id: begun.id, dry_run };

@@ -3,7 +3,7 @@ import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
-import { periodContaining } from "../../core/periods.ts";
+import { recordedPeriod } from "../../core/periods.ts";
 import { ById } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
 import { findCompany } from "../companies/queries.ts";
@@ -13,7 +13,7 @@ import { runningPeriod } from "./due.ts";
 import { invoicePage } from "./invoice.ts";
 import { type BillingRecordDetail, BillPreview, Verification } from "./model.ts";
 import { type Claim, claimsOf, storedBy, verify, windowOf } from "./proof.ts";
-import { findRecord, listBillable, listRecorded, type RecordedPart } from "./queries.ts";
+import { findRecord, listBillable, listRecorded, listRecordedBounds, type RecordedPart } from "./queries.ts";
 import { total } from "./rating.ts";
 import { rateSoFar } from "./reconcile.ts";
 
@@ -33,7 +33,9 @@ export const previewSubscription = operation({
     const scope = scopeOf(ctx.actor);
     const [subscription] = await listBillable(ctx.store.read, scope, { ids: [id], limit: 1 });
     if (!subscription) throw notFound("Subscription", id);
-    const period = runningPeriod(subscription, await listZones(ctx.store.read, scope), ctx.now);
+    const zones = await listZones(ctx.store.read, scope);
+    const recorded = await listRecordedBounds(ctx.store.read, scope, [id]);
+    const period = runningPeriod(subscription, zones, ctx.now, recorded.get(id));
     const { lines, currency } = await rateSoFar(ctx, scope, { subscription, period });
     const bounds = { from: iso(period.from), to: iso(period.to) };
     return { ...bounds, lines: [...lines], total: total(lines, currency), currency };
@@ -85,7 +87,8 @@ export const getInvoice = operation({
     if (!company || !subscription) throw notFound("Billing record", id);
     const { adjusts_billing_record_id: adjusts } = record;
     const original = adjusts === null ? null : await recordOf(ctx, scope, adjusts);
-    const period = periodContaining(instant(record.billingStartAt), subscription.billing_anchor_day, zones);
+    const bounds = { from: instant(record.billingStartAt), to: instant(record.billingEndAt) };
+    const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
     return invoicePage({ company_name: company.name, record, subscription, period, original });
   },
 });

@@ -1,3 +1,4 @@
+import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { BillingModelTables } from "../billing_models/tables.ts";
 import { companyColumn, type CompanyTables } from "../companies/tables.ts";
@@ -57,10 +58,16 @@ export function billingTables(
       ...stamps(k),
     },
     (t) => [
-      // Two runs at once write one record: the second one finds its place taken.
+      // Two runs at once write one record: the second one finds its place taken. That periods don't overlap is kept
+      // by a trigger, which a migration that makes the table anew must make again.
       k.uniqueIndex("billing_records_period").on(t.subscription_id, t.billingStartAt, t.sequence),
       k.index("billing_records_company").on(t.company_id, t.id),
     ],
   );
   return { billing_runs, billing_records };
 }
+
+export const BILLING_CONSTRAINTS = {
+  billing_records_overlap: () =>
+    new AppError("conflict", "Cannot bill a period: another period's record covers a part of it"),
+};

@@ -7,7 +7,7 @@ import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import { closedPeriods } from "../billing/due.ts";
-import { findLastCount, listBillable, listClosedStarts } from "../billing/queries.ts";
+import { findLastCount, listBillable, listRecordedBounds } from "../billing/queries.ts";
 import { type Rated, rateAhead, recordRated } from "../billing/reconcile.ts";
 import type { BillableSubscription } from "../billing/timelines.ts";
 import type { BillingModel } from "../billing_models/model.ts";
@@ -87,10 +87,8 @@ async function findClosed(
   life: Pick<BillableSubscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">,
   effective_at: IsoInstant,
 ) {
-  const starts = await listClosedStarts(q, scope, [life.id]);
-  return closedPeriods(life, zones, starts.get(life.id), instant(effective_at)).due.toSorted((a, b) =>
-    Temporal.Instant.compare(a.from, b.from),
-  );
+  const recorded = await listRecordedBounds(q, scope, [life.id]);
+  return closedPeriods(life, zones, recorded.get(life.id), instant(effective_at));
 }
 
 /** Rates the closed periods that a step reaches into as if it were made. */

@@ -1,0 +1,88 @@
+import { and, desc, eq, getTableColumns, lt } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { ofCompany } from "../../store/expressions.ts";
+import { only } from "../../store/rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { BillingRun, BillingRunDetail } from "./model.ts";
+
+// Billing runs.
+
+/** All but the errors, of which there may be many. */
+function runColumns({ tables: { billing_runs } }: Reads) {
+  const { errors: _, ...columns } = getTableColumns(billing_runs);
+  return columns;
+}
+
+export async function insertRun(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
+): Promise<BillingRunDetail> {
+  const { billing_runs: t } = q.tables;
+  const begun = { status: "running" as const, errors: [], finished_at: null };
+  const rows = await q
+    .insert(t)
+    .values({ ...run, ...begun, company_id: scope.company_id, ...stamped(now) })
+    .returning();
+  return only(rows);
+}
+
+/** Writes how far a run is, or how it ended. */
+export async function updateRun(
+  q: Queries,
+  { id, status, counts, errors, finished_at, updated_at }: BillingRunDetail,
+): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q.update(t).set({ status, counts, errors, finished_at, updated_at }).where(eq(t.id, id));
+}
+
+/** Forgets a run that had nothing to tell. */
+export async function deleteRun(q: Queries, id: number): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q.delete(t).where(eq(t.id, id));
+}
+
+/** Runs that say they are running but have not told of any progress since: their process died. */
+export async function interruptRunsSilentSince(
+  q: Queries,
+  scope: Scope,
+  since: Temporal.Instant,
+  now: Temporal.Instant,
+): Promise<void> {
+  const { billing_runs: t } = q.tables;
+  await q
+    .update(t)
+    .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
+    .where(and(ofCompany(t, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
+}
+
+/** Runs without their errors, newest first, and how many there are in all. */
+export async function listRuns(
+  q: Reads,
+  scope: Scope,
+  { limit, offset }: Slice,
+): Promise<{ rows: BillingRun[]; total: number }> {
+  const { billing_runs: t } = q.tables;
+  const where = ofCompany(t, scope);
+  const rows = await q
+    .select(runColumns(q))
+    .from(t)
+    .where(where)
+    .orderBy(desc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows, total: await q.$count(t, where) };
+}
+
+export async function findRun(q: Reads, scope: Scope, id: number): Promise<BillingRunDetail | undefined> {
+  const { billing_runs: t } = q.tables;
+  const [row] = await q
+    .select({ ...runColumns(q), errors: t.errors })
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
+  return row;
+}
