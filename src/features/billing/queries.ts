@@ -1,31 +1,15 @@
-import {
-  and,
-  asc,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gt,
-  gte,
-  inArray,
-  lt,
-  max,
-  min,
-  type SQL,
-} from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, max, min, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
-import { ofCompany } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
-import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { billingModelColumns } from "../billing_models/queries.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
 import { withStatus } from "../subscriptions/rules.ts";
 import type { ClosedPeriods } from "./due.ts";
-import type { BillingRecord, BillingRecordDetail, BillingRun, BillingRunDetail } from "./model.ts";
+import type { BillingRecord, BillingRecordDetail } from "./model.ts";
 import type { BillLine } from "./rating.ts";
 import { type BillableSubscription, withTimelines } from "./timelines.ts";
 
