@@ -25,6 +25,7 @@ import {
   myBillingModelChangeRoutes,
 } from "./features/billing_model_changes/routes.ts";
 import { creditRoutes, myCreditRoutes } from "./features/credits/routes.ts";
+import { mandateFlagRoutes } from "./features/mandate_flags/routes.ts";
 import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "./features/mandate_orders/routes.ts";
 import { mandateRoutes } from "./features/mandates/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "./features/loan_applications/routes.ts";
@@ -112,6 +113,7 @@ const directDebit = (deps: Deps) =>
     .use(emandateCustomerRoutes(deps))
     .use(mandateRoutes(deps))
     .use(mandateDecisionRoutes(deps))
+    .use(mandateFlagRoutes(deps))
     .use(mandateDebitRoutes(deps))
     .use(mandatePaymentRoutes(deps))
     .use(collectionRoutes(deps))

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { raiseFlags } from "../src/features/mandate_flags/queries.ts";
+import { findOrderByNumber } from "../src/features/mandate_orders/queries.ts";
 import { create } from "./features/subscriptions/catalog.ts";
 import { type Api, type House, type Json, startHouse, type Tenant } from "./harness.ts";
 
@@ -24,6 +26,7 @@ const BODIES: Record<string, object | string> = {
   "POST /emandate/mandates/{id}/payments": { amount: "5.00" },
   "POST /emandate/payments/{id}/retry": {},
   "POST /emandate/payments/{id}/cancel": {},
+  "POST /emandate/flags/{id}/resolve": { note: "Looked at" },
   "PUT /emandate/config": { max_retries: 1 },
   "POST /emandate/collections/run": {},
   "POST /emandate/collections/{id}/results": "order_no,amount,response_code\r\n",
@@ -63,7 +66,14 @@ beforeAll(async () => {
   await run("/emandate/mandates/1/authorize", {});
   for (const scenario of ["mandate_authorized", "mandate_activated"])
     await run(`/emandate/simulator/scenarios/${scenario}/run`, { mandate_id: 1 });
-  await create(house.api, "/emandate/mandates/1/payments", { amount: "5.00" });
+  const { order_no } = await create(house.api, "/emandate/mandates/1/payments", { amount: "5.00" });
+  await house.deps.store.tx(async (q) => {
+    const order = await findOrderByNumber(q, order_no);
+    if (!order) throw new Error("No such order");
+    await raiseFlags(q, order, house.deps.clock.now(), [
+      { order, reason: "no_answer", said: { code: null, message: null } },
+    ]);
+  });
   await run("/emandate/collections/run", {});
 });
 afterAll(() => house.stop());
@@ -135,7 +145,7 @@ describe("below /emandate", () => {
       ({ path, method }) => method === "GET" && !named({ path, method }),
     );
     expect(otherThan(200, lists)).toEqual([]);
-    for (const list of ["products", "customers", "mandates", "payments", "collections"])
+    for (const list of ["products", "customers", "mandates", "payments", "collections", "flags"])
       expect([list, (await other.api("GET", `/emandate/${list}`)).body.data]).toEqual([list, []]);
     const scenario = await other.api("POST", "/emandate/simulator/scenarios/mandate_expired/run", {
       mandate_id: 1,

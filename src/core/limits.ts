@@ -88,6 +88,7 @@ export const LIMITS = {
   /** How far ahead the sandbox collects. */
   collection_years_ahead: 2,
   mandate_reason_length: 200,
+  mandate_flag_note_length: 1_000,
   /** What the detail of a mandate tells of its history and its payments, the newest. */
   mandate_events: 100,
   mandate_payments: 100,

@@ -34,6 +34,7 @@ export const {
   mandate_payments,
   collection_runs,
   mandate_orders,
+  mandate_flags,
   scheme_callbacks,
   loan_programs,
   loan_applications,

@@ -18,6 +18,7 @@ import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTables } from "../features
 import { eventTables } from "../features/events/tables.ts";
 import { formTables } from "../features/forms/tables.ts";
 import { idempotencyTables } from "../features/idempotency/tables.ts";
+import { mandateFlagTables } from "../features/mandate_flags/tables.ts";
 import { mandateOrderTables } from "../features/mandate_orders/tables.ts";
 import { mandatePaymentTables } from "../features/mandate_payments/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTables } from "../features/loan_applications/tables.ts";
@@ -57,6 +58,12 @@ export function defineTables(k: ColumnKit) {
   const mandates = mandateTables(k, { ...companies, ...emandate_customers, ...emandate_products });
   const mandate_payments = mandatePaymentTables(k, { ...companies, ...mandates });
   const collections = collectionTables(k, companies);
+  const mandate_orders = mandateOrderTables(k, {
+    ...companies,
+    ...mandates,
+    ...mandate_payments,
+    ...collections,
+  });
   const api_keys = apiKeyTables(k, companies);
   const loan_programs = loanProgramTables(k, { ...companies, ...forms });
   const loan_applications = loanApplicationTables(k, { ...companies, ...api_keys, ...loan_programs });
@@ -87,7 +94,8 @@ export function defineTables(k: ColumnKit) {
     ...mandateEventTables(k, { ...companies, ...mandates }),
     ...mandate_payments,
     ...collections,
-    ...mandateOrderTables(k, { ...companies, ...mandates, ...mandate_payments, ...collections }),
+    ...mandate_orders,
+    ...mandateFlagTables(k, { ...companies, ...mandates, ...mandate_payments, ...mandate_orders }),
     ...loan_programs,
     ...loan_applications,
     ...loanDocumentTables(k, { ...companies, ...loan_applications }),

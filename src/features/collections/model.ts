@@ -46,6 +46,9 @@ export const ListCollectionRuns = strict(pageFieldsUpTo(LIMITS.emandate_page_lim
 export const CollectionResults = Type.Object(
   {
     applied: Type.Integer({ description: "lines that changed a payment" }),
+    flagged: Type.Integer({
+      description: "lines that contradict what was told before, for a person to decide: GET /emandate/flags",
+    }),
     unchanged: Type.Integer({ description: "lines that said what was known, or nothing yet" }),
     rejected: Type.Integer({ description: "lines that can't be used" }),
     rejections: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {

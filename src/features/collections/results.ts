@@ -4,7 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
-import { applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
+import { type Applied, applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
 import type { ReadResults } from "../mandates/schemes/collection_file.ts";
 import type { CollectionResults } from "./model.ts";
 import { listRunOrders } from "./queries.ts";
@@ -12,8 +12,7 @@ import { listRunOrders } from "./queries.ts";
 /** Which orders a file may be about, and what its lines do to them. */
 interface About {
   listOrders: (q: Queries, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
-  /** Returns the ids of the orders of which anything changed. */
-  apply: (q: Queries, heard: readonly Heard[]) => Promise<ReadonlySet<number>>;
+  apply: (q: Queries, heard: readonly Heard[]) => Promise<Applied>;
   /** What is told of a line about another order. */
   unknown: string;
 }
@@ -43,7 +42,7 @@ export async function applyResults(
   { listOrders, apply, unknown }: About,
   { lines, problems }: ReadResults,
 ): Promise<CollectionResults> {
-  const told = { applied: 0, unchanged: 0 };
+  const told = { applied: 0, flagged: 0, unchanged: 0 };
   const rejections = problems.map(({ line, message: reason }) => ({ line, reason }));
   for (const some of chunked(lines, LIMITS.collection_batch)) {
     const done = await store.tx(async (q) => {
@@ -57,10 +56,12 @@ export async function applyResults(
         if (order === undefined || reason !== null) wrong.push({ line, reason: reason ?? "" });
         else heard.push({ order, result });
       }
-      const applied = (await apply(q, heard)).size;
-      return { applied, unchanged: heard.length - applied, rejections: wrong };
+      const { changed, flagged } = await apply(q, heard);
+      const unchanged = heard.length - changed.union(flagged).size;
+      return { applied: changed.size, flagged: flagged.size, unchanged, rejections: wrong };
     });
     told.applied += done.applied;
+    told.flagged += done.flagged;
     told.unchanged += done.unchanged;
     rejections.push(...done.rejections);
     await Bun.sleep(LIMITS.collection_pause_ms);

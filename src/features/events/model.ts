@@ -47,6 +47,8 @@ export const EVENT_TYPES = [
   "emandate.payment.charged_back",
   "emandate.payment.cancelled",
   "emandate.payment.skipped",
+  "emandate.flag.raised",
+  "emandate.flag.resolved",
   "application.created",
   "application.submitted",
   "application.under_review",

@@ -1,6 +1,6 @@
 import type { Scope } from "../../core/access.ts";
 import type { Queries } from "../../store/store.ts";
-import { applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
+import { type Applied, applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
 import { applyMandateResult } from "../mandates/outcomes.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { CallbackOutcome } from "./model.ts";
@@ -37,29 +37,32 @@ export async function applyResults(
     if (order.kind === "debit") debits.push({ order, result });
     else outcomes.set(order.id, await applyMandateResult(q, scope, now, order, result));
   }
-  const applied = await applyPaymentResults(q, scope, now, debits);
+  const { changed, flagged } = await applyPaymentResults(q, scope, now, debits);
   for (const { order, result } of debits) {
     const other = result.code === order.response_code ? "repeated" : "ignored";
-    outcomes.set(order.id, applied.has(order.id) ? "applied" : other);
+    const unapplied = flagged.has(order.id) ? "flagged" : other;
+    outcomes.set(order.id, changed.has(order.id) ? "applied" : unapplied);
   }
   return outcomes;
 }
 
 /**
  * Does what a bank decided on orders about mandates: of an enrolment that is the approval, never the customer's
- * word. Returns the ids of the orders of which anything changed.
+ * word.
  */
 export async function applyDecisions(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   heard: readonly Heard[],
-): Promise<Set<number>> {
+): Promise<Applied> {
   const changed = new Set<number>();
+  const flagged = new Set<number>();
   for (const { order, result } of heard) {
     const answers = order.kind === "enrolment" ? "approval" : "confirmation";
     const outcome = await applyMandateResult(q, scope, now, order, { ...result, answers });
     if (outcome === "applied") changed.add(order.id);
+    if (outcome === "flagged") flagged.add(order.id);
   }
-  return changed;
+  return { changed, flagged };
 }

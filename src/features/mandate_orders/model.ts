@@ -20,7 +20,7 @@ export const ORDER_AWAITS = ["authorization", "approval", "confirmation", "payme
 export type OrderAwaits = (typeof ORDER_AWAITS)[number];
 
 /** What came of a callback. */
-export const CALLBACK_OUTCOMES = ["applied", "repeated", "ignored", "refused"] as const;
+export const CALLBACK_OUTCOMES = ["applied", "flagged", "repeated", "ignored", "refused"] as const;
 export type CallbackOutcome = (typeof CALLBACK_OUTCOMES)[number];
 
 /** A scenario is about a mandate or about a payment, as its name says. */

@@ -3,6 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { raiseFlags } from "../mandate_flags/queries.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { MandateOrder } from "./queries.ts";
 
@@ -54,14 +55,14 @@ export async function claimOrders(
 
 /** An order of which the scheme had nothing new to say, when it is asked next, and what it said. */
 export interface Postponed {
-  readonly order: Pick<MandateOrder, "id" | "status" | "awaits">;
+  readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "status" | "awaits">;
   readonly next: Temporal.Instant | null;
   readonly said: Pick<SchemeResult, "code" | "message">;
 }
 
 /**
  * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
- * which is told, but of money that moved and may only come back.
+ * which is flagged, but of money that moved and may only come back.
  */
 export async function postponeOrders(
   q: Queries,
@@ -91,4 +92,9 @@ export async function postponeOrders(
       })
       .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), eq(t.awaits, awaits)))));
   }
+  const given_up = postponed.filter(
+    ({ order: { awaits }, next }) => next === null && awaits !== null && awaits !== "settlement",
+  );
+  const flags = given_up.map(({ order, said }) => ({ order, reason: "no_answer" as const, said }));
+  await raiseFlags(q, scope, now, flags);
 }

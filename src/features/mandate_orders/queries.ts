@@ -32,12 +32,13 @@ export interface MandateOrder {
   scheme_txn_id: string | null;
   submitted_at: IsoInstant;
   completed_at: IsoInstant | null;
+  corrected_code: string | null;
 }
 
 function orderColumns({ tables: { mandate_orders: t } }: Reads) {
   const { id, company_id, mandate_id, payment_id, connector, kind, order_no, attempt_no, amount } = t;
   const { status, awaits, awaits_since, response_code, response_message, scheme_txn_id } = t;
-  const { submitted_at, completed_at } = t;
+  const { submitted_at, completed_at, corrected_code } = t;
   return {
     id,
     company_id,
@@ -56,6 +57,7 @@ function orderColumns({ tables: { mandate_orders: t } }: Reads) {
     scheme_txn_id,
     submitted_at,
     completed_at,
+    corrected_code,
   };
 }
 
@@ -157,7 +159,7 @@ export async function listMandateOrders(
 
 /** What an answer changes of an order. */
 export type OrderChange = Partial<
-  Pick<MandateOrder, "status" | "response_code" | "response_message" | "scheme_txn_id">
+  Pick<MandateOrder, "status" | "response_code" | "response_message" | "scheme_txn_id" | "corrected_code">
 > & {
   /** What it awaits from now on; null completes it. */
   awaits?: OrderAwaits | null;
@@ -223,7 +225,9 @@ function changedRow(
           awaits,
           next_query_at: next && iso(next),
           flagged_at: null,
-          ...(awaits === null ? { completed_at: iso(now) } : { awaits_since: iso(now), queries: 0 }),
+          ...(awaits === null
+            ? { completed_at: iso(now) }
+            : { awaits_since: iso(now), queries: 0, completed_at: null }),
         };
   return { id, ...change, ...asking, updated_at: iso(now) };
 }

@@ -3,7 +3,7 @@ import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { CollectionTables } from "../collections/tables.ts";
 import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { MandatePaymentTables } from "../mandate_payments/tables.ts";
-import { CONNECTORS } from "../mandates/model.ts";
+import { type Amendment, CONNECTORS } from "../mandates/model.ts";
 import type { MandateTables } from "../mandates/tables.ts";
 import { CALLBACK_OUTCOMES, ORDER_AWAITS, ORDER_KINDS, ORDER_STATUSES } from "./model.ts";
 
@@ -48,6 +48,10 @@ export function mandateOrderTables(
       /** When the scheme is asked next, how often it was, and since when nobody asks any more. */
       next_query_at: k.at("next_query_at"),
       queries: k.integer("queries").notNull(),
+      /** The code of a failure that the bank took back: the debit was paid after all. */
+      corrected_code: k.text("corrected_code"),
+      /** What an amendment asks for, also when the mandate has given up waiting for it. */
+      amendment: k.json<Amendment>("amendment"),
       flagged_at: k.at("flagged_at"),
       ...stamps(k),
     },
@@ -83,3 +87,5 @@ export function mandateOrderTables(
   );
   return { mandate_orders, scheme_callbacks };
 }
+
+export type MandateOrderTables = ReturnType<typeof mandateOrderTables>;

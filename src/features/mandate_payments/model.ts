@@ -31,7 +31,9 @@ export const MandatePayment = Type.Object(
     status: oneOf(PAYMENT_STATUSES),
     attempt_count: Type.Integer(),
     next_attempt_at: nullable(At),
-    order_no: nullable(Type.String({ description: "what the scheme knows the last attempt by" })),
+    order_no: nullable(
+      Type.String({ description: "what the scheme knows the last attempt by, or the one that was paid" }),
+    ),
     scheme_txn_id: nullable(Type.String()),
     response_code: nullable(Type.String()),
     response_message: nullable(Type.String()),

@@ -4,6 +4,7 @@ import { iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import { recordEvents } from "../events/queries.ts";
+import { type NewFlag, raiseFlags, resolveAnswered } from "../mandate_flags/queries.ts";
 import {
   type MandateOrder,
   type OrderChange,
@@ -12,18 +13,11 @@ import {
 } from "../mandate_orders/queries.ts";
 import { moveMandate } from "../mandates/moves.ts";
 import { findStoredMandate } from "../mandates/queries.ts";
-import { isInForce } from "../mandates/rules.ts";
+import { debitPeriod, isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
+import { judge, type ResultTrigger, type Verdict } from "./judging.ts";
 import * as queries from "./queries.ts";
-import {
-  dueAt,
-  PAYMENT_MOVES,
-  type PaymentTrigger,
-  paymentEvent,
-  type RetryTerms,
-  retryDay,
-  triggerOf,
-} from "./rules.ts";
+import { dueAt, PAYMENT_MOVES, paymentEvent, type RetryTerms, retryDay } from "./rules.ts";
 
 /** An order and what the scheme said of it. */
 export interface Heard {
@@ -31,26 +25,36 @@ export interface Heard {
   readonly result: SchemeResult;
 }
 
+/** What answers came to, by the ids of the orders; one may be in both. */
+export interface Applied {
+  /** Of these something changed. */
+  readonly changed: ReadonlySet<number>;
+  /** These were put on the list of what a person must decide. */
+  readonly flagged: ReadonlySet<number>;
+}
+
 /**
  * What the scheme's answers do to the payments that orders debit, each order answered once: a payment is paid, failed,
  * to be tried again, or charged back, and told of. However often and in whichever order answers come, each has its
- * effect once, and only those of the last attempt have one. A payment that failed for good counts towards the
- * suspension of its mandate, in this transaction. Returns the ids of the orders that changed: never one with a
- * pending answer. Decision 0097.
+ * effect once; one that contradicts what was told before corrects it, or is flagged. A payment that failed for good
+ * counts towards the suspension of its mandate, in this transaction. Decisions 0097, 0135.
  */
 export async function applyPaymentResults(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   heard: readonly Heard[],
-): Promise<Set<number>> {
+): Promise<Applied> {
   const news = heard.filter(({ order, result }) => order.payment_id !== null && result.status !== "pending");
   const terms = news.some(({ result }) => result.status !== "ok") ? await findConfig(q, scope) : null;
   const changed = new Set<number>();
+  const flagged = new Set<number>();
   for (const round of rounds(news)) {
-    for (const id of await applyRound(q, scope, now, round, terms)) changed.add(id);
+    const done = await applyRound(q, scope, now, round, terms);
+    for (const id of done.changed) changed.add(id);
+    for (const id of done.flagged) flagged.add(id);
   }
-  return changed;
+  return { changed, flagged };
 }
 
 /** Parts the answers so that in each part every mandate has one: what came before counts for what comes after. */
@@ -69,8 +73,9 @@ function rounds(heard: readonly Heard[]): Heard[][] {
 interface Move extends queries.PaymentMove {
   readonly payment: queries.PaymentWithMandate;
   readonly trigger: ResultTrigger;
+  readonly result: SchemeResult;
   /** What becomes of the order of the attempt that was answered. */
-  readonly attempt: OrderMove;
+  readonly attempt: OrderMove & { readonly order: MandateOrder };
 }
 
 /** Applies answers about payments of as many mandates. */
@@ -80,31 +85,53 @@ async function applyRound(
   now: Temporal.Instant,
   heard: readonly Heard[],
   terms: RetryTerms | null,
-): Promise<number[]> {
+): Promise<Applied> {
   const ids = heard.flatMap(({ order }) => order.payment_id ?? []);
   const payments = new Map((await queries.listWithMandates(q, scope, ids)).map((one) => [one.id, one]));
-  const settled: OrderMove[] = [];
+  const alone: OrderMove[] = [];
   const moves: Move[] = [];
+  const flags: NewFlag[] = [];
   for (const { order, result } of heard) {
     const payment = payments.get(order.payment_id ?? 0);
-    const asked = payment && triggerOf(payment, order, result);
-    if (!payment || !asked) continue;
-    if (asked === "settle") settled.push({ order, change: { awaits: null } });
-    else moves.push(...moveBy(asked, { order, result }, payment, now, terms));
+    if (!payment) continue;
+    const { trigger, order: becomes, flag } = judge(payment, order, result);
+    if (becomes !== null) alone.push({ order, change: orderChange(becomes, result) });
+    if (trigger !== null) moves.push(...moveBy(trigger, { order, result }, payment, now, terms));
+    if (flag !== null) flags.push({ order, reason: flag, said: result });
   }
   const moved = await queries.movePayments(q, scope, now, moves);
   const has_moved = new Set(moved.map(({ id }) => id));
   const done = moves.filter(({ payment }) => has_moved.has(payment.id));
-  const closed = await updateOrders(q, scope, now, settled);
-  await updateOrders(
-    q,
-    scope,
-    now,
-    done.map(({ attempt }) => attempt),
-  );
+  const changed = await updateOrders(q, scope, now, [...alone, ...done.map(({ attempt }) => attempt)]);
   await recordEvents(q, scope, now, moved.map(paymentEvent));
   await countOutcomes(q, scope, now, done, terms);
-  return [...closed, ...done.map(({ attempt }) => attempt.order.id)];
+  flags.push(...(await beyondLimit(q, scope, done)));
+  await resolveAnswered(q, scope, now, [...changed]);
+  return { changed, flagged: await raiseFlags(q, scope, now, flags) };
+}
+
+/** What becomes of an order that its payment does not follow. */
+function orderChange(becomes: NonNullable<Verdict["order"]>, result: SchemeResult): OrderChange {
+  if (becomes === "settled") return { awaits: null };
+  const { code: response_code, message: response_message, scheme_txn_id } = result;
+  const said = { response_code, response_message, ...(scheme_txn_id === null ? {} : { scheme_txn_id }) };
+  return becomes === "paid"
+    ? { ...said, status: "succeeded", awaits: "settlement" }
+    : { ...said, status: "failed", awaits: null };
+}
+
+/** Debits that were paid after all in a period for which others were made meanwhile, more than the mandate allows. */
+async function beyondLimit(q: Queries, scope: Scope, moves: readonly Move[]): Promise<NewFlag[]> {
+  const flags: NewFlag[] = [];
+  for (const { payment, trigger, attempt, result } of moves) {
+    if (trigger !== "pay" || payment.status === "submitted") continue;
+    const { id, frequency, max_no_debit } = payment.mandate;
+    const period = debitPeriod(frequency, Temporal.PlainDate.from(payment.debit_date));
+    const debits = await queries.countDebits(q, scope, [id], period);
+    if ((debits.get(id) ?? 0) <= Number(max_no_debit)) continue;
+    flags.push({ order: attempt.order, reason: "paid_beyond_limit", said: result });
+  }
+  return flags;
 }
 
 /** What an answer does to a payment; nothing where it comes too late to. */
@@ -125,11 +152,13 @@ function moveBy(
     scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
   };
   const paid = trigger === "pay" ? { paid_at: iso(now) } : {};
-  const change = { status, next_attempt_at, ...said, ...paid };
-  return [{ payment, trigger, change, attempt: { order, change: { ...said, ...ORDER_CHANGES[trigger] } } }];
+  // From now on the attempt counts that was answered.
+  const change = { status, next_attempt_at, order_no: order.order_no, ...said, ...paid };
+  const is_correction = trigger === "pay" && order.status === "failed";
+  const corrected = is_correction ? { corrected_code: order.response_code } : {};
+  const attempt = { order, change: { ...said, ...corrected, ...ORDER_CHANGES[trigger] } };
+  return [{ payment, trigger, change, attempt, result }];
 }
-
-type ResultTrigger = Exclude<PaymentTrigger, "submit" | "cancel" | "skip">;
 
 /** What a failure comes to: another attempt where there is one left under a mandate in force, else the end. */
 function retried(
@@ -170,7 +199,10 @@ async function countOutcomes(
     ({ trigger, payment }) => trigger === "pay" && payment.mandate.failed_payments > 0,
   );
   await queries.forgetFailedPayments(q, scope, now, mandatesOf(forgiven));
-  const lost = moves.filter(({ trigger }) => trigger !== "pay" && trigger !== "fail_for_now");
+  // One that had failed is counted already.
+  const lost = moves.filter(
+    ({ trigger, payment }) => trigger !== "pay" && trigger !== "fail_for_now" && payment.status !== "failed",
+  );
   const failures = await queries.countFailedPayments(q, scope, now, mandatesOf(lost));
   for (const { id, status, failed_payments: failed } of failures.toSorted((a, b) => a.id - b.id)) {
     if (terms === null || status !== "active" || failed < terms.suspend_after_failures) continue;

@@ -283,7 +283,10 @@ export async function submitOpenPayments(
 
 /** What happens to a payment, beside its state. */
 export type PaymentChange = Partial<
-  Pick<MandatePayment, "next_attempt_at" | "scheme_txn_id" | "response_code" | "response_message" | "paid_at">
+  Pick<
+    MandatePayment,
+    "next_attempt_at" | "order_no" | "scheme_txn_id" | "response_code" | "response_message" | "paid_at"
+  >
 > & { status: PaymentStatus };
 
 /** Changes a payment that still stands where it was read; else returns nothing. */

@@ -5,7 +5,6 @@ import type { Frequency } from "../emandate_products/model.ts";
 import type { NewEvent } from "../events/model.ts";
 import type { MandateStatus } from "../mandates/model.ts";
 import { debitPeriod, hasExpired } from "../mandates/rules.ts";
-import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import { collectionDayFrom, collectionDays } from "./calendar.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
 
@@ -23,16 +22,23 @@ export type PaymentTrigger = (typeof PAYMENT_TRIGGERS)[number];
 
 /**
  * Where each trigger leads from each state; what is not here is not possible. Money may come back before we were
- * told that it went. Source: emandate.md, Mandate states.
+ * told that it went, and banks correct themselves: what they said had failed was paid after all.
+ * Source: emandate.md, Mandate states. Decision 0135.
  */
 export const PAYMENT_MOVES: Record<PaymentStatus, Partial<Record<PaymentTrigger, PaymentStatus>>> = {
   scheduled: { submit: "submitted", cancel: "cancelled", skip: "skipped" },
   submitted: { pay: "paid", fail: "failed", fail_for_now: "retry_scheduled", charge_back: "charged_back" },
-  retry_scheduled: { submit: "submitted", cancel: "cancelled" },
+  retry_scheduled: {
+    submit: "submitted",
+    cancel: "cancelled",
+    pay: "paid",
+    fail: "failed",
+    charge_back: "charged_back",
+  },
   paid: { fail: "failed", charge_back: "charged_back" },
-  failed: {},
+  failed: { pay: "paid", charge_back: "charged_back" },
   charged_back: {},
-  cancelled: {},
+  cancelled: { pay: "paid", charge_back: "charged_back" },
   skipped: {},
 };
 
@@ -207,31 +213,6 @@ export function isMissed(
 /** What the scheme knows an attempt by: the same after every crash, so that the scheme would know it again. */
 export function debitOrderNo(payment_id: number, attempt_no: number): string {
   return `D${payment_id}-${attempt_no}`;
-}
-
-/** The order of a payment's attempt, as far as results go. */
-export interface AttemptOrder {
-  readonly order_no: string;
-  readonly awaits: string | null;
-}
-
-/** What a result does to a payment: null for nothing. */
-export function triggerOf(
-  payment: Pick<MandatePayment, "status" | "order_no">,
-  order: AttemptOrder,
-  { status, is_retriable, answers }: Pick<SchemeResult, "status" | "is_retriable" | "answers">,
-): Exclude<PaymentTrigger, "submit" | "cancel" | "skip"> | "settle" | null {
-  // An attempt that another one followed has failed, whatever is told of it now.
-  if (payment.order_no !== order.order_no || status === "pending") return null;
-  if (status === "charged_back") return "charge_back";
-  if (status === "failed") {
-    return is_retriable && payment.status === "submitted" ? "fail_for_now" : "fail";
-  }
-  if (payment.status === "submitted") return "pay";
-  // What a debit awaited first is the payment.
-  const is_paid_again = answers === "payment" || answers === "first";
-  const is_settled = order.awaits === "settlement" && !is_paid_again;
-  return payment.status === "paid" && is_settled ? "settle" : null;
 }
 
 /** When a payment of a day is due: as the day begins. */

@@ -274,6 +274,7 @@ describe("files", () => {
       200,
       {
         applied: 2,
+        flagged: 0,
         unchanged: 1,
         rejected: 3,
         rejections: [

@@ -10,12 +10,20 @@ import type {
 /** What becomes of a debit at the bank, as nobody here can know before it is told. */
 const FATES = ["paid", "paid", "paid", "no funds", "no funds", "closed", "late", "charged back"] as const;
 
+/** What a bank says that corrects itself. */
+export const CORRECTIONS = ["paid", "closed", "charged back"] as const;
+type Correction = (typeof CORRECTIONS)[number];
+
 /** A scheme that remembers what it was sent, and whose answers may be late, lost or repeated. */
 export class RecordingScheme {
   readonly sent: { order: SchemeOrder; day: Temporal.PlainDate }[] = [];
   readonly #seed: number;
-  /** Which orders were told to have failed for good or for now. */
+  /** Which orders were told to have failed for good or for now, as it said last. */
   readonly failed = new Set<string>();
+  /** Which orders were told to have moved money that stayed, as it said last. */
+  readonly paid = new Set<string>();
+  /** What it says of orders about which it was wrong. */
+  readonly #corrected = new Map<string, Correction>();
   today: Temporal.PlainDate;
   /** What happens to the calls under way. */
   fault: "none" | "dies before" | "dies after" | "times out" = "none";
@@ -39,18 +47,34 @@ export class RecordingScheme {
   }
 
   /** What it says of an order when it is asked; one that it never got has failed. */
-  resultFor({ order_no, status }: Pick<MandateOrder, "order_no" | "status">): SchemeResult {
-    const fate = this.has(order_no) ? this.fateOf(order_no) : "no funds";
-    if (fate === "no funds") return this.#fail(order_no, resultOf("51"));
-    if (fate === "closed") return this.#fail(order_no, resultOf("53"));
+  resultFor(order: Pick<MandateOrder, "order_no" | "status">): SchemeResult {
+    const result = this.#resultFor(order);
+    const { order_no } = order;
+    if (result.status === "failed") this.failed.add(order_no);
+    else this.failed.delete(order_no);
+    if (result.status === "ok") this.paid.add(order_no);
+    else this.paid.delete(order_no);
+    return result;
+  }
+
+  #resultFor({ order_no, status }: Pick<MandateOrder, "order_no" | "status">): SchemeResult {
+    const said = this.#corrected.get(order_no) ?? this.fateOf(order_no);
+    const fate = this.has(order_no) ? said : "no funds";
+    if (fate === "no funds") return resultOf("51");
+    if (fate === "closed") return resultOf("53");
+    if (this.#corrected.has(order_no)) {
+      return fate === "paid"
+        ? resultOf("00", `TXN-${order_no}`)
+        : { ...resultOf("00"), status: "charged_back" };
+    }
     if (status !== "succeeded" || fate === "paid") return resultOf("00", `TXN-${order_no}`);
-    if (fate === "late") return this.#fail(order_no, resultOf("53"));
+    if (fate === "late") return resultOf("53");
     return { ...resultOf("00"), status: "charged_back" };
   }
 
-  #fail(order_no: string, result: SchemeResult): SchemeResult {
-    this.failed.add(order_no);
-    return result;
+  /** From now on it says something else of an order. */
+  correct(order_no: string, says: Correction): void {
+    this.#corrected.set(order_no, says);
   }
 
   get connector(): SchemeConnector {

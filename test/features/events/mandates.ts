@@ -1,5 +1,5 @@
 import { applyResult } from "../../../src/features/mandate_orders/applying.ts";
-import { findLastOrder } from "../../../src/features/mandate_orders/queries.ts";
+import { findLastOrder, findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import type { Api, House, Json, TestClock } from "../../harness.ts";
 import { STATES, type World, worldOf } from "../mandates/world.ts";
@@ -28,6 +28,19 @@ async function refuse({ house: { deps, company_id }, clock }: World, mandate_id:
   });
 }
 
+/** Money that came back is said to be there; somebody looks. */
+async function contradict({ house: { deps, api }, clock }: World, { order_no }: Json): Promise<void> {
+  await deps.store.tx(async (q) => {
+    const order = await findOrderByNumber(q, order_no);
+    if (!order) throw new Error("Nothing was asked");
+    for (const status of ["charged_back", "ok"] as const) {
+      await applyResult(q, order, clock.now(), order, { ...resultOf("00"), status });
+    }
+  });
+  const { body } = await api("GET", "/emandate/flags");
+  await api("POST", `/emandate/flags/${body.data[0].id}/resolve`, { note: "An old message" });
+}
+
 async function doPayments(world: World): Promise<Api> {
   const pay = async (due_date?: string): Promise<Json> => {
     const { id } = await world.mandateIn("active");
@@ -42,6 +55,7 @@ async function doPayments(world: World): Promise<Api> {
     if (name === "payment_charged_back") await world.scenario("payment_paid", { payment_id });
     await world.scenario(name, { payment_id });
   }
+  await contradict(world, await pay());
   const { id } = await pay("2026-12-01");
   await world.house.api("POST", `/emandate/payments/${id}/cancel`, {});
   // A month that nobody collected.

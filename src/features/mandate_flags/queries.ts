@@ -1,0 +1,179 @@
+import { and, desc, eq, inArray, isNotNull, isNull } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { Slice } from "../../core/page.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { insertRows } from "../../store/insert_rows.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { NewEvent } from "../events/model.ts";
+import { recordEvents } from "../events/queries.ts";
+import type { MandateOrder } from "../mandate_orders/queries.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
+import type { FlagReason, MandateFlag } from "./model.ts";
+
+/** An order of which a person must decide something, and what the scheme said of it. */
+export interface NewFlag {
+  readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "awaits">;
+  readonly reason: FlagReason;
+  readonly said: Pick<SchemeResult, "code" | "message">;
+}
+
+/**
+ * Puts orders on the list of what a person must decide, and tells of it; what is on it already, resolved or not, is
+ * left as it is. Returns the ids of the orders that were put on it now.
+ */
+export async function raiseFlags(
+  q: Queries,
+  { company_id }: Scope,
+  now: Temporal.Instant,
+  flags: readonly NewFlag[],
+): Promise<Set<number>> {
+  const { mandate_flags: t } = q.tables;
+  const rows = await insertRows(
+    q,
+    t,
+    flags.map(({ order, reason, said }) => ({
+      company_id,
+      mandate_id: order.mandate_id,
+      payment_id: order.payment_id,
+      order_id: order.id,
+      reason,
+      about: (reason === "no_answer" ? order.awaits : said.code) ?? "",
+      response_code: said.code,
+      message: said.message,
+      ...stamped(now),
+    })),
+    { returning: flagged(q), unless: [t.order_id, t.reason, t.about] },
+  );
+  await recordEvents(
+    q,
+    { company_id },
+    now,
+    rows.map((row) => flagEvent(row, "open")),
+  );
+  return new Set(rows.map(({ order_id }) => order_id));
+}
+
+function flagged({ tables: { mandate_flags: t } }: Reads) {
+  const { id, mandate_id, payment_id, order_id, reason } = t;
+  return { id, mandate_id, payment_id, order_id, reason };
+}
+
+/** What is told of a flag. */
+function flagEvent(
+  { id, mandate_id, payment_id, reason }: Pick<MandateFlag, "id" | "mandate_id" | "payment_id" | "reason">,
+  status: MandateFlag["status"],
+): NewEvent {
+  const type = status === "open" ? "emandate.flag.raised" : "emandate.flag.resolved";
+  return { type, data: { id, mandate_id, payment_id, reason, status } };
+}
+
+/** Resolves what waited for an answer of these orders: the scheme has given one. */
+export async function resolveAnswered(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  order_ids: readonly number[],
+): Promise<void> {
+  if (order_ids.length === 0) return;
+  const { mandate_flags: t } = q.tables;
+  const waited = inArray(t.reason, ["no_answer", "message_refused"]);
+  const rows = await q
+    .update(t)
+    .set({ resolved_at: iso(now), note: "The scheme has answered since", updated_at: iso(now) })
+    .where(
+      and(isAmong(t.order_id, order_ids), besides(and(ofCompany(t, scope), isNull(t.resolved_at), waited))),
+    )
+    .returning(flagged(q));
+  await recordEvents(
+    q,
+    scope,
+    now,
+    rows.map((row) => flagEvent(row, "resolved")),
+  );
+}
+
+/** Resolves a flag that is open; returns whether it was. */
+export async function resolveFlag(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  id: number,
+  { note, resolved_by }: { note: string; resolved_by: number | null },
+): Promise<boolean> {
+  const { mandate_flags: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ note, resolved_by, resolved_at: iso(now), updated_at: iso(now) })
+    .where(and(ofCompany(t, scope), eq(t.id, id), isNull(t.resolved_at)))
+    .returning(flagged(q));
+  await recordEvents(
+    q,
+    scope,
+    now,
+    rows.map((row) => flagEvent(row, "resolved")),
+  );
+  return rows.length > 0;
+}
+
+/** Which flags are meant; every field given narrows further. */
+export interface FlagFilter {
+  status?: MandateFlag["status"];
+  reason?: FlagReason;
+  mandate_id?: number;
+  payment_id?: number;
+}
+
+/** Flags, newest first, and how many there are in all. */
+export async function listFlags(
+  q: Reads,
+  scope: Scope,
+  { status, reason, mandate_id, payment_id }: FlagFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: MandateFlag[]; total: number }> {
+  const { mandate_flags: t } = q.tables;
+  const where = and(
+    ofCompany(t, scope),
+    status && (status === "open" ? isNull(t.resolved_at) : isNotNull(t.resolved_at)),
+    reason && eq(t.reason, reason),
+    mandate_id === undefined ? undefined : eq(t.mandate_id, mandate_id),
+    payment_id === undefined ? undefined : eq(t.payment_id, payment_id),
+  );
+  const rows = await selectFlags(q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
+  return { rows: rows.map(toFlag), total: await q.$count(t, where) };
+}
+
+export async function findFlag(q: Reads, scope: Scope, id: number): Promise<MandateFlag | undefined> {
+  const { mandate_flags: t } = q.tables;
+  const [row] = await selectFlags(q).where(and(ofCompany(t, scope), eq(t.id, id)));
+  return row && toFlag(row);
+}
+
+function selectFlags(q: Reads) {
+  const { mandate_flags: t, mandate_orders: orders } = q.tables;
+  const { id, company_id, mandate_id, payment_id, reason, response_code, message } = t;
+  const { note, resolved_by, resolved_at, created_at, updated_at } = t;
+  return q
+    .select({
+      id,
+      company_id,
+      mandate_id,
+      payment_id,
+      order_no: orders.order_no,
+      reason,
+      response_code,
+      message,
+      note,
+      resolved_by,
+      resolved_at,
+      created_at,
+      updated_at,
+    })
+    .from(t)
+    .innerJoin(orders, eq(orders.id, t.order_id));
+}
+
+function toFlag(row: Omit<MandateFlag, "status">): MandateFlag {
+  return { ...row, status: row.resolved_at === null ? "open" : "resolved" };
+}
