@@ -3,6 +3,7 @@ import { type Actor, levelOf, ownerOf, rightsOf, scopeOf, ENVIRONMENTS } from ".
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { decode } from "../core/validate.ts";
+import { parseExactly } from "../core/whole_number.ts";
 import type { Caller, Deps } from "../deps.ts";
 import type { Claim } from "../features/idempotency/claims.ts";
 import { outage } from "../store/constraints.ts";
@@ -35,7 +36,7 @@ export async function callTool(
   try {
     const input: Arguments = decode(tool.input, given ?? {});
     const text = await answerOf(deps, caller, tool, input);
-    return { content: [{ type: "text", text }], structuredContent: JSON.parse(text) };
+    return { content: [{ type: "text", text }], structuredContent: parseExactly(text) };
   } catch (error) {
     const known = error instanceof AppError ? error : outage(error);
     if (known?.kind === undefined || known.kind === "unavailable") {

@@ -1,4 +1,4 @@
-import { ceilQuotient, compare, sum } from "../../core/money.ts";
+import { ceilQuotient, sum } from "../../core/money.ts";
 import { daysOf, type Period } from "../../core/periods.ts";
 import type { CreditPlan } from "../billing_models/model.ts";
 import type { CreditMonth, Usage } from "./rating.ts";
@@ -10,64 +10,96 @@ export interface CountedSegment {
   readonly usage: Pick<Usage, "units" | "event_count">;
 }
 
-/**
- * The credits that the plans of a billing month give, in whole credits; null where no credit plan was in force.
- * The first plan gives its monthly credits by the days that were left, that day included. Each later one with
- * more than every plan before it adds the difference to the largest of them, by the days left then; everything
- * is rounded up. So a smaller plan takes none back, one that follows it gives nothing twice, and a month never
- * gives more than its largest plan. A plan that ends inside the month has given its credits all the same.
- * Source: billing.md, Credits and Wire details. Decision 0067.
- */
-export function allocatedCredits(parts: readonly Segment[], period: Period): number | null {
-  const plans = creditParts(parts);
-  if (plans.length === 0) return null;
-  let allocated = 0;
-  let largest = 0;
-  for (const { segment, plan } of plans) {
-    allocated += given(plan.monthly_credits - largest, segment, period);
-    largest = Math.max(largest, plan.monthly_credits);
-  }
-  return allocated;
+/** A segment under a credit plan, and the credits that the month gives from its beginning on. */
+interface CreditPart {
+  readonly segment: Segment;
+  readonly plan: CreditPlan;
+  readonly given: bigint;
 }
 
 /**
- * The credits of a billing month: what its plans gave and what its usage took, in whole credits; null where no
- * credit plan was in force. `per_api_call` takes one credit an event, `per_unit` the units together, rounded
- * up. Source: billing.md, Credits.
+ * The segments of a billing month under credit plans, in order, with the whole credits that each adds. Credits go
+ * by days, as the fee does: the first plan gives its monthly credits by the month's days under credit plans from
+ * its own first one on. Each later one with more than every plan before it adds the difference to the largest of
+ * them, by the days from its own on; everything is rounded up. So a smaller plan takes none back, one that
+ * follows it gives nothing twice, and a month never gives more than its largest plan. A plan without a day gives
+ * none. Source: billing.md, Credits and Wire details. Decisions 0067, 0131.
  */
-export function creditMonth(used: readonly CountedSegment[], period: Period): CreditMonth | null {
-  const segments = used.map(({ segment }) => segment);
-  const allocated = allocatedCredits(segments, period);
-  if (allocated === null) return null;
-  const usages = new Map(used.map(({ segment, usage }) => [segment, usage]));
-  const counted = creditParts(segments).map(({ segment, plan }) => ({ plan, usage: usages.get(segment) }));
-  const events = counted
-    .filter(consumesBy("per_api_call"))
-    .reduce((all, { usage }) => all + (usage?.event_count ?? 0), 0);
-  const units = sum(counted.filter(consumesBy("per_unit")).map(({ usage }) => usage?.units ?? "0"));
-  return {
-    allocated,
-    // Corrections may exceed what they correct: that gives no credits.
-    consumed: events + (compare(units, "0") > 0 ? Number(ceilQuotient(units, "1")) : 0),
-  };
-}
-
-function creditParts(parts: readonly Segment[]): { segment: Segment; plan: CreditPlan }[] {
-  return parts
+function creditParts(segments: readonly Segment[], period: Period): CreditPart[] {
+  const parts = segments
     .flatMap((segment) => {
       const { credit_plan: plan, billing_type } = segment.model;
       return billing_type === "credit" && plan ? [{ segment, plan }] : [];
     })
     .toSorted((a, b) => Temporal.Instant.compare(a.segment.from, b.segment.from));
+  let days_left = parts.reduce((days, { segment }) => days + segment.proration.numerator, 0);
+  let largest = 0;
+  /** The plans without a day before the next one with a day: an upgrade on the day of another adds its own part. */
+  let passed: number[] = [];
+  return parts.map(({ segment, plan }) => {
+    const own_days = segment.proration.numerator;
+    passed.push(plan.monthly_credits);
+    let given = 0n;
+    if (own_days === 0) return { segment, plan, given };
+    for (const credits of passed.filter((some) => some <= plan.monthly_credits)) {
+      const more = BigInt(Math.max(0, credits - largest)) * BigInt(days_left);
+      given += BigInt(ceilQuotient(String(more), String(daysOf(period))));
+      largest = Math.max(largest, credits);
+    }
+    passed = [];
+    days_left -= own_days;
+    return { segment, plan, given };
+  });
 }
 
-const consumesBy =
-  (consumption: CreditPlan["credit_consumption"]) =>
-  ({ plan }: { plan: CreditPlan }) =>
-    plan.credit_consumption === consumption;
-
-/** More credits by the days left from the segment's first on; none where they are not more. */
-function given(more_credits: number, { first_day }: Segment, period: Period): number {
-  const days_left = first_day.until(period.end_date).days;
-  return Number(ceilQuotient(String(Math.max(0, more_credits) * days_left), String(daysOf(period))));
+/** The credits that the plans of a billing month give; null where no credit plan was in force. */
+export function allocatedCredits(segments: readonly Segment[], period: Period): bigint | null {
+  const parts = creditParts(segments, period);
+  return parts.length === 0 ? null : parts.reduce((all, { given }) => all + given, 0n);
 }
+
+/**
+ * The credits of a billing month: what its plans gave and what its usage took; null where no credit plan was in
+ * force. `per_api_call` takes one credit an event, `per_unit` the month's units, rounded up. Usage takes the
+ * credits that were given by then, and what is beyond them stays so, whatever a later plan gives; corrections
+ * take it back, the last credits first. Source: billing.md, Credits. Decision 0131.
+ */
+export function creditMonth(used: readonly CountedSegment[], period: Period): CreditMonth | null {
+  const segments = used.map(({ segment }) => segment);
+  const parts = creditParts(segments, period);
+  if (parts.length === 0) return null;
+  const usages = new Map(used.map(({ segment, usage }) => [segment, usage]));
+  let [events, units] = [0n, "0"];
+  /** Credits given so far, those of them that were used, and all that was used. */
+  let [allocated, base, consumed] = [0n, 0n, 0n];
+  const overage: { segment: Segment; credits: bigint }[] = [];
+  for (const { segment, plan, given } of parts) {
+    const usage = usages.get(segment) ?? { units: "0", event_count: 0 };
+    if (plan.credit_consumption === "per_unit") units = sum([units, usage.units]);
+    else events += BigInt(usage.event_count);
+    // Corrections may exceed what they correct: that gives no credits.
+    const consumed_now = events + larger(0n, BigInt(ceilQuotient(units, "1")));
+    const taken = larger(0n, consumed_now - consumed);
+    const taken_back = larger(0n, consumed - consumed_now);
+    consumed = consumed_now;
+    allocated += given;
+    const within = smaller(taken, allocated - base);
+    overage.push({ segment, credits: taken - within });
+    base += within - takeBack(overage, taken_back);
+  }
+  return { allocated, consumed, overage };
+}
+
+/** Takes overage back, the last first; returns how much more there is to take back. */
+function takeBack(overage: readonly { credits: bigint }[], credits: bigint): bigint {
+  let left = credits;
+  for (const part of left > 0n ? overage.toReversed() : []) {
+    const own = smaller(part.credits, left);
+    part.credits -= own;
+    left -= own;
+  }
+  return left;
+}
+
+const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
+const larger = (a: bigint, b: bigint) => (a > b ? a : b);

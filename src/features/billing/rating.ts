@@ -14,7 +14,7 @@ import {
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { BillingType } from "../billing_models/billing_types.ts";
 import type { BillingModelFacts } from "../billing_models/facts.ts";
-import type { Proration, Segment } from "./rules.ts";
+import { joined, type Proration, type Segment, stretchesOf } from "./rules.ts";
 
 export type LineKind = "fee" | "usage" | "maximum_cap" | "minimum_true_up" | "overage";
 
@@ -44,10 +44,12 @@ export interface Usage {
   readonly usage_digest: string;
 }
 
-/** The credits of a billing month, whole: what its plans gave and what its usage took. */
+/** The credits of a billing month, whole: what its plans gave, and what its usage took. */
 export interface CreditMonth {
-  readonly allocated: number;
-  readonly consumed: number;
+  readonly allocated: bigint;
+  readonly consumed: bigint;
+  /** What of it was beyond those given by then, under the segment in which it was used. */
+  readonly overage: readonly { readonly segment: Segment; readonly credits: bigint }[];
 }
 
 /** A field that the model's type needs: `validateModel` lets no model in without it. */
@@ -172,27 +174,41 @@ function feeLine(segment: Segment): BillLine | null {
   });
 }
 
+/** A model as it charges where it owns no day: without flat fees. */
+function withoutFlatFees(model: BillingModelFacts): BillingModelFacts {
+  return { ...model, usage_tiers: model.usage_tiers.map((tier) => ({ ...tier, flat_fee: "0" })) };
+}
+
 /**
- * The segment's usage, whole: before the cap. Every metered type has the line, also with no events, so that
- * "none" can be proved too; flat and credit plans, where it is free of charge, when there are events.
+ * The usage of a stretch, whole: before the cap. A line for each of its segments, whose events it proves; free
+ * units, tiers and packages go on from one to the next. Every metered type has the line, also with no events, so
+ * that "none" can be proved too; flat and credit plans, where it is free of charge, when there are events.
  */
-function usageLine(
-  { model, ...bounds }: Segment,
-  { units, event_count, usage_digest }: Usage,
-): BillLine | null {
-  const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
-  if (!is_metered && event_count === 0) return null;
-  const quantity = atLeastZero(units); // corrections may exceed what they correct: rated as zero
-  const { fee, usage, terms } = CHARGES[model.billing_type];
-  const facts = {
-    description: terms(model),
-    quantity,
-    unit_price: fee === "price" ? null : model.price,
-    amount: roundMoney(usage(model, quantity), model.currency),
-    event_count,
-    usage_digest,
-  };
-  return line({ model, ...bounds }, { kind: "usage", ...facts });
+function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLine[] {
+  let units = "0";
+  let charged = "0";
+  const lines = parts.map(({ segment, usage: { units: own, event_count, usage_digest } }, index) => {
+    const { model } = segment;
+    const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
+    const { fee, usage, terms } = CHARGES[model.billing_type];
+    units = sum([units, own]);
+    // Corrections may exceed what they correct: rated as zero.
+    const charge = usage(owns_a_day ? model : withoutFlatFees(model), atLeastZero(units));
+    const so_far = roundMoney(charge, model.currency);
+    const amount = roundMoney(subtract(so_far, charged), model.currency);
+    charged = so_far;
+    if (!is_metered && event_count === 0) return null;
+    return line(segment, {
+      kind: "usage",
+      description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
+      quantity: atLeastZero(own),
+      unit_price: fee === "price" || index > 0 ? null : model.price,
+      amount,
+      event_count,
+      usage_digest,
+    });
+  });
+  return present(lines);
 }
 
 /** maximum_charge caps the usage charge of the segment, not its fee; it is not prorated. */
@@ -216,37 +232,40 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
 }
 
 /**
- * Rates one segment: its fee, its usage, and the limits on the usage charge. Each line is rounded once;
- * limits are taken against rounded lines, so that a capped charge sums to the cap exactly. Credits beyond the
- * allocation are the month's, not a segment's: `overageLine`. Source: billing.md, Rating rules.
+ * Rates a stretch under one plan: its fee, its usage, and the limits on the usage charge. Each line is rounded
+ * once; limits are taken against rounded lines, so that a capped charge sums to the cap exactly. One that owns no
+ * day has no fee of any kind. Source: billing.md, Rating rules. Decision 0130.
  */
-export function rateSegment(segment: Segment, usage: Usage): BillLine[] {
-  const fee = feeLine(segment);
-  const used = usageLine(segment, usage);
-  const cap = capLine(segment, total(present([used]), segment.model.currency));
-  const true_up = trueUpLine(segment, total(present([used, cap]), segment.model.currency));
-  return present([fee, used, cap, true_up]);
+export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
+  const whole = joined(parts);
+  const { currency } = whole.model;
+  const fee = feeLine(whole);
+  const used = usageLines(parts, whole.proration.numerator > 0);
+  const cap = capLine(whole, total(used, currency));
+  const true_up = trueUpLine(whole, total(present([...used, cap]), currency));
+  return present([fee, ...used, cap, true_up]);
 }
 
 /**
- * The credits of a month beyond its allocation, at the overage_rate of the month's last credit plan: they are
- * the last credits that were used. Null when there are none, or the plan does not bill them.
- * Source: billing.md, Credits.
+ * The credits of a month beyond its allocation, at the overage_rate of the plan under which they were used: a line
+ * for each stretch that has any, where its plan bills them. Source: billing.md, Credits. Decision 0131.
  */
-export function overageLine(parts: readonly Segment[], credits: CreditMonth): BillLine | null {
-  const under_plan = parts
-    .filter(({ model }) => model.billing_type === "credit")
-    .toSorted((a, b) => Temporal.Instant.compare(a.from, b.from));
-  const [first] = under_plan;
-  const last = under_plan.at(-1);
-  if (!first || !last) return null;
-  const { overage_rate } = needed(last.model.credit_plan, "credit_plan", last.model);
-  const credits_over = Math.max(0, credits.consumed - credits.allocated);
-  if (overage_rate === null || credits_over === 0) return null;
-  const quantity = String(credits_over);
-  const amount = roundMoney(multiply(quantity, overage_rate), last.model.currency);
-  const facts = { description: "credits beyond the allocation", quantity, unit_price: overage_rate, amount };
-  return line({ ...last, from: first.from }, { kind: "overage", ...facts });
+export function overageLines({ overage }: CreditMonth): BillLine[] {
+  return stretchesOf(overage).flatMap((parts) => {
+    const whole = joined(parts);
+    const { overage_rate } = needed(whole.model.credit_plan, "credit_plan", whole.model);
+    const credits_over = parts.reduce((all, { credits }) => all + credits, 0n);
+    if (overage_rate === null || credits_over === 0n) return [];
+    const quantity = String(credits_over);
+    const amount = roundMoney(multiply(quantity, overage_rate), whole.model.currency);
+    const facts = {
+      description: "credits beyond the allocation",
+      quantity,
+      unit_price: overage_rate,
+      amount,
+    };
+    return [line(whole, { kind: "overage", ...facts })];
+  });
 }
 
 /** A segment and what was used in it. */
@@ -262,8 +281,8 @@ export interface Rating {
 }
 
 /**
- * Rates a period: every segment, and its overage. `currency` is the subscription's, `credits` the month's
- * (null when no credit plan was in force). Errors: throws on a model in another currency, or a credit plan
+ * Rates a period: every stretch under one plan, and its overage. `currency` is the subscription's, `credits` the
+ * month's (null when no credit plan was in force). Errors: throws on a model in another currency, or a credit plan
  * without its credits.
  */
 export function rate(used: readonly UsedSegment[], currency: string, credits: CreditMonth | null): Rating {
@@ -275,13 +294,7 @@ export function rate(used: readonly UsedSegment[], currency: string, credits: Cr
     }
     if (model.billing_type === "credit") needed(credits, "the month's credits", model);
   }
-  const overage =
-    credits &&
-    overageLine(
-      used.map(({ segment }) => segment),
-      credits,
-    );
-  const lines = present([...used.flatMap(({ segment, usage }) => rateSegment(segment, usage)), overage]);
+  const lines = [...stretchesOf(used).flatMap(rateStretch), ...(credits ? overageLines(credits) : [])];
   return { lines: inOrder(lines), total: total(lines, currency) };
 }
 

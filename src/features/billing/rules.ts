@@ -57,3 +57,41 @@ export function segments(
     return { ...slice, first_day, proration };
   });
 }
+
+/** A segment with what is known of it. */
+interface Part {
+  readonly segment: Segment;
+}
+
+/**
+ * The stretches of a period under one plan each, in the order of time: segments of one model that at most segments
+ * without a day lie between are one stretch, so that a change which is taken back on its day leaves the plan as it
+ * was. Decision 0130.
+ */
+export function stretchesOf<P extends Part>(parts: readonly P[]): [P, ...P[]][] {
+  const stretches: [P, ...P[]][] = [];
+  /** Those that a segment of their model would continue. */
+  let open = new Map<number, [P, ...P[]]>();
+  for (const part of parts.toSorted((a, b) => Temporal.Instant.compare(a.segment.from, b.segment.from))) {
+    const { model, proration } = part.segment;
+    const own = open.get(model.id);
+    const stretch = own ?? [part];
+    if (own) own.push(part);
+    else stretches.push(stretch);
+    open = new Map(proration.numerator > 0 ? [] : open).set(model.id, stretch);
+  }
+  return stretches;
+}
+
+/** The segments of a stretch as one, with the days of all of them. */
+export function joined(parts: readonly [Part, ...Part[]]): Segment {
+  const [{ segment: first }, ...others] = parts;
+  return others.reduce(
+    (whole, { segment: { to, proration } }) => ({
+      ...whole,
+      to,
+      proration: { ...whole.proration, numerator: whole.proration.numerator + proration.numerator },
+    }),
+    first,
+  );
+}

@@ -1,13 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Id, nullable, oneOf, strict } from "../../core/schema.ts";
+import { WholeNumber } from "../../core/whole_number.ts";
 
 /** The credits of a subscription in its running billing month. Source: interface, CreditBalance. */
 export const CreditBalance = Type.Object(
   {
-    allocated: Type.Integer({ description: "credits allocated this month" }),
-    used: Type.Integer({ description: "base credits consumed" }),
-    remaining: Type.Integer({ description: "base credits remaining" }),
-    overageUsed: Type.Integer({ description: "overage credits consumed" }),
+    allocated: WholeNumber("credits allocated this month"),
+    used: WholeNumber("base credits consumed"),
+    remaining: WholeNumber("base credits remaining"),
+    overageUsed: WholeNumber("overage credits consumed"),
     overageRate: nullable(Type.Number({ description: "per-credit overage rate; null: not billed" })),
     creditConsumption: oneOf(["per_api_call", "per_unit"]),
     planName: Type.String(),

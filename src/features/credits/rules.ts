@@ -1,6 +1,7 @@
 import { invalid } from "../../core/errors.ts";
 import type { Period } from "../../core/periods.ts";
 import { instant } from "../../core/time.ts";
+import { wholeNumber } from "../../core/whole_number.ts";
 import { allocatedCredits } from "../billing/credit_month.ts";
 import type { CreditMonth } from "../billing/rating.ts";
 import { segments, type TimelineEntry } from "../billing/rules.ts";
@@ -9,22 +10,31 @@ import { type CreditBalance, THRESHOLDS } from "./model.ts";
 
 type Plan = Pick<BillingModel, "id" | "name" | "currency" | "credit_plan">;
 
+/** A month of which nothing of a subscription's life lies in. */
+const NO_MONTH: CreditMonth = { allocated: 0n, consumed: 0n, overage: [] };
+
+/** What of a month's consumption was beyond the credits given by then. */
+function overageOf({ overage }: CreditMonth): bigint {
+  return overage.reduce((all, { credits }) => all + credits, 0n);
+}
+
 /**
- * A month's credits as they are told: what is consumed uses up the allocation first, and the rest is overage.
- * `month` is null when nothing of the subscription's life lies in it. Source: interface, CreditBalance.
+ * A month's credits as they are told: what was consumed used up those that were given by then, and the rest is
+ * overage. `month` is null when nothing of the subscription's life lies in it. Source: interface, CreditBalance.
  */
 export function balanceOf(
   { name, currency }: Plan,
   { credit_consumption, overage_rate }: CreditPlan,
   month: CreditMonth | null,
 ): CreditBalance {
-  const { allocated, consumed } = month ?? { allocated: 0, consumed: 0 };
-  const used = Math.min(consumed, allocated);
+  const { allocated, consumed } = month ?? NO_MONTH;
+  const overage = overageOf(month ?? NO_MONTH);
+  const used = consumed - overage;
   return {
-    allocated,
-    used,
-    remaining: allocated - used,
-    overageUsed: consumed - used,
+    allocated: wholeNumber(allocated),
+    used: wholeNumber(used),
+    remaining: wholeNumber(allocated - used),
+    overageUsed: wholeNumber(overage),
     overageRate: overage_rate === null ? null : Number(overage_rate),
     creditConsumption: credit_consumption,
     planName: name,
@@ -64,13 +74,22 @@ export function creditsAdded(life: CreditLife, period: Period, plan: TimelineEnt
     ends_at: life.ends_at === null ? null : instant(life.ends_at),
   };
   const allocatedBy = (timeline: readonly TimelineEntry[]) =>
-    allocatedCredits(segments(period, timeline, bounds), period) ?? 0;
-  return allocatedBy([...life.timeline, plan]) - allocatedBy(life.timeline);
+    allocatedCredits(segments(period, timeline, bounds), period) ?? 0n;
+  return Number(allocatedBy([...life.timeline, plan]) - allocatedBy(life.timeline));
 }
 
-/** The thresholds that a month's consumption has reached. Source: billing.md, Credits. */
-export function reached({ allocated, consumed }: CreditMonth): number[] {
-  return THRESHOLDS.filter((percent) => consumed > 0 && consumed * 100 >= allocated * percent);
+/** The thresholds that the use of a month's credits has reached. Source: billing.md, Credits. */
+export function reached(month: CreditMonth): number[] {
+  const used = month.consumed - overageOf(month);
+  return THRESHOLDS.filter(
+    (percent) => month.consumed > 0n && used * 100n >= month.allocated * BigInt(percent),
+  );
+}
+
+/** Credits as an event tells them: as text where a JSON number would lose a digit on its way. */
+export function toldCredits(credits: bigint): number | string {
+  const number = Number(credits);
+  return Number.isSafeInteger(number) ? number : String(credits);
 }
 
 /** Usage that arrives so late still makes its month cross a threshold when the next one has begun. */

@@ -21,7 +21,7 @@ import { findSubscription, listZones } from "../subscriptions/queries.ts";
 import { ChangePlan, CreditBalance, THRESHOLDS, ThresholdsTold } from "./model.ts";
 import { countMonths } from "./months.ts";
 import * as queries from "./queries.ts";
-import { balanceOf, checkPlans, creditsAdded, reached, watchedInstants } from "./rules.ts";
+import { balanceOf, checkPlans, creditsAdded, reached, toldCredits, watchedInstants } from "./rules.ts";
 
 /**
  * Tells the credits of a subscription in its running billing month, as its bill would have them by now. Errors:
@@ -207,7 +207,9 @@ async function tellBatch(
   return store.tx(async (q) => {
     const fresh = await queries.insertThresholds(q, scope, now, rows);
     const events = fresh.map(({ subscription_id, month_start, threshold }) => {
-      const { allocated = 0, consumed = 0 } = credits.get(`${subscription_id} ${month_start}`) ?? {};
+      const month = credits.get(`${subscription_id} ${month_start}`);
+      const allocated = toldCredits(month?.allocated ?? 0n);
+      const consumed = toldCredits(month?.consumed ?? 0n);
       const data = { subscription_id, month_start, threshold, allocated, consumed };
       return { type: "credits.threshold_reached" as const, data };
     });

@@ -25,7 +25,8 @@ function march(changes: Change[], ends_at: string | null = null) {
     const [, , units = "0", event_count = 0] = changes[i] ?? [];
     return { segment, usage: { units, event_count, usage_digest: NO_EVENTS } };
   });
-  return creditMonth(used, MARCH);
+  const month = creditMonth(used, MARCH);
+  return month && { allocated: Number(month.allocated), consumed: Number(month.consumed) };
 }
 
 const BEGINNING = "2024-03-01T00:00:00Z";
@@ -81,13 +82,13 @@ test.each<[string, Change[], { allocated: number; consumed: number } | null]>([
     { allocated: 1549, consumed: 3 },
   ],
   [
-    "a credit plan, another type, the plan again: nothing twice",
+    "a credit plan, another type, the plan again: nothing twice, and none for the days between",
     [
       [BEGINNING, plan(1000), "1", 1],
       ["2024-03-10T00:00:00Z", model(), "50", 1],
       [MIDDLE, plan(1000), "1", 1],
     ],
-    { allocated: 1000, consumed: 2 },
+    { allocated: Math.ceil((1000 * 26) / 31), consumed: 2 },
   ],
   [
     "a credit plan after another type: its own days and usage only",
@@ -117,7 +118,7 @@ const allocationOf = (plans: readonly { day: number; credits: number }[]): numbe
     MARCH,
     plans.map(({ day, credits }) => [onDay(day), plan(credits)]),
   );
-  return allocatedCredits(parts, MARCH) ?? 0;
+  return Number(allocatedCredits(parts, MARCH) ?? 0);
 };
 
 test("a month gives no more than its largest plan, no less than any plan by its days, and never takes back", () => {
@@ -154,6 +155,57 @@ test("each upgrade adds ceil((new − old) × days left / days), whatever came b
   );
 });
 
-test("creditMonth() of a plan that is cancelled in its month is whole", () => {
-  expect(march([[BEGINNING, plan(1000), "0", 0]], MIDDLE)?.allocated).toBe(1000);
+test.each<[string, Change[], string | null, number]>([
+  ["cancelled on 15 March: its 15 days", [[BEGINNING, plan(1000), "0", 0]], "2024-03-15T08:00:00Z", 484],
+  ["cancelled at the month's end: whole", [[BEGINNING, plan(1000), "0", 0]], "2024-04-01T00:00:00Z", 1000],
+  [
+    "upgraded, then cancelled",
+    [
+      [BEGINNING, plan(310), "", 0],
+      ["2024-03-10T09:00:00Z", plan(620), "", 0],
+    ],
+    "2024-03-15T08:00:00Z",
+    150 + 60,
+  ],
+  [
+    "left for another type",
+    [
+      [BEGINNING, plan(1000), "0", 0],
+      [MIDDLE, model(), "0", 0],
+    ],
+    null,
+    452,
+  ],
+  [
+    "left on the day on which it began",
+    [
+      [MIDDLE, plan(1000), "0", 0],
+      ["2024-03-15T00:05:00Z", model(), "0", 0],
+    ],
+    null,
+    0,
+  ],
+  [
+    "with a larger one for five minutes",
+    [
+      [BEGINNING, plan(1000), "0", 0],
+      ["2024-03-15T10:00:00Z", plan(9000), "0", 0],
+      ["2024-03-15T10:05:00Z", plan(1000), "0", 0],
+    ],
+    null,
+    1000,
+  ],
+  [
+    "larger by two upgrades on one day",
+    [
+      [BEGINNING, plan(1000), "0", 0],
+      ["2024-03-15T10:00:00Z", plan(2000), "0", 0],
+      ["2024-03-15T10:05:00Z", plan(3000), "0", 0],
+    ],
+    null,
+    1000 + 549 + 549,
+  ],
+])("a plan gives credits as its fee goes, by its days: %s", (_, changes, ends_at, expected) => {
+  const given = changes.map(([from, facts]): Change => [from, facts, "0", 0]);
+  expect(march(given, ends_at)?.allocated).toBe(expected);
 });

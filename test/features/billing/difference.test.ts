@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { roundMoney, sum } from "../../../src/core/money.ts";
 import { instant } from "../../../src/core/time.ts";
+import { creditMonth } from "../../../src/features/billing/credit_month.ts";
 import { difference } from "../../../src/features/billing/difference.ts";
 import { type BillLine, billedUnits, rate, total, type Usage } from "../../../src/features/billing/rating.ts";
 import { type BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
@@ -46,9 +47,7 @@ function expectedOf({ timeline, events, ends_at }: Facts): readonly BillLine[] {
     );
     return { segment, usage: usageOf(within) };
   });
-  const whole = usageOf(events);
-  return rate(used_parts, "EUR", { allocated: 20, consumed: Math.max(0, Math.ceil(Number(whole.units))) })
-    .lines;
+  return rate(used_parts, "EUR", creditMonth(used_parts, MARCH)).lines;
 }
 
 const shown = (lines: readonly BillLine[]) =>

@@ -2,7 +2,7 @@ import { type Period, periodStartingIn } from "../../../src/core/periods.ts";
 import { instant } from "../../../src/core/time.ts";
 import {
   type BillLine,
-  rateSegment,
+  rateStretch,
   total,
   type Usage,
   type UsedSegment,
@@ -91,6 +91,11 @@ export const VOLUME: Partial<BillingModelFacts> = {
     { up_to: null, unit_price: "0.5", flat_fee: "50" },
   ],
 };
+
+/** A stretch of one segment. */
+export function rateSegment(segment: Segment, usage: Usage): BillLine[] {
+  return rateStretch([{ segment, usage }]);
+}
 
 export function amounts(lines: readonly BillLine[]): string[] {
   return lines.map(({ kind, amount }) => `${kind} ${amount}`);

@@ -1,30 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { compare, multiply, roundMoney } from "../../../src/core/money.ts";
-import {
-  billedUnits,
-  type CreditMonth,
-  overageLine,
-  rate,
-  rateSegment,
-} from "../../../src/features/billing/rating.ts";
+import { creditMonth } from "../../../src/features/billing/credit_month.ts";
+import { billedUnits, rate } from "../../../src/features/billing/rating.ts";
 import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import type { Segment } from "../../../src/features/billing/rules.ts";
-import { amounts, charge, cut, MARCH, model, unused, used, wholeMarch } from "./facts.ts";
+import { amounts, charge, cut, MARCH, model, rateSegment, unused, used, wholeMarch } from "./facts.ts";
 import { propertyCases } from "../../properties.ts";
 
-function plan(id: number, overage_rate: string | null): BillingModelFacts {
-  const credit_plan = { monthly_credits: 100, credit_consumption: "per_unit", overage_rate } as const;
+function plan(id: number, overage_rate: string | null, monthly_credits = 100): BillingModelFacts {
+  const credit_plan = { monthly_credits, credit_consumption: "per_unit", overage_rate } as const;
   return model({ id, name: `Plan ${id}`, billing_type: "credit", price: "31", credit_plan });
 }
 
-/** A bill with 70.5 units in each part. */
-function bill(parts: readonly Segment[], credits: CreditMonth) {
-  return rate(
-    parts.map((segment) => ({ segment, usage: used("70.5") })),
-    "EUR",
-    credits,
-  );
+/** A bill of March, each part used for so many units. */
+function bill(parts: readonly Segment[], ...units: string[]) {
+  const counted = parts.map((segment, i) => ({ segment, usage: used(units[i] ?? "0") }));
+  return rate(counted, "EUR", creditMonth(counted, MARCH));
 }
 
 describe("limits on the usage charge", () => {
@@ -88,8 +80,8 @@ describe("limits on the usage charge", () => {
 
 describe("credits", () => {
   test("beyond the allocation are billed at the overage rate, the raw units shown free of charge", () => {
-    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, "0.025")]]);
-    const { lines, total: sum_of_lines } = bill(parts, { allocated: 60, consumed: 71 });
+    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, "0.025", 60)]]);
+    const { lines, total: sum_of_lines } = bill(parts, "70.5");
     expect(amounts(lines)).toEqual(["fee 31.00", "usage 0.00", "overage 0.28"]);
     expect(lines[2]).toMatchObject({
       quantity: "11",
@@ -102,35 +94,62 @@ describe("credits", () => {
   });
 
   test.each([
-    ["within the allocation", { allocated: 71, consumed: 71 }, "0.025"],
-    ["with a rate of null", { allocated: 60, consumed: 71 }, null],
-  ] as const)("are not billed %s", (_, credits, overage_rate) => {
-    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, overage_rate)]]);
-    expect(amounts(bill(parts, credits).lines)).toEqual(["fee 31.00", "usage 0.00"]);
+    ["within the allocation", 71, "0.025"],
+    ["with a rate of null", 60, null],
+  ] as const)("are not billed %s", (_, monthly_credits, overage_rate) => {
+    const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, overage_rate, monthly_credits)]]);
+    expect(amounts(bill(parts, "70.5").lines)).toEqual(["fee 31.00", "usage 0.00"]);
   });
 
-  test("are the month's: an upgrade leaves one overage line, at the last plan's rate", () => {
-    const parts = cut(MARCH, [
-      ["2024-01-01T00:00:00Z", plan(1, "1")],
-      ["2024-03-15T12:00:00Z", plan(2, "0.5")],
+  const upgraded = cut(MARCH, [
+    ["2024-01-01T00:00:00Z", plan(1, "1", 31)],
+    ["2024-03-31T20:00:00Z", plan(2, "0.5", 31_000)],
+  ]);
+  const overageOf = (...units: string[]) =>
+    bill(upgraded, ...units)
+      .lines.filter(({ kind }) => kind === "overage")
+      .map(({ billing_model_id, quantity, amount }) => [billing_model_id, quantity, amount]);
+
+  test("are charged where they were used: an upgrade on the last evening wipes out nothing", () => {
+    expect(overageOf("100")).toEqual([[1, "69", "69.00"]]);
+    expect(overageOf("100", "999")).toEqual([[1, "69", "69.00"]]);
+    // The last day gives ceil((31000 − 31) × 1 / 31) = 999 more.
+    expect(overageOf("100", "1001")).toEqual([
+      [1, "69", "69.00"],
+      [2, "2", "1.00"],
     ]);
-    const credits = { allocated: 100, consumed: 142 };
-    const overage = overageLine(parts, credits);
-    expect(overage).toMatchObject({
-      billing_model_id: 2,
-      quantity: "42",
-      unit_price: "0.5",
-      amount: "21.00",
-    });
-    expect([overage?.from, overage?.to]).toEqual(["2024-03-01T00:00:00.000Z", "2024-04-01T00:00:00.000Z"]);
-    expect(overageLine(parts.toReversed(), credits)).toEqual(overage);
-    expect(amounts(bill(parts, credits).lines).filter((text) => text.startsWith("overage"))).toEqual([
-      "overage 21.00",
+    expect(overageOf("30.5", "1000")).toEqual([[2, "1", "0.50"]]);
+  });
+
+  test("that a correction gives back are the last ones used", () => {
+    expect(overageOf("100", "-9")).toEqual([[1, "60", "60.00"]]);
+    expect(overageOf("100", "-70")).toEqual([]);
+    const month = creditMonth(
+      upgraded.map((segment, i) => ({ segment, usage: used(["100", "-80"][i] ?? "0") })),
+      MARCH,
+    );
+    expect(month).toMatchObject({ allocated: 1030n, consumed: 20n });
+  });
+
+  test("of a plan that owns no day are none, and its usage is charged at its own rate", () => {
+    const parts = cut(MARCH, [
+      ["2024-01-01T00:00:00Z", plan(1, "1", 31)],
+      ["2024-03-15T10:00:00Z", plan(2, "0.5", 31_000)],
+      ["2024-03-15T10:05:00Z", plan(1, "1", 31)],
+    ]);
+    const { lines } = bill(parts, "20", "20", "20");
+    expect(amounts(lines)).toEqual([
+      "usage 0.00",
+      "fee 31.00",
+      "overage 20.00",
+      "usage 0.00",
+      "overage 4.50",
+      "usage 0.00",
     ]);
   });
 
   test("belong to credit plans only, and a credit plan can't do without them", () => {
-    expect(overageLine([wholeMarch()], { allocated: 0, consumed: 10 })).toBeNull();
+    expect(creditMonth([{ segment: wholeMarch(), usage: used("10") }], MARCH)).toBeNull();
     const parts = cut(MARCH, [["2024-01-01T00:00:00Z", plan(1, "1")]]);
     expect(() => rate(unused(parts), "EUR", null)).toThrow("without the month's credits");
   });

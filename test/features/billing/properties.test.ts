@@ -9,11 +9,12 @@ import {
   periodStartingIn,
 } from "../../../src/core/periods.ts";
 import { instant } from "../../../src/core/time.ts";
-import { overageLine, type Rating, rate, rateSegment, total } from "../../../src/features/billing/rating.ts";
+import { creditMonth } from "../../../src/features/billing/credit_month.ts";
+import { overageLines, type Rating, rate, total } from "../../../src/features/billing/rating.ts";
 import { segments, type TimelineEntry } from "../../../src/features/billing/rules.ts";
 import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import { propertyCases } from "../../properties.ts";
-import { charge, model, NO_EVENTS, used, wholeMarch } from "./facts.ts";
+import { charge, MARCH, model, NO_EVENTS, rateSegment, used, wholeMarch } from "./facts.ts";
 
 // What holds of every bill, whatever the calendar.
 
@@ -310,14 +311,13 @@ describe("a bill never falls", () => {
   });
 
   test("when more credits are used, and never rises when more are given", () => {
-    const credit_plan = {
-      monthly_credits: 1,
-      credit_consumption: "per_unit",
-      overage_rate: "0.015",
-    } as const;
-    const parts = [wholeMarch({ billing_type: "credit", credit_plan })];
-    const overage = (consumed: number, allocated: number) =>
-      overageLine(parts, { consumed, allocated })?.amount ?? "0";
+    const credit_plan = { credit_consumption: "per_unit", overage_rate: "0.015" } as const;
+    const overage = (consumed: number, monthly_credits: number) => {
+      const plan = { ...credit_plan, monthly_credits };
+      const segment = wholeMarch({ billing_type: "credit", credit_plan: plan });
+      const month = creditMonth([{ segment, usage: used(`${consumed}`) }], MARCH);
+      return month ? sum(overageLines(month).map(({ amount }) => amount)) : "0";
+    };
     const property = fc.property(
       fc.nat(9_999),
       fc.nat(999),

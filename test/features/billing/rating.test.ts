@@ -10,7 +10,7 @@ import {
   sum,
 } from "../../../src/core/money.ts";
 import { periodStartingIn } from "../../../src/core/periods.ts";
-import { billedUnits, rate, rateSegment, total } from "../../../src/features/billing/rating.ts";
+import { billedUnits, rate, total } from "../../../src/features/billing/rating.ts";
 import type { BillingModelFacts } from "../../../src/features/billing_models/facts.ts";
 import {
   amounts,
@@ -25,6 +25,7 @@ import {
   utcMonth,
   VOLUME,
   wholeMarch,
+  rateSegment,
 } from "./facts.ts";
 import { propertyCases } from "../../properties.ts";
 

@@ -250,10 +250,10 @@ const lives: Example[] = [
     { model: { ...METERED, minimum_charge: "31" }, use: [["2024-03-10T11:59:59.999Z", 4]] },
   ),
   cancelled(
-    "a credit plan cancelled now: its credits stay whole",
+    "a credit plan cancelled now: 49 of its 100 credits, by the days of its fee",
     MIDDAY,
     "now",
-    [month("2024-03", "15.40", "fee 15.00 15/31", "usage 0.00 (120 in 1)", "overage 0.40 (20)")],
+    [month("2024-03", "16.42", "fee 15.00 15/31", "usage 0.00 (120 in 1)", "overage 1.42 (71)")],
     { model: { ...CREDIT, price: 31 }, use: [["2024-03-10T00:00:00Z", 120]] },
   ),
   {

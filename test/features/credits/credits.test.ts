@@ -120,7 +120,8 @@ describe("GET credits", () => {
     ).toMatchObject(nothing);
     const id = await company.subscribe(middle, JANUARY);
     await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
-    expect(await balance(id)).toMatchObject({ allocated: 1000 });
+    // 15 of 31 days, as of its fee.
+    expect(await balance(id)).toMatchObject({ allocated: 484 });
     books.clock.set("2024-04-01T00:00:00Z");
     expect(await balance(id)).toMatchObject(nothing);
     books.clock.set(NOW);
