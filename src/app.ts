@@ -59,7 +59,7 @@ export function buildApp(deps: Deps) {
     normalize: false,
     handler: { standardHostname: false },
   })
-    .use(failures(deps.log, () => app.routes))
+    .use(failures(deps, () => app.routes))
     .use(probes(deps))
     .use(documentation(() => app))
     .use(metadataRoutes(deps))

@@ -9,6 +9,7 @@ import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
+import { Refusals } from "./core/refusals.ts";
 import { openSecrets } from "./core/sealing.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
@@ -43,6 +44,7 @@ export interface Deps {
   usage: UsageStore;
   documents: DocumentFiles;
   request_limiter: RateLimiter;
+  refusals: Refusals;
   /** Work that outlives its call; told to stop before the stores close. */
   background: Background;
   /** The actor behind a REST token: a user or a machine. Errors: unauthorized. */
@@ -111,6 +113,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     usage,
     documents,
     request_limiter: new RateLimiter(config.rate_limit_requests),
+    refusals: new Refusals(config),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token, clock.now()),
     authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),

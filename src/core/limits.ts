@@ -1,10 +1,24 @@
 /** Bounds that nobody needs to turn, in one place. Sizes in bytes, times as their name says. */
 export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
-  /** A form as browsers and agents send it. */
-  form_body_bytes: 64 * 1024,
-  /** Bodies being read at once, all together. */
+  /** How long a body may take to come in. */
+  body_ms: 60_000,
+  /** What has come in of bodies that are being read at once: in all, and of one company and user or API key. */
   bodies_bytes: 128 * 1024 * 1024,
+  bodies_company_bytes: 64 * 1024 * 1024,
+  bodies_user_bytes: 32 * 1024 * 1024,
+  /** The same of callers who are not signed in, who have no company but an address. */
+  open_body_bytes: 16 * 1024,
+  open_body_ms: 10_000,
+  open_bodies_bytes: 16 * 1024 * 1024,
+  open_bodies_address_bytes: 2 * 1024 * 1024,
+  /** Entries of one array or object, and values of a body in all: of a request, and of one that brings events. */
+  body_members: 10_000,
+  body_values: 50_000,
+  usage_values: 250_000,
+  /** Refused requests a minute: of one address whose callers are not signed in, and of a user those with bodies so large. */
+  refused_minute: 600,
+  refused_bytes: 64 * 1024,
   /** A line of a stream of lines: an event's largest metadata fit in, every character escaped. */
   line_bytes: 128 * 1024,
   /** How long a stream of lines may take to send the next block of them. */
@@ -100,8 +114,7 @@ export const LIMITS = {
   /** How often the scheme is asked for one order. */
   mandate_authorization_hours: 24,
   mandate_order_hours: 48,
-  /** A callback of the scheme, how many an address may send in a minute, and how long they are remembered. */
-  scheme_callback_bytes: 16 * 1024,
+  /** Callbacks of the scheme: how many an address may send in a minute, and how long they are remembered. */
   scheme_callbacks_minute: 600,
   scheme_callback_days: 400,
   usage_batch: 1_000,

@@ -28,6 +28,15 @@ export const InvalidBody = Type.Object(
   { title: "ValidationError" },
 );
 
+/** Headers that go with an error whatever the shape of its answer. */
+export function headersOf({ kind, retry_after_s }: AppError): Record<string, string> {
+  return {
+    ...(retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) }),
+    // Whose body takes too long is cut off: what still came would be read, and thrown away, for ever.
+    ...(kind === "timed_out" ? { connection: "close" } : {}),
+  };
+}
+
 /**
  * The HTTP answer to an AppError: its status, `{error, details?, missing?}`, how far a stream got, and the headers
  * that go with its kind.
@@ -41,9 +50,8 @@ export function answerError(error: AppError, headers: Record<string, string | nu
     ...(missing ? { missing } : {}),
   };
   const all = new Headers(
-    Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+    Object.entries({ ...headers, ...headersOf(error) }).map(([name, value]) => [name, String(value)]),
   );
   if (error.kind === "unauthorized") all.set("www-authenticate", "Bearer");
-  if (error.retry_after_s !== undefined) all.set("retry-after", String(error.retry_after_s));
   return Response.json(body, { status: STATUS[error.kind], headers: all });
 }

@@ -1,14 +1,14 @@
 import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } from "elysia";
 import { AppError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
 import { invalidInput } from "../core/validate.ts";
+import type { Deps } from "../deps.ts";
 import { outage } from "../store/constraints.ts";
 import { answerError } from "./errors.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** Answers everything that is thrown, in the house's one error shape, with the request's id. */
-export function failures(log: Log, routesOf: () => AnyElysia["routes"]) {
+export function failures({ log, refusals, clock }: Deps, routesOf: () => AnyElysia["routes"]) {
   return new Elysia({ name: "failures" })
     .onRequest(({ set }) => {
       set.headers["x-request-id"] = Bun.randomUUIDv7();
@@ -18,6 +18,7 @@ export function failures(log: Log, routesOf: () => AnyElysia["routes"]) {
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(set.headers)) headers[name] = String(value);
       const known = asAppError(error, request.method, path, routesOf);
+      if (known) refusals.count(request, known, clock.now());
       if (known?.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
       if (!known || known.kind === "unavailable") {
         // What is long in a path is a link's secret.

@@ -1,12 +1,16 @@
 import { LIMITS } from "../core/limits.ts";
 import { AppError, invalid } from "../core/errors.ts";
 import { endedWithin } from "../core/time.ts";
-import { type BodyPieces, gather, openBody, parseJson, Room } from "./body.ts";
+import { type BodyPieces, gather, openBody } from "./body.ts";
+import { BodyRoom, type Sender } from "./body_room.ts";
+import { EVENTS_JSON, parseJson } from "./json.ts";
 
 /** A line of a body of JSON lines. Numbers count from 1. */
 export interface JsonLine {
   number: number;
   value: unknown;
+  /** How many values it holds in all. */
+  values: number;
   /** Why the line has no value, if so. */
   problem?: AppError;
 }
@@ -20,7 +24,7 @@ const LINE_FEED = 10;
  */
 export class JsonLines {
   readonly #body: BodyPieces;
-  readonly #room = new Room();
+  readonly #room: BodyRoom;
   readonly #block_lines: number;
   /** What came in last, and how much of it was cut into lines. */
   #piece = NOTHING;
@@ -32,8 +36,9 @@ export class JsonLines {
   #first_number = 1;
   #is_over = false;
 
-  constructor(request: Request, block_lines: number) {
+  constructor(request: Request, sender: Sender, block_lines: number) {
     this.#body = openBody(request);
+    this.#room = new BodyRoom(sender);
     this.#block_lines = block_lines;
   }
 
@@ -43,16 +48,17 @@ export class JsonLines {
   }
 
   /**
-   * The next lines: a block is full with so many, or with as many bytes as a JSON body may have; none at the
-   * end. A broken line ends its block, and the reading. Errors: timed_out when they do not come in time,
-   * malformed when the body is cut off, unavailable when there is no room for bodies.
+   * The next lines: a block is full with so many, or with as many bytes or values as a JSON body may have; none at
+   * the end. A broken line ends its block, and the reading. Errors: timed_out when they do not come in time,
+   * malformed when the body is cut off, unavailable and rate_limited when there is no room for bodies.
    */
   async nextBlock(): Promise<JsonLine[]> {
     const give_up = performance.now() + LIMITS.line_block_ms;
     const block: JsonLine[] = [];
-    let bytes = 0;
+    let [bytes, values] = [0, 0];
     this.#first_number = this.#number + 1;
-    while (block.length < this.#block_lines && bytes < LIMITS.body_bytes) {
+    const { body_bytes, usage_values } = LIMITS;
+    while (block.length < this.#block_lines && bytes < body_bytes && values < usage_values) {
       const text = this.#cutLine();
       if (text === undefined) {
         if (this.#is_over) break;
@@ -63,6 +69,7 @@ export class JsonLines {
       if (isBlank(text)) continue;
       const line = readLine(text, this.#number);
       bytes += text.byteLength;
+      values += line.values;
       block.push(line);
       if (line.problem) break;
     }
@@ -116,12 +123,12 @@ function isBlank(text: Uint8Array): boolean {
 function readLine(text: Uint8Array, number: number): JsonLine {
   if (text.byteLength > LIMITS.line_bytes) {
     const problem = invalid("", `must be at most ${LIMITS.line_bytes} bytes long`);
-    return { number, value: undefined, problem };
+    return { number, value: undefined, values: 0, problem };
   }
   try {
-    return { number, value: parseJson(text, "The line") };
+    return { number, ...parseJson(text, "The line", EVENTS_JSON) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { number, value: undefined, problem: error };
+    return { number, value: undefined, values: 0, problem: error };
   }
 }

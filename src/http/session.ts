@@ -2,10 +2,12 @@ import { Elysia } from "elysia";
 import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
 import type { Context } from "../context.ts";
 import { AppError } from "../core/errors.ts";
-import { readAddress } from "../core/network.ts";
+import { LIMITS } from "../core/limits.ts";
+import { networkOf, readAddress } from "../core/network.ts";
 import type { Deps } from "../deps.ts";
-import { mediaTypeOf, readJson, refuseNulIn } from "./body.ts";
+import { mediaTypeOf, readJson } from "./body.ts";
 import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
+import { refuseNulIn } from "./json.ts";
 
 /** What is known of the listening server. */
 export interface Listening {
@@ -38,14 +40,28 @@ export function session(
   const actors = new WeakMap<Request, Actor>();
   const levels = levelsOf(admits);
 
-  async function signIn(request: Request): Promise<Actor> {
+  async function signIn(request: Request, server: Listening | null): Promise<Actor> {
     const known = actors.get(request);
     if (known) return known;
-    const actor = admits === "open" ? anonymous : await authenticate(deps, request);
+    const actor = await actorOf(request, server);
     if (levels.length > 0) admit(actor, levels);
     if (counted) countRequest(deps, actor);
+    watchLargeBody(deps, request, actor);
     actors.set(request, actor);
     return actor;
+  }
+
+  /** Requests of callers who are nobody, or turn out to be, count against their address when they are refused. */
+  async function actorOf(request: Request, server: Listening | null): Promise<Actor> {
+    const watch = () => watchAddress(deps, request, server);
+    if (admits === "open") {
+      watch();
+      return anonymous;
+    }
+    return authenticate(deps, request).catch((error: unknown) => {
+      watch();
+      throw error;
+    });
   }
 
   const words = [
@@ -56,18 +72,21 @@ export function session(
   ];
   const plugin = new Elysia({ name: `session for ${words.join(", ")}` });
   if (reads_body) {
-    plugin.onParse({ as: "scoped" }, async ({ request }) => {
-      await signIn(request);
+    plugin.onParse({ as: "scoped" }, async ({ request, server }) => {
+      const actor = await signIn(request, server);
       // No DELETE takes one; clients that name a type for all they send send none.
       if (request.method === "DELETE") return {};
       mediaTypeOf(request, ["application/json"]);
-      return readJson(request, (bytes) => keeps_answers && digestBody(request, bytes));
+      const sender = { actor, address: actor.kind === "anonymous" ? addressOf(deps, request, server) : null };
+      return readJson(request, sender, {
+        look: (bytes) => keeps_answers && digestBody(request, bytes),
+      });
     });
   }
 
   // Only what is named here is read of the request: cookies, query and headers cost time.
   const signed = plugin.derive({ as: "scoped" }, async ({ request, server, set }) => {
-    const actor = await signIn(request);
+    const actor = await signIn(request, server);
     refuseNulIn(request.url);
     const ctx = deps.openContext({
       actor,
@@ -112,6 +131,19 @@ export function countRequest({ config, request_limiter, clock }: Deps, actor: Ac
   const owner = ownerOf(actor);
   if (!config.rate_limit_enabled || owner === null) return;
   request_limiter.take(`${owner.kind} ${owner.id}`, clock.now());
+}
+
+/** Counts a request of nobody's against its address, if it is refused. Errors: rate_limited. */
+export function watchAddress(deps: Deps, request: Request, server: Listening | null): void {
+  deps.refusals.watch(request, networkOf(addressOf(deps, request, server)), deps.clock.now());
+}
+
+/** Counts a request with a large body against its user or API key, if it is refused. Errors: rate_limited. */
+export function watchLargeBody(deps: Deps, request: Request, actor: Actor): void {
+  const owner = ownerOf(actor);
+  const told = request.headers.get("content-length");
+  const is_large = told === null ? request.body !== null : Number(told) > LIMITS.refused_bytes;
+  if (owner !== null && is_large) deps.refusals.watch(request, `${owner.kind} ${owner.id}`, deps.clock.now());
 }
 
 async function authenticate(deps: Deps, request: Request): Promise<Actor> {

@@ -8,7 +8,14 @@ import { challengeAt } from "../features/authorizations/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
 import { answerError } from "../http/errors.ts";
 import { publicOrigin } from "../http/origin.ts";
-import { addressOf, bearerOf, countRequest, type Listening } from "../http/session.ts";
+import {
+  addressOf,
+  bearerOf,
+  countRequest,
+  type Listening,
+  watchAddress,
+  watchLargeBody,
+} from "../http/session.ts";
 import type { AgentCall } from "./call_tool.ts";
 import { serverFor } from "./server.ts";
 
@@ -39,7 +46,7 @@ export function mcpEndpoint(deps: Deps) {
 
   async function serve(request: Request, call: AgentCall): Promise<Response> {
     mediaTypeOf(request, ["application/json"]);
-    const body = await readMessage(request);
+    const body = await readMessage(deps, request, call);
     if (body instanceof Response) return body;
     // The SDK only passes it on. Who calls is known to us by more than it can hold.
     const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
@@ -55,11 +62,14 @@ export function mcpEndpoint(deps: Deps) {
       const request_id = String(set.headers["x-request-id"]);
       const actor = await authenticate(deps, request);
       if (actor instanceof AppError) {
+        watchAddress(deps, request, server);
+        deps.refusals.count(request, actor, deps.clock.now());
         const answer = answerError(actor, { "x-request-id": request_id });
         answer.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
         return answer;
       }
       countRequest(deps, actor);
+      watchLargeBody(deps, request, actor);
       return serve(request, {
         actor,
         request_id,
@@ -99,14 +109,15 @@ function refuseForeignOrigin(request: Request, origin: string, server: Listening
 }
 
 /** The message, or the protocol's own refusal of what is none. */
-async function readMessage(request: Request): Promise<unknown> {
+async function readMessage(deps: Deps, request: Request, call: AgentCall): Promise<unknown> {
   try {
-    const message = await readJson(request);
+    const message = await readJson(request, call);
     // One request of many calls would pass the limit as one; the protocol dropped batches in 2025.
     if (Array.isArray(message)) return refusal(INVALID_REQUEST, "Batches are not taken: send one message");
     return message;
   } catch (error) {
     if (!(error instanceof AppError) || !["malformed", "invalid"].includes(error.kind)) throw error;
+    deps.refusals.count(request, error, deps.clock.now());
     return refusal(error.kind === "malformed" ? PARSE_ERROR : INVALID_REQUEST, error.message);
   }
 }

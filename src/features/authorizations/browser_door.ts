@@ -9,7 +9,7 @@ import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
 import { readForm } from "../../http/body.ts";
 import { openCounter } from "../../http/counter.ts";
-import { STATUS } from "../../http/errors.ts";
+import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { Login } from "../sessions/model.ts";
 import { readFields, type Visit } from "./doors.ts";
@@ -57,7 +57,13 @@ async function decide(deps: Deps, { ctx, request, server }: Visit): Promise<Resp
   const origin = publicOrigin(deps.config, server);
   const from = request.headers.get("origin");
   if (from !== null && from !== origin) throw new AppError("forbidden", "This was sent from another site");
-  const { transaction = "", csrf = "", decision, email = "", password } = readFields(await readForm(request));
+  const {
+    transaction = "",
+    csrf = "",
+    decision,
+    email = "",
+    password,
+  } = readFields(await readForm(request, ctx));
   const browser = browserOf(request, origin);
   if (browser === null || !isSame(csrf, csrfOf(browser, transaction))) throw refusePage();
   const waiting = await call(ctx, findWaitingAgent, { transaction });
@@ -96,8 +102,8 @@ function problemOf(
   error: unknown,
 ): { status: number; message: string; headers: Record<string, string> } | null {
   if (!(error instanceof AppError)) return null;
-  const { kind, message, retry_after_s } = error;
-  const headers = retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) };
+  const { kind, message } = error;
+  const headers = headersOf(error);
   if (kind === "unauthorized")
     return { status: 401, message: "Wrong email or password", headers: { "www-authenticate": "Bearer" } };
   if (kind === "invalid") return { status: 422, message: "Type your email and your password", headers };
@@ -110,9 +116,9 @@ async function answered(work: () => Promise<Response>): Promise<Response> {
   } catch (error) {
     if (error instanceof SentBack) return sendTo(error, 302);
     if (!(error instanceof AppError)) throw error;
-    const { kind, message, retry_after_s } = error;
-    const headers = retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) };
-    return page(refusalPage(message), { status: STATUS[kind], headers: { ...FRAMELESS, ...headers } });
+    const { kind, message } = error;
+    const headers = { ...FRAMELESS, ...headersOf(error) };
+    return page(refusalPage(message), { status: STATUS[kind], headers });
   }
 }
 

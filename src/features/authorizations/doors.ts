@@ -7,7 +7,7 @@ import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
 import { openCounter } from "../../http/counter.ts";
-import { STATUS } from "../../http/errors.ts";
+import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { exchangeCode, refreshTokens, revokeToken } from "./issuing.ts";
 import { mcpMetadata, resourceMetadata, serverMetadata } from "./metadata.ts";
@@ -55,13 +55,13 @@ export function openAgentDoors(deps: Deps) {
       answered(201, "invalid_client_metadata", async () => {
         countRegistration(visit.ctx);
         mediaTypeOf(visit.request, ["application/json"]);
-        const metadata = readMetadata(await readJson(visit.request));
+        const metadata = readMetadata(await readJson(visit.request, visit.ctx));
         return call(visit.ctx, registerAgent, metadata);
       }),
     token: (visit: Visit) =>
       answered(200, "invalid_request", async () => {
         countCall(visit.ctx);
-        const form = readFields(await readForm(visit.request));
+        const form = readFields(await readForm(visit.request, visit.ctx));
         checkResource(publicOrigin(deps.config, visit.server), form.resource);
         checkScope(form.scope);
         return grant(visit.ctx, form);
@@ -69,7 +69,7 @@ export function openAgentDoors(deps: Deps) {
     revoke: (visit: Visit) =>
       answered(200, "invalid_request", async () => {
         countCall(visit.ctx);
-        const form = readFields(await readForm(visit.request));
+        const form = readFields(await readForm(visit.request, visit.ctx));
         return call(visit.ctx, revokeToken, readAs(RevokedToken, form));
       }),
   };
@@ -137,12 +137,11 @@ async function answered(
     return Response.json(await work(), { status, headers: { ...CORS, ...UNKEPT } });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const { kind, message, retry_after_s } = error;
+    const { kind, message } = error;
     const is_busy = kind === "rate_limited" || kind === "unavailable" || kind === "conflict";
     const code = is_busy ? "temporarily_unavailable" : otherwise;
     const body = { error: error instanceof OAuthError ? error.code : code, error_description: message };
-    const headers = new Headers({ ...CORS, ...UNKEPT });
-    if (retry_after_s !== undefined) headers.set("retry-after", String(retry_after_s));
+    const headers = { ...CORS, ...UNKEPT, ...headersOf(error) };
     const is_unreadable = kind === "invalid" || kind === "unsupported_media_type";
     // Whatever can't be read is a 400 in OAuth.
     return Response.json(body, { status: is_unreadable ? 400 : STATUS[kind], headers });

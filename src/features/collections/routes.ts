@@ -63,7 +63,7 @@ export const collectionResultRoutes = (deps: Deps) =>
     .post(
       "/:id/results",
       async ({ ctx, params, request }) => {
-        const csv = await readText(request, [CSV]);
+        const csv = await readText(request, ctx, [CSV]);
         return data(call(ctx, applyCollectionResults, { ...params, csv }));
       },
       {

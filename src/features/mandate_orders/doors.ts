@@ -17,20 +17,18 @@ interface Visit {
   request: Request;
 }
 
-const readBody = (request: Request) => readFormText(request, LIMITS.scheme_callback_bytes);
-
 /** What the scheme and customers' browsers call: nobody here is signed in, and calls are counted by network. */
 export function openSchemeDoors(deps: Deps) {
   const count = openCounter(deps, LIMITS.scheme_callbacks_minute);
   return {
     async callback({ ctx, request }: Visit): Promise<Response> {
       count(ctx);
-      await call(ctx, takeSchemeCallback, { body: await readBody(request) });
+      await call(ctx, takeSchemeCallback, { body: await readFormText(request, ctx) });
       return new Response("OK", { headers: { "content-type": "text/plain; charset=utf-8" } });
     },
     async comeBack({ ctx, request }: Visit): Promise<Response> {
       count(ctx);
-      const order_no = new URLSearchParams(await readBody(request)).get("fpx_sellerExOrderNo") ?? "";
+      const order_no = new URLSearchParams(await readFormText(request, ctx)).get("fpx_sellerExOrderNo") ?? "";
       const { location } = await call(ctx, findReturnAddress, decode(OrderNumber, { order_no }));
       return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
     },

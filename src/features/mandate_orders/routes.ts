@@ -92,7 +92,7 @@ export const mandateDecisionRoutes = (deps: Deps) =>
     .post(
       "/results",
       async ({ ctx, request }) => {
-        const csv = await readText(request, ["text/csv"]);
+        const csv = await readText(request, ctx, ["text/csv"]);
         return data(call(ctx, applyMandateDecisions, { csv }));
       },
       {

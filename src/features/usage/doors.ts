@@ -3,6 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { call } from "../../core/operation.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";
+import { EVENTS_JSON } from "../../http/json.ts";
 import { JsonLines } from "../../http/json_lines.ts";
 import { recordCloudEvents, recordUsage, recordUsageStream } from "./ingest.ts";
 import type { RecordedUsage } from "./model.ts";
@@ -26,11 +27,11 @@ const TYPES = [
 const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<RecordedUsage>> = {
   async "application/json"({ ctx, request }) {
     refuseBinaryMode(request);
-    return call(ctx, recordUsage, await readJson(request));
+    return call(ctx, recordUsage, await readEvents({ ctx, request }));
   },
   async "application/x-ndjson"({ ctx, request, renew }) {
     refuseBinaryMode(request);
-    const lines = new JsonLines(request, LIMITS.usage_batch);
+    const lines = new JsonLines(request, ctx, LIMITS.usage_batch);
     try {
       return await call(ctx, recordUsageStream, { lines, renew });
     } finally {
@@ -38,12 +39,15 @@ const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<Record
     }
   },
   async "application/cloudevents+json"({ ctx, request }) {
-    return call(ctx, recordCloudEvents, { body: await readJson(request), is_batch: false });
+    return call(ctx, recordCloudEvents, { body: await readEvents({ ctx, request }), is_batch: false });
   },
   async "application/cloudevents-batch+json"({ ctx, request }) {
-    return call(ctx, recordCloudEvents, { body: await readJson(request), is_batch: true });
+    return call(ctx, recordCloudEvents, { body: await readEvents({ ctx, request }), is_batch: true });
   },
 };
+
+const readEvents = ({ ctx, request }: Pick<Sending, "ctx" | "request">) =>
+  readJson(request, ctx, { bounds: EVENTS_JSON });
 
 /** Stores what a request sends, as its media type says. Errors: unsupported_media_type, and the operations'. */
 export async function recordSent(sending: Sending): Promise<RecordedUsage> {

@@ -39,7 +39,7 @@ export async function addMachine(
 /** Routes of the tests' own, served over the house's stores: for doors that have nothing behind them yet. */
 export function serve(house: House, routes: AnyElysia): { url: string; stop(): Promise<unknown> } {
   const app: AnyElysia = new Elysia({ normalize: false })
-    .use(failures(house.deps.log, () => app.routes))
+    .use(failures(house.deps, () => app.routes))
     .group("/api/v1", (api) => api.use(routes))
     .listen({ port: 0, hostname: "127.0.0.1" });
   return { url: `http://127.0.0.1:${app.server?.port}`, stop: () => app.stop() };

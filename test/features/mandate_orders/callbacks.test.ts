@@ -145,7 +145,7 @@ describe("a callback", () => {
 
   test("of another kind or size is refused before it is read", async () => {
     expect((await post("{}", { "content-type": "application/json" })).status).toBe(415);
-    expect((await post(`a=${"x".repeat(LIMITS.scheme_callback_bytes)}`)).status).toBe(413);
+    expect((await post(`a=${"x".repeat(LIMITS.open_body_bytes)}`)).status).toBe(413);
     expect((await post("a=%00")).status).toBe(422);
   });
 

@@ -7,6 +7,10 @@ import { eventLines, openStream, sendLines, tokenOf } from "./streams.ts";
 
 // Streams that end otherwise than well, many at once, and what they may take meanwhile.
 
+const SENDER = {
+  actor: { kind: "key", key_id: 1, company_id: 1, role: "ingest", environment: "production" },
+  address: null,
+} as const;
 const START = "2026-03-10T12:00:00.000Z";
 const good = { external_subscription_id: "acme", usage: 1 };
 const clock = new TestClock(START);
@@ -231,7 +235,7 @@ test("nothing is read of a body beyond the block that is asked for", async () =>
     },
     { highWaterMark: 0 },
   );
-  const lines = new JsonLines(new Request("http://localhost/", { method: "POST", body }), 1_000);
+  const lines = new JsonLines(new Request("http://localhost/", { method: "POST", body }), SENDER, 1_000);
   for (const blocks of [1, 2, 3]) {
     expect((await lines.nextBlock()).length).toBe(1_000);
     await Bun.sleep(5);
@@ -243,7 +247,7 @@ test("nothing is read of a body beyond the block that is asked for", async () =>
 test("a block ends with the bytes of a JSON body, too", async () => {
   const large = text([{ ...good, metadata: { filler: "x".repeat(15_000) } }]);
   const request = new Request("http://localhost/", { method: "POST", body: large.repeat(500) });
-  const lines = new JsonLines(request, 1_000);
+  const lines = new JsonLines(request, SENDER, 1_000);
   const first = await lines.nextBlock();
   expect(first.length).toBe(Math.ceil(LIMITS.body_bytes / (large.length - 1)));
   expect((await lines.nextBlock()).length).toBe(500 - first.length);

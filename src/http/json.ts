@@ -1,0 +1,160 @@
+import { AppError, invalid, pointerPart } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+
+/** What a JSON text may hold. */
+export interface JsonBounds {
+  /** Levels of arrays and objects within one another. */
+  depth: number;
+  /** Entries of one array, and members of one object. */
+  members: number;
+  /** Values in all. */
+  values: number;
+}
+
+/** Metadata may nest 100 levels, inside an event of a batch. */
+const COMMON = { depth: LIMITS.body_depth, members: LIMITS.body_members };
+
+/** What an ordinary request may hold, and one that brings a batch of events. */
+export const REQUEST_JSON: JsonBounds = { ...COMMON, values: LIMITS.body_values };
+export const EVENTS_JSON: JsonBounds = { ...COMMON, values: LIMITS.usage_values };
+
+/** A JSON text that was read, and how many values it held. */
+export interface ParsedJson {
+  value: unknown;
+  values: number;
+}
+
+/** Parses the bytes of a JSON text; messages call it `what`. Errors: malformed, invalid. */
+export function parseJson(bytes: Uint8Array, what: string, bounds: JsonBounds): ParsedJson {
+  const values = countWithin(bytes, bounds);
+  const text = decodeUtf8(bytes, what);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "";
+    throw new AppError("malformed", `${what} is not JSON: ${reason}`);
+  }
+  if (mayHoldUnstorable(text)) refuseUnstorable(value, "");
+  return { value, values };
+}
+
+/**
+ * NUL and halves of surrogate pairs can stand in JSON only as escapes, a number that is too large only with an
+ * exponent of three digits or with as many digits as there are in no other number.
+ */
+function mayHoldUnstorable(text: string): boolean {
+  if (text.includes("\\u") && /\\u(0000|d[89a-f])/i.test(text)) return true;
+  return /\de\+?0*[1-9]\d\d|\d{300}/i.test(text);
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Errors: malformed. */
+export function decodeUtf8(bytes: Uint8Array, what: string): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new AppError("malformed", `${what} is not UTF-8 text`);
+  }
+}
+
+const [QUOTE, BACKSLASH, OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE, COMMA, COLON] =
+  Buffer.from('"\\[{]},:');
+
+/**
+ * Counts the values of a JSON text that is not parsed yet: what is nested too deep or holds too much is refused
+ * before anything that takes long over it (the parser, checks, messages) gets to see it. Errors: invalid, at the
+ * array or object that is too large.
+ */
+function countWithin(
+  bytes: Uint8Array,
+  { depth: max_depth, members: max_members, values }: JsonBounds,
+): number {
+  const open = new OpenContainers(bytes, max_depth);
+  const { members, keys } = open;
+  let depth = 0;
+  let last_text = 0;
+  let left = values;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === QUOTE) {
+      last_text = i;
+      // To the end of the string, which most of the bytes are in.
+      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
+    } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+      if (++depth > max_depth) throw invalid("", `must be at most ${max_depth} levels deep`);
+      members[depth] = 0;
+      keys[depth] = byte === OPEN_BRACE ? 0 : -1;
+      left--;
+    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
+      depth--;
+    } else if (byte === COLON) {
+      keys[depth] = last_text;
+    } else if (byte === COMMA) {
+      left--;
+      // What closes more than it opens is no JSON, as the parser tells.
+      const before = (members[depth] ?? 0) + 1;
+      members[depth] = before;
+      if (before >= max_members)
+        throw invalid(open.pathOf(depth), `must have at most ${max_members} entries`);
+    }
+    if (left < 0) throw invalid("", `must hold at most ${values} values in all`);
+  }
+  return values - left;
+}
+
+/** The arrays and objects that are open at a place in a JSON text, outermost first from 1. */
+class OpenContainers {
+  readonly #bytes: Uint8Array;
+  /** How many members came before the one that is read. */
+  readonly members: Int32Array;
+  /** Where that member's key begins; -1 in an array. */
+  readonly keys: Int32Array;
+
+  constructor(bytes: Uint8Array, max_depth: number) {
+    this.#bytes = bytes;
+    this.members = new Int32Array(max_depth + 1);
+    this.keys = new Int32Array(max_depth + 1);
+  }
+
+  /** The path of the container that is so deep, a JSON pointer. */
+  pathOf(depth: number): string {
+    let path = "";
+    for (let level = 1; level < depth; level++) {
+      const start = this.keys[level] ?? -1;
+      path += `/${start < 0 ? this.members[level] : pointerPart(this.#keyAt(start))}`;
+    }
+    return path;
+  }
+
+  #keyAt(start: number): string {
+    const bytes = this.#bytes;
+    let end = start + 1;
+    while (end < bytes.length && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
+    const key = Buffer.from(bytes.subarray(start + 1, Math.min(end, start + 1 + LIMITS.name_length)));
+    return key.toString().toWellFormed();
+  }
+}
+
+/** Refuses NUL in a query, as in a body. Errors: invalid. */
+export function refuseNulIn(url: string): void {
+  if (url.includes("%00")) refuseUnstorable(Object.fromEntries(new URL(url).searchParams), "");
+}
+
+/** Refuses what is stored by one database and not, or changed, by another. Errors: invalid. */
+export function refuseUnstorable(value: unknown, path: string): void {
+  if (typeof value === "string") {
+    if (value.includes("\0")) throw invalid(path, "must not contain the NUL character");
+    if (!value.isWellFormed()) throw invalid(path, "must not contain half of a surrogate pair");
+  }
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    throw invalid(path, "must be a number that a double can hold");
+  }
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    // A bad key has no path that could be written down: its object is named.
+    refuseUnstorable(key, path);
+    refuseUnstorable(member, `${path}/${pointerPart(key)}`);
+  }
+}
