@@ -12,10 +12,14 @@ export const LIMITS = {
   open_body_ms: 10_000,
   open_bodies_bytes: 16 * 1024 * 1024,
   open_bodies_address_bytes: 2 * 1024 * 1024,
-  /** Entries of one array or object, and values of a body in all: of a request, and of one that brings events. */
+  /**
+   * Entries of one array or object in a body, bytes of one text (the largest metadata fit in, every character
+   * escaped), and values in all: of a request, and of one that brings events.
+   */
   body_members: 10_000,
+  body_text_bytes: 128 * 1024,
   body_values: 50_000,
-  usage_values: 250_000,
+  usage_values: 100_000,
   /** Refused requests a minute: of one address whose callers are not signed in, and of a user those with bodies so large. */
   refused_minute: 600,
   refused_bytes: 64 * 1024,

@@ -12,9 +12,14 @@ export interface Sender {
 /** A bound on bytes that several bodies have in common. */
 interface Share {
   name: string;
-  max_bytes: number;
-  /** What those are told who find it full. */
-  full: AppError;
+  limit:
+    | "bodies_bytes"
+    | "bodies_company_bytes"
+    | "bodies_user_bytes"
+    | "open_bodies_bytes"
+    | "open_bodies_address_bytes";
+  /** Whose share it is; null where it is everybody's. */
+  whose: string | null;
 }
 
 /** Bytes of the bodies that are being read, by the name of the share. */
@@ -36,8 +41,8 @@ export class BodyRoom {
   /** Holds so many bytes from now on. Errors: rate_limited when a share is full, unavailable when all are. */
   hold(bytes: number): void {
     const more = bytes - this.#bytes;
-    for (const { name, max_bytes, full } of this.#shares) {
-      if (more > 0 && (held.get(name) ?? 0) + more > max_bytes) throw full;
+    for (const { name, limit, whose } of this.#shares) {
+      if (more > 0 && (held.get(name) ?? 0) + more > LIMITS[limit]) throw fullError(whose);
     }
     for (const { name } of this.#shares) {
       const left = (held.get(name) ?? 0) + more;
@@ -56,31 +61,21 @@ function sharesOf({ actor, address }: Sender): Share[] {
   const owner = ownerOf(actor);
   if (owner === null) {
     return [
-      { name: "open", max_bytes: LIMITS.open_bodies_bytes, full: fullForAll() },
-      { name: networkOf(address), max_bytes: LIMITS.open_bodies_address_bytes, full: fullForOne("address") },
+      { name: "open", limit: "open_bodies_bytes", whose: null },
+      { name: `network ${networkOf(address)}`, limit: "open_bodies_address_bytes", whose: "address" },
     ];
   }
+  const { company_id } = scopeOf(actor);
+  const whose = owner.kind === "user" ? "user" : "API key";
   return [
-    { name: "signed in", max_bytes: LIMITS.bodies_bytes, full: fullForAll() },
-    {
-      name: `company ${scopeOf(actor).company_id}`,
-      max_bytes: LIMITS.bodies_company_bytes,
-      full: fullForOne("company"),
-    },
-    {
-      name: `${owner.kind} ${owner.id}`,
-      max_bytes: LIMITS.bodies_user_bytes,
-      full: fullForOne(owner.kind === "user" ? "user" : "API key"),
-    },
+    { name: "signed in", limit: "bodies_bytes", whose: null },
+    { name: `company ${company_id}`, limit: "bodies_company_bytes", whose: "company" },
+    { name: `${owner.kind} ${owner.id}`, limit: "bodies_user_bytes", whose },
   ];
 }
 
-function fullForAll(): AppError {
-  return new AppError("unavailable", "Too many large bodies at once: try again", { retry_after_s: 1 });
-}
-
-function fullForOne(who: string): AppError {
-  return new AppError("rate_limited", `Your ${who} sends too many large bodies at once: try again`, {
-    retry_after_s: 1,
-  });
+function fullError(whose: string | null): AppError {
+  const retry = { retry_after_s: 1 };
+  if (whose === null) return new AppError("unavailable", "Too many large bodies at once: try again", retry);
+  return new AppError("rate_limited", `Your ${whose} sends too many large bodies at once: try again`, retry);
 }
