@@ -8,7 +8,14 @@ import { eventLines, openStream, sendLines, tokenOf } from "./streams.ts";
 // Streams that end otherwise than well, many at once, and what they may take meanwhile.
 
 const SENDER = {
-  actor: { kind: "key", key_id: 1, company_id: 1, role: "ingest", environment: "production" },
+  actor: {
+    kind: "key",
+    key_id: 1,
+    agent_key_id: 1,
+    company_id: 1,
+    role: "ingest",
+    environment: "production",
+  },
   address: null,
 } as const;
 const START = "2026-03-10T12:00:00.000Z";
