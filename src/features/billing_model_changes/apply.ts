@@ -3,18 +3,23 @@ import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
-import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { tellOfHouse } from "../audit/telling.ts";
-import { closedPeriods } from "../billing/due.ts";
-import { findLastCount, listBillable, listRecordedBounds } from "../billing/queries.ts";
-import { type Rated, rateAhead, recordRated } from "../billing/reconcile.ts";
-import type { BillableSubscription } from "../billing/timelines.ts";
 import type { BillingModel } from "../billing_models/model.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { SubscriptionDetail } from "../subscriptions/detail.ts";
 import { findSubscription, listZones, updateSubscription } from "../subscriptions/queries.ts";
+import {
+  type Adjusting,
+  FactsChanged,
+  nothingClosed,
+  rateClosed,
+  recordAdjustments,
+  type Tools,
+  untilFactsHold,
+} from "./adjusting.ts";
 import type { BillingModelChange } from "./model.ts";
 import * as queries from "./queries.ts";
 import { changeEvent, firstModel, nextAttempt, relink } from "./rules.ts";
@@ -24,8 +29,6 @@ import { changeEvent, firstModel, nextAttempt, relink } from "./rules.ts";
  * since the usage store is never asked inside a transaction; then one transaction applies the change, finds
  * that the facts are still those, and writes the adjustments. Decision 0066.
  */
-
-type Tools = Pick<Context, "store" | "usage" | "config" | "now">;
 
 /** A subscription as it stands, with the changes that are not cancelled, ascending. */
 export interface Standing {
@@ -47,95 +50,22 @@ export async function findStanding(
   return { subscription, changes, zones: await listZones(q, scope) };
 }
 
-/** Thrown inside a transaction to undo it: what was decided or rated before is so no more. */
-class FactsChanged extends Error {}
-
-/** How often facts that change while they are worked on are read again. */
-const ROUNDS = 8;
-
-/**
- * Tries until the facts hold still: `work` throws FactsChanged when they did not. Errors: unavailable, and
- * those of `work`.
- */
-async function untilFactsHold<T>(work: () => Promise<T>): Promise<T> {
-  for (let round = 1; round <= ROUNDS; round++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof FactsChanged)) throw error;
-    }
-  }
-  throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1 });
-}
-
-/** What a change that takes effect in closed periods comes to there. */
-interface Adjusting {
-  /** Where the closed periods start that it reaches into. */
-  readonly starts: readonly IsoInstant[];
-  readonly rated: readonly Rated[];
-  /** Events stored by then are counted: not fewer than the records know of. */
-  readonly counted_at: Temporal.Instant;
-}
-
 /** A step of the timeline: from when on which model is in force. */
 type Step = Pick<BillingModelChange, "new_billing_model_id" | "effective_at">;
 
-async function findClosed(
-  q: Reads,
-  scope: Scope,
-  zones: ZoneTimeline,
-  life: Pick<BillableSubscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">,
-  effective_at: IsoInstant,
-) {
-  const recorded = await listRecordedBounds(q, scope, [life.id]);
-  return closedPeriods(life, zones, recorded.get(life.id), instant(effective_at));
-}
-
 /** Rates the closed periods that a step reaches into as if it were made. */
-async function rateClosed(
+async function rateStep(
   tools: Tools,
   scope: Scope,
-  { subscription, zones }: Standing,
-  { new_billing_model_id, effective_at }: Step,
+  standing: Standing,
+  { new_billing_model_id: id, effective_at }: Step,
 ): Promise<Adjusting> {
-  const { read } = tools.store;
-  const periods = await findClosed(read, scope, zones, subscription, effective_at);
-  const [first] = periods;
-  if (!first) return { starts: [], rated: [], counted_at: tools.now };
-  const [facts] = await listBillable(read, scope, { ids: [subscription.id], limit: 1 });
-  const billing_model = (await findStoredModels(read, scope, [new_billing_model_id])).get(
-    new_billing_model_id,
-  );
-  if (!facts || !billing_model) throw new FactsChanged();
-  const timeline = [...facts.timeline, { billing_model, from: effective_at }];
-  const last_count = await findLastCount(read, scope, subscription.id, iso(first.from));
-  const counted_at =
-    last_count === null ? tools.now : later(tools.now, instant(last_count).subtract({ milliseconds: 1 }));
-  const items = periods.map((period) => ({ subscription: { ...facts, billing_model, timeline }, period }));
-  const rated = await rateAhead(tools, scope, items, counted_at);
-  return { starts: periods.map(({ from }) => iso(from)), rated, counted_at };
-}
-
-/** Writes the adjustments of a change that was just applied. Errors: FactsChanged. */
-async function recordAdjustments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  { subscription, zones }: Standing,
-  change: BillingModelChange,
-  { starts, rated, counted_at }: Adjusting,
-): Promise<BillingModelChange> {
-  const closed = await findClosed(q, scope, zones, subscription, change.effective_at);
-  const [first] = starts;
-  if (closed.map(({ from }) => iso(from)).join() !== starts.join()) throw new FactsChanged();
-  if (first === undefined) return change;
-  const last_count = await findLastCount(q, scope, subscription.id, first);
-  if (last_count !== null && last_count > iso(counted_at.add({ milliseconds: 1 }))) throw new FactsChanged();
-  const options = { scope, billing_run_id: null, dry_run: false };
-  const records = await recordRated(q, now, options, rated, counted_at);
-  if (records === null) throw new FactsChanged();
-  const ids = records.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b);
-  return ids.length === 0 ? change : queries.setAdjustments(q, scope, change.id, ids);
+  const billing_model = (await findStoredModels(tools.store.read, scope, [id])).get(id);
+  if (!billing_model) throw new FactsChanged();
+  return rateClosed(tools, scope, standing, effective_at, ({ timeline }) => [
+    ...timeline,
+    { billing_model, from: effective_at },
+  ]);
 }
 
 /** What a change that was applied means for its subscription, and for the changes after it. */
@@ -149,7 +79,8 @@ async function settleApplied(
 ): Promise<BillingModelChange> {
   const { id } = standing.subscription;
   await updateSubscription(q, scope, now, id, { billing_model_id: applied.new_billing_model_id });
-  const change = await recordAdjustments(q, scope, now, standing, applied, adjusting);
+  const ids = await recordAdjustments(q, scope, now, standing, applied.effective_at, adjusting);
+  const change = ids.length === 0 ? applied : await queries.setAdjustments(q, scope, applied.id, ids);
   await relinkChanges(q, scope, now, id);
   await recordEvents(q, scope, now, [changeEvent(change)]);
   return change;
@@ -244,9 +175,7 @@ export async function requestChange(
     await applyBefore({ ...ctx, store: ctx.untold }, scope, subscription_id);
     const before = await findStanding(store.read, scope, now, subscription_id);
     const planned = await decide(store.read, before);
-    const adjusting = planned.is_applied
-      ? await rateClosed(ctx, scope, before, planned)
-      : NOTHING_CLOSED(now);
+    const adjusting = planned.is_applied ? await rateStep(ctx, scope, before, planned) : nothingClosed(now);
     return store.tx(async (q) => {
       const standing = await findStanding(q, scope, now, subscription_id);
       // Another call, with a later clock, may have scheduled what is due by this one's.
@@ -271,7 +200,7 @@ export async function requestChange(
 }
 
 /** Applies what is due before a change that is asked for. Errors: conflict when it can't be applied. */
-async function applyBefore(ctx: Context, scope: Scope, subscription_id: number): Promise<void> {
+export async function applyBefore(ctx: Context, scope: Scope, subscription_id: number): Promise<void> {
   try {
     await applyDueOf(ctx, scope, subscription_id);
   } catch (error) {
@@ -281,10 +210,8 @@ async function applyBefore(ctx: Context, scope: Scope, subscription_id: number):
   }
 }
 
-const NOTHING_CLOSED = (now: Temporal.Instant): Adjusting => ({ starts: [], rated: [], counted_at: now });
-
 /** The change that is due by now, before all others of the subscription. */
-function nextOf({ changes }: Standing, now: Temporal.Instant): BillingModelChange | undefined {
+export function nextOf({ changes }: Standing, now: Temporal.Instant): BillingModelChange | undefined {
   const next = changes.find(({ status }) => status === "scheduled");
   return next && next.effective_at <= iso(now) ? next : undefined;
 }
@@ -325,7 +252,7 @@ function applyNext(ctx: Context, scope: Scope, subscription_id: number): Promise
     const before = await findStanding(store.read, scope, now, subscription_id);
     const next = nextOf(before, now);
     if (!next) return;
-    const adjusting = await rateClosed(ctx, scope, before, next);
+    const adjusting = await rateStep(ctx, scope, before, next);
     await store.tx((q) => applyNextIn(ctx, q, scope, subscription_id, next.id, adjusting));
   });
 }
@@ -345,7 +272,7 @@ export async function applyTogether(
       for (const id of subscription_ids) {
         const next = await queries.findNextChange(q, scope, id);
         if (next && next.effective_at <= iso(now)) {
-          await applyNextIn(ctx, q, scope, id, next.id, NOTHING_CLOSED(now));
+          await applyNextIn(ctx, q, scope, id, next.id, nothingClosed(now));
         }
       }
     });
