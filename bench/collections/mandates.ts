@@ -81,7 +81,6 @@ async function insertSome(
       frequency: "Monthly" as const,
       anchor_date: due.toString(),
       next_collection_at: dueAt(due),
-      failed_payments: 0,
       activated_at: iso(now),
     })),
   );

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict } from "../../core/schema.ts";
+import { CONNECTORS } from "../mandates/model.ts";
 
 /** A run goes on until it is finished; one that a crash ended is interrupted, and the next makes it good. */
 export const COLLECTION_STATUSES = ["running", "finished", "interrupted"] as const;
@@ -24,6 +25,7 @@ export const CollectionRun = Type.Object(
     id: Id,
     company_id: Id,
     status: oneOf(COLLECTION_STATUSES),
+    connector: oneOf(CONNECTORS, "whose debits its file holds"),
     date: Type.String({ description: "what is due by the end of this day in Kuala Lumpur" }),
     requested_by: nullable(Id),
     counts: CollectionCounts,

@@ -1,17 +1,31 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, ne, type SQL } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  notInArray,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
-import type { Decimal } from "../../core/money.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
+import { nextQueryAt } from "../mandate_orders/rules.ts";
 import { listDuePayments } from "../mandate_payments/queries.ts";
+import type { DueMandate } from "../mandate_payments/planning.ts";
 import { OPEN_STATUSES } from "../mandate_payments/rules.ts";
-import type { CollectedMandate } from "../mandate_payments/rules.ts";
-import { CONNECTORS } from "../mandates/model.ts";
+import { CONNECTORS, type ConnectorName, type MandateStatus } from "../mandates/model.ts";
 import type { CollectionLine } from "../mandates/schemes/collection_file.ts";
 import type { CollectionRun } from "./model.ts";
 
@@ -20,7 +34,7 @@ export async function insertRun(
   q: Queries,
   { company_id }: Scope,
   now: Temporal.Instant,
-  run: Pick<CollectionRun, "date" | "requested_by" | "counts" | "error">,
+  run: Pick<CollectionRun, "connector" | "date" | "requested_by" | "counts" | "error">,
 ): Promise<CollectionRun> {
   const begun = { status: "running" as const, finished_at: null };
   const rows = await q
@@ -74,19 +88,11 @@ export async function findRun(q: Reads, scope: Scope, id: number): Promise<Colle
   return row;
 }
 
-/** A mandate to collect. */
-export interface DueMandate extends Omit<CollectedMandate, "next_day"> {
-  readonly id: number;
-  readonly next_collection_at: IsoInstant;
-  readonly amount: Decimal;
-}
-
-/** Active mandates that are collected by `before`, the longest due first. */
+/** Active mandates that are debited by one of these and collected by `before`, the longest due first. */
 export async function listDueMandates(
   q: Reads,
   scope: Scope,
-  before: IsoInstant,
-  limit: number,
+  { before, connectors, limit }: { before: IsoInstant; connectors: readonly ConnectorName[]; limit: number },
 ): Promise<DueMandate[]> {
   const { mandates: t } = q.tables;
   const { id, frequency, anchor_date, expiry_date, next_collection_at, bankscheme_txn_amount } = t;
@@ -99,6 +105,7 @@ export async function listDueMandates(
         eq(t.status, "active"),
         lt(next_collection_at, before),
         isNotNull(bankscheme_txn_amount),
+        inArray(t.connector, [...connectors]),
       ),
     )
     .orderBy(asc(next_collection_at), asc(id))
@@ -115,14 +122,13 @@ export async function isAnythingDue(
   before: IsoInstant,
   collects: boolean,
 ): Promise<boolean> {
-  if (collects && (await listDueMandates(q, scope, before, 1)).length > 0) return true;
-  const where = { before, after: undefined, usable: CONNECTORS, limit: 1 };
+  const due = { before, connectors: CONNECTORS, limit: 1 };
+  if (collects && (await listDueMandates(q, scope, due)).length > 0) return true;
+  const where = { before, after: undefined, usable: CONNECTORS, collects, limit: 1 };
   for (const status of OPEN_STATUSES) {
     if ((await listDuePayments(q, scope, status, where)).length > 0) return true;
   }
-  const { mandate_orders: t } = q.tables;
-  const orders = await q.select({ id: t.id }).from(t).where(withoutRun(q, scope)).limit(1);
-  return orders.length > 0;
+  return (await listUnfiled(q, scope, { after_id: 0, limit: 1 })).length > 0;
 }
 
 /** Says when mandates are collected next that stand as they were read, and so were collected by nobody else. */
@@ -147,42 +153,90 @@ export async function advanceMandates(
   return rows.map(({ id }) => id);
 }
 
+/** A debit that stands in no file. */
+export interface UnfiledOrder extends Pick<MandateOrder, "id" | "awaits" | "connector"> {
+  readonly payment_id: number;
+  /** Whether no run has made it. */
+  readonly is_by_hand: boolean;
+}
+
 /**
- * Takes the debits by hand into a run that wait for the file of one: the connectors that debit by file are told of
- * them by no other. Returns how many.
+ * Debits that the scheme takes by file and that stand in the file of no run: those made by hand since the last one,
+ * and those of runs that were interrupted, whose file nobody gets. By id, from `after_id` on.
  */
-export async function adoptOrders(
+export async function listUnfiled(
+  q: Reads,
+  scope: Scope,
+  { after_id, limit, ids }: { after_id: number; limit: number; ids?: readonly number[] },
+): Promise<UnfiledOrder[]> {
+  const { mandate_orders: t, collection_runs: runs, mandates } = q.tables;
+  const interrupted = q
+    .select({ id: runs.id })
+    .from(runs)
+    .where(and(ofCompany(runs, scope), eq(runs.status, "interrupted")));
+  const rows = await q
+    .select({
+      id: t.id,
+      payment_id: t.payment_id,
+      run_id: t.collection_run_id,
+      awaits: t.awaits,
+      connector: t.connector,
+    })
+    .from(t)
+    // A mandate that rests may be debited again; then its debit goes out.
+    .innerJoin(mandates, and(eq(mandates.id, t.mandate_id), notInArray(mandates.status, [...RESTING])))
+    .where(
+      and(
+        ofCompany(t, scope),
+        awaitsFile(q),
+        or(isNull(t.collection_run_id), inArray(t.collection_run_id, interrupted)),
+        gt(t.id, after_id),
+        ids && isAmong(t.id, ids),
+      ),
+    )
+    .orderBy(asc(t.id))
+    .limit(limit);
+  return rows.flatMap(({ payment_id, run_id, ...order }) =>
+    payment_id === null ? [] : [{ ...order, payment_id, is_by_hand: run_id === null }],
+  );
+}
+
+const RESTING = ["suspended", "pending_termination"] as const satisfies MandateStatus[];
+
+/** As the index has it, so that it is used. */
+function awaitsFile({ tables: { mandate_orders: t } }: Reads): SQL | undefined {
+  return and(sql`${t.awaits} = 'payment'`, sql`${t.connector} = 'fpx'`);
+}
+
+/** Writes debits into the file of a run: what they await counts from then on. */
+export async function fileOrders(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   run_id: number,
-): Promise<number> {
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length === 0) return;
   const { mandate_orders: t } = q.tables;
-  const rows = await q
+  const at = iso(now);
+  const next = nextQueryAt("fpx", now, now);
+  await q
     .update(t)
-    .set({ collection_run_id: run_id, updated_at: iso(now) })
-    .where(withoutRun(q, scope))
-    .returning({ id: t.id });
-  return rows.length;
+    .set({
+      collection_run_id: run_id,
+      awaits_since: at,
+      next_query_at: next && iso(next),
+      flagged_at: null,
+      updated_at: at,
+    })
+    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), eq(t.awaits, "payment")))));
 }
 
-/** Debits that stand in no run's file yet, though the scheme takes them by file. */
-function withoutRun({ tables: { mandate_orders: t } }: Reads, scope: Scope): SQL | undefined {
-  return and(
-    ofCompany(t, scope),
-    // Those of which the scheme is still asked: what the index holds.
-    isNotNull(t.next_query_at),
-    isNull(t.collection_run_id),
-    eq(t.kind, "debit"),
-    ne(t.connector, "sandbox"),
-  );
-}
-
-/** The debits of a run as lines of its file, in the order in which they were made. */
+/** The debits of a run as lines of its file, those of one connector, in the order in which they were made. */
 export async function listRunLines(
   q: Reads,
   scope: Scope,
-  run_id: number,
+  { id: run_id, connector }: Pick<CollectionRun, "id" | "connector">,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<(CollectionLine & { id: number })[]> {
   const { mandate_orders: t, mandates, mandate_payments: payments, emandate_customers: customers } = q.tables;
@@ -202,7 +256,14 @@ export async function listRunLines(
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
     .innerJoin(payments, eq(payments.id, t.payment_id))
     .innerJoin(customers, eq(customers.id, mandates.customer_id))
-    .where(and(ofCompany(t, scope), eq(t.collection_run_id, run_id), gt(t.id, after_id)))
+    .where(
+      and(
+        ofCompany(t, scope),
+        eq(t.collection_run_id, run_id),
+        besides(eq(t.connector, connector)),
+        gt(t.id, after_id),
+      ),
+    )
     .orderBy(asc(t.id))
     .limit(limit);
   return rows.map((row) => ({ ...row, currency: "MYR" }));

@@ -2,19 +2,15 @@ import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type IsoInstant, instant, iso } from "../../core/time.ts";
-import { dayAt } from "../../core/kuala_lumpur.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
-import {
-  type DueCursor,
-  insertPayments,
-  listDuePayments,
-  type NewPayment,
-} from "../mandate_payments/queries.ts";
-import { dueAt, paymentEvent, planCollection } from "../mandate_payments/rules.ts";
+import { type DueMandate, planPayments } from "../mandate_payments/planning.ts";
+import { type DueCursor, insertPayments, listDuePayments } from "../mandate_payments/queries.ts";
+import { dueAt, paymentEvent } from "../mandate_payments/rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "../mandate_payments/submit.ts";
-import { debitPeriod } from "../mandates/rules.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import { fileDebits } from "./filing.ts";
 import type { CollectionCounts, CollectionRun } from "./model.ts";
 import * as queries from "./queries.ts";
 
@@ -30,6 +26,8 @@ export interface Work {
   /** Up to the end of which day it collects, and which day it is meanwhile. */
   readonly until: Temporal.PlainDate;
   readonly today: Temporal.PlainDate;
+  /** Whose mandates it takes, and the ways to the scheme of those that can be used. */
+  readonly connects: readonly ConnectorName[];
   readonly connectors: Connectors;
   /** Whether mandates are collected; else only what waits already is sent. */
   readonly collects: boolean;
@@ -48,9 +46,7 @@ export async function runToEnd(work: Work): Promise<CollectionRun> {
   const progress = new Progress(work);
   try {
     if (work.collects) await scheduleAll(work, progress);
-    await inStep(work, progress, async (q) => ({
-      submitted: await queries.adoptOrders(q, scope, ctx.now, work.run.id),
-    }));
+    await fileAll(work, progress);
     await submitAll(work, progress, "retry_scheduled");
     await submitAll(work, progress, "scheduled");
     progress.end(ctx.background.is_stopping ? "interrupted" : "finished");
@@ -112,64 +108,29 @@ class Progress {
 
 /** Makes the payments of every mandate that is due. */
 async function scheduleAll(work: Work, progress: Progress): Promise<void> {
-  const { ctx, scope, until } = work;
-  const before = dueAt(until.add({ days: 1 }));
-  while (!ctx.background.is_stopping) {
-    const due = await queries.listDueMandates(ctx.store.read, scope, before, LIMITS.collection_batch);
-    if (due.length === 0) return;
-    const planned = planAll(work, due);
-    await inStep(work, progress, (q) => scheduleSome(q, work, planned));
-  }
-}
-
-interface Planned {
-  readonly mandate: queries.DueMandate;
-  readonly payments: readonly Omit<NewPayment, "mandate_id" | "amount">[];
-  readonly next: IsoInstant | null;
-}
-
-/** Plans alike what is alike: most mandates of a day have the same days before them. */
-function planAll(work: Work, due: readonly queries.DueMandate[]): Planned[] {
-  const plans = new Map<string, Omit<Planned, "mandate">>();
-  return due.map((mandate) => {
-    const { frequency, anchor_date, next_collection_at, expiry_date } = mandate;
-    const alike = `${frequency} ${anchor_date} ${next_collection_at} ${expiry_date}`;
-    const plan = plans.get(alike) ?? planOf(work, mandate);
-    plans.set(alike, plan);
-    return { mandate, ...plan };
-  });
-}
-
-function planOf({ until, today }: Work, mandate: queries.DueMandate): Omit<Planned, "mandate"> {
-  const next_day = dayAt(instant(mandate.next_collection_at));
-  const terms = { ...mandate, next_day };
-  const { missed, due, next } = planCollection(terms, { until, today }, LIMITS.collection_missed_periods);
-  const payments = missed.map((day) => paymentOn(mandate, day, "skipped"));
-  if (due !== null) payments.push(paymentOn(mandate, due, "scheduled"));
-  return { payments, next: next && dueAt(next) };
-}
-
-function paymentOn(
-  { frequency }: Pick<queries.DueMandate, "frequency">,
-  day: Temporal.PlainDate,
-  status: NewPayment["status"],
-): Planned["payments"][number] {
-  return {
-    period_key: debitPeriod(frequency, day).key,
-    due_date: day.toString(),
-    debit_date: day.toString(),
-    description: null,
-    status,
-    next_attempt_at: status === "scheduled" ? dueAt(day) : null,
+  const { ctx, scope, until, connects } = work;
+  const page = {
+    before: dueAt(until.add({ days: 1 })),
+    connectors: connects,
+    limit: LIMITS.collection_batch,
   };
+  while (!ctx.background.is_stopping) {
+    const { found } = await inStep(work, progress, async (q) => {
+      // Read where it is written: a change that the bank has just taken counts.
+      const due = await queries.listDueMandates(q, scope, page);
+      return { found: due.length, ...(await scheduleSome(q, work, due)) };
+    });
+    if (found === 0) return;
+  }
 }
 
 /** Advances the mandates that nobody else advanced, and writes their payments. */
 async function scheduleSome(
   q: Queries,
-  { scope, ctx: { now } }: Work,
-  planned: readonly Planned[],
+  { scope, ctx: { now }, ...days }: Work,
+  due: readonly DueMandate[],
 ): Promise<Partial<CollectionCounts>> {
+  const planned = due.map((mandate) => ({ mandate, ...planPayments(mandate, days) }));
   const won = new Set<number>();
   const steps = Map.groupBy(planned, ({ mandate, next }) => `${mandate.next_collection_at} ${next}`);
   for (const [first, ...others] of steps.values()) {
@@ -179,13 +140,30 @@ async function scheduleSome(
     for (const id of await queries.advanceMandates(q, scope, now, ids, step)) won.add(id);
   }
   const mine = planned.filter(({ mandate }) => won.has(mandate.id));
-  const planned_payments = mine.flatMap(({ mandate: { id: mandate_id, amount }, payments: some }) =>
-    some.map((payment) => ({ ...payment, mandate_id, amount })),
+  const payments = await insertPayments(
+    q,
+    scope,
+    now,
+    mine.flatMap((one) => one.payments),
   );
-  const payments = await insertPayments(q, scope, now, planned_payments);
   await recordEvents(q, scope, now, payments.map(paymentEvent));
   const scheduled = payments.filter(({ status }) => status === "scheduled").length;
   return { due: mine.length, scheduled, skipped: payments.length - scheduled };
+}
+
+/** Takes into the run's file what left in no other one. */
+async function fileAll(work: Work, progress: Progress): Promise<void> {
+  const { ctx, scope, run, today, connects } = work;
+  const limit = LIMITS.collection_batch;
+  for (let after_id = 0; connects.includes("fpx") && !ctx.background.is_stopping; ) {
+    const unfiled = await queries.listUnfiled(ctx.store.read, scope, { after_id, limit });
+    const last = unfiled.at(-1);
+    if (!last) return;
+    after_id = last.id;
+    const ids = unfiled.map(({ id }) => id);
+    const day = { today, run_id: run.id };
+    await inStep(work, progress, (q) => fileDebits(q, scope, ctx.now, ids, day));
+  }
 }
 
 /** Submits and sends every payment that waits in one of the open states and whose time has come. */
@@ -194,12 +172,12 @@ async function submitAll(
   progress: Progress,
   status: "scheduled" | "retry_scheduled",
 ): Promise<void> {
-  const { ctx, scope, run, until, today, connectors } = work;
+  const { ctx, scope, run, until, today, connectors, collects } = work;
   const before = dueAt(until.add({ days: 1 }));
   const usable = [...connectors.keys()];
   let after: DueCursor | undefined;
   while (!ctx.background.is_stopping) {
-    const where = { before, after, usable, limit: LIMITS.collection_batch };
+    const where = { before, after, usable, collects, limit: LIMITS.collection_batch };
     const due = await listDuePayments(ctx.store.read, scope, status, where);
     after = due.at(-1);
     if (!after) return;

@@ -10,11 +10,11 @@ import { ById, Nothing, paged, strict } from "../../core/schema.ts";
 import { endedWithin } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
 import { openConnector } from "../emandate_config/connect.ts";
-import { findConfig } from "../emandate_config/queries.ts";
+import { findConfig, worksWithFpx } from "../emandate_config/queries.ts";
 import type { StoredConfig } from "../emandate_config/rules.ts";
 import { dueAt } from "../mandate_payments/rules.ts";
 import type { Connectors } from "../mandate_payments/submit.ts";
-import { CONNECTORS } from "../mandates/model.ts";
+import { type ConnectorName, CONNECTORS } from "../mandates/model.ts";
 import { COLLECTION_HEADER, collectionLines, readResults } from "../mandates/schemes/collection_file.ts";
 import {
   type CollectionCounts,
@@ -107,8 +107,9 @@ export const getCollectionRun = operation({
 });
 
 /**
- * The debits of a run as the file that a bank is given: CSV, made while it is sent. Errors: not_found.
- * Source: emandate.md, Endpoints; docs/emandate_fpx.md.
+ * The debits of a run as the file that a bank is given: CSV, made while it is sent, the same whenever it is asked
+ * for. Errors: not_found; conflict while the run goes on, and where it was interrupted. Source: emandate.md, Endpoints;
+ * docs/emandate_fpx.md. Decision 0140.
  */
 export const getCollectionFile = operation({
   name: "get_collection_file",
@@ -117,13 +118,14 @@ export const getCollectionFile = operation({
   output: Type.Unsafe<Download>(Type.Any()),
   async run({ store, actor, log, request_id }, { id }) {
     const scope = scopeOf(actor);
-    const { date } = await findRun(store.read, scope, id);
+    const run = await findRun(store.read, scope, id);
+    checkFile(run);
     const encoder = new TextEncoder();
     const body = await streamOf(
       async (write, gone) => {
         await write(encoder.encode(COLLECTION_HEADER));
         for (let after_id = 0; !gone.aborted; ) {
-          const lines = await queries.listRunLines(store.read, scope, id, {
+          const lines = await queries.listRunLines(store.read, scope, run, {
             after_id,
             limit: LIMITS.collection_file_batch,
           });
@@ -138,7 +140,7 @@ export const getCollectionFile = operation({
         onBreak: (error) => log.warn({ err: error, request_id, id }, "collection file broke off"),
       },
     );
-    return { media_type: "text/csv; charset=utf-8", filename: `collection-${id}-${date}.csv`, body };
+    return { media_type: "text/csv; charset=utf-8", filename: `collection-${id}-${run.date}.csv`, body };
   },
 });
 
@@ -169,14 +171,19 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   const config = await findConfig(store.read, scope);
   const day = dayAt(now);
   const until = date === undefined ? day : Temporal.PlainDate.from(date);
-  checkAhead(until, day, config);
-  const { connectors, error } = await openConnectors(ctx, config);
+  const is_ahead = Temporal.PlainDate.compare(until, day) > 0;
+  if (is_ahead) checkAhead(until, day, config);
+  // Only mandates of the sandbox look ahead, and what a bank gets stands in a file without any of theirs.
+  const connector: ConnectorName =
+    !is_ahead && (await worksWithFpx(store.read, scope, config)) ? "fpx" : "sandbox";
+  const connects = connector === "fpx" ? CONNECTORS : [connector];
+  const { connectors, error } = await openConnectors(ctx, config, connects);
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const lock = await lockRuns(store, scope);
   if (lock === null) throw runningError();
   const begun = store.tx(async (q) => {
     await queries.interruptRuns(q, scope, now);
-    const row = { date: until.toString(), requested_by, counts: NOTHING_YET, error };
+    const row = { connector, date: until.toString(), requested_by, counts: NOTHING_YET, error };
     return queries.insertRun(q, scope, now, row);
   });
   const run = await begun.catch(async (refused: unknown) => {
@@ -184,9 +191,9 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
     throw refused;
   });
   const is_job = origin === "job";
-  const today = Temporal.PlainDate.compare(until, day) > 0 ? until : day;
+  const today = is_ahead ? until : day;
   const collects = !is_job || config.auto_collect;
-  const work = { ctx, scope, run, until, today, connectors, collects };
+  const work = { ctx, scope, run, until, today, connects, connectors, collects };
   const running = background.keep(runUnder(lock, work));
   if (is_job || origin === "cli") return running;
   return (
@@ -215,7 +222,6 @@ function checkAhead(
   today: Temporal.PlainDate,
   { connector }: Pick<StoredConfig, "connector">,
 ): void {
-  if (Temporal.PlainDate.compare(until, today) <= 0) return;
   if (connector !== "sandbox")
     throw invalid("/date", `must not be after ${today.toString()}: only the sandbox looks ahead`);
   const latest = today.add({ years: LIMITS.collection_years_ahead });
@@ -223,22 +229,34 @@ function checkAhead(
     throw invalid("/date", `must not be after ${latest.toString()}`);
 }
 
-/** The ways to the scheme that can be used, and why the company's own can't, if so. */
+/** The ways to the scheme that can be used, and why one can't, if so. */
 async function openConnectors(
   ctx: Context,
   config: StoredConfig,
+  connects: readonly ConnectorName[],
 ): Promise<{ connectors: Connectors; error: string | null }> {
-  const opened = new Map<(typeof CONNECTORS)[number], Awaited<ReturnType<typeof openConnector>>>();
+  const opened = new Map<ConnectorName, Awaited<ReturnType<typeof openConnector>>>();
   let error: string | null = null;
-  for (const name of CONNECTORS) {
+  for (const name of connects) {
     try {
       opened.set(name, await openConnector(ctx, config, name));
     } catch (refused) {
       if (!(refused instanceof AppError)) throw refused;
-      if (name === config.connector) error = refused.message;
+      error = refused.message;
     }
   }
   return { connectors: opened, error };
+}
+
+/** Nothing is added to a run that has ended. Errors: conflict. */
+function checkFile({ id, status, connector }: CollectionRun): void {
+  if (status === "running") {
+    throw new AppError("conflict", `Cannot get the file of collection run ${id}: it is running`);
+  }
+  if (status === "interrupted" && connector === "fpx") {
+    const problem = "it was interrupted, and the next run has its debits";
+    throw new AppError("conflict", `Cannot get the file of collection run ${id}: ${problem}`);
+  }
 }
 
 /** Errors: not_found. */

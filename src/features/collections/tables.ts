@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { CONNECTORS } from "../mandates/model.ts";
 import { COLLECTION_STATUSES, type CollectionCounts } from "./model.ts";
 
 export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
@@ -11,6 +12,8 @@ export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
       id: k.id(),
       ...companyColumn(k, companies),
       status: k.enumeration("status", COLLECTION_STATUSES).notNull(),
+      /** Whose debits its file holds; a run of the sandbox takes no others in. */
+      connector: k.enumeration("connector", CONNECTORS).notNull(),
       /** The day in Kuala Lumpur, YYYY-MM-DD, by whose end everything due is collected. */
       date: k.text("date").notNull(),
       /** A user's id, which outlives the user; null where the house started the run. */

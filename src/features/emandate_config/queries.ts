@@ -1,9 +1,11 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { MANDATE_STATUSES } from "../mandates/model.ts";
+import { isFinal } from "../mandates/rules.ts";
 import type { SchemeBank } from "../mandates/schemes/scheme.ts";
 import { DEFAULTS, type StoredConfig } from "./rules.ts";
 
@@ -19,6 +21,28 @@ export async function findConfig(q: Reads, { company_id }: Scope): Promise<Store
   if (config === null) return { ...DEFAULTS, company_id, updated_at: created_at };
   const { created_at: _, ...stored } = config;
   return stored;
+}
+
+/** Whether a company works with FPX: by its configuration, or because mandates began with it that go on. */
+export async function worksWithFpx(
+  q: Reads,
+  scope: Scope,
+  { connector }: Pick<StoredConfig, "connector">,
+): Promise<boolean> {
+  return connector === "fpx" || (await hasFpxMandates(q, scope));
+}
+
+/** Whether a company has mandates that are or may be debited by FPX, whatever its configuration says by now. */
+export async function hasFpxMandates(q: Reads, { company_id }: Scope): Promise<boolean> {
+  const { mandates: t } = q.tables;
+  const going_on = MANDATE_STATUSES.filter((status) => !isFinal(status));
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    // As the index has it, so that it is used.
+    .where(and(eq(t.company_id, company_id), inArray(t.status, going_on), sql`${t.connector} = 'fpx'`))
+    .limit(1);
+  return rows.length > 0;
 }
 
 export async function saveConfig(q: Queries, now: Temporal.Instant, config: StoredConfig): Promise<void> {

@@ -120,6 +120,19 @@ export function connectorProblems(stored: StoredConfig, deployment: Deployment):
   }));
 }
 
+/** What a change takes away that mandates need that go on with FPX, whatever the company works with by now. */
+export function emptiedProblems(
+  before: StoredConfig,
+  after: StoredConfig,
+  deployment: Deployment,
+): ErrorDetail[] {
+  if (after.connector === "fpx") return [];
+  const was_missing = new Set(missingForFpx(before, deployment));
+  return missingForFpx(after, deployment)
+    .filter((field) => !was_missing.has(field))
+    .map((field) => ({ path: `/${field}`, message: "is required while mandates go on with FPX" }));
+}
+
 function pemProblem({ problem }: ReadPem<unknown>): string | null {
   return problem ?? null;
 }

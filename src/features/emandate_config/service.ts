@@ -8,7 +8,14 @@ import { findBanks } from "./banks.ts";
 import { keyPlace, openConnector } from "./connect.ts";
 import { Bank, ListEmandateBanks, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import * as queries from "./queries.ts";
-import { answered, answeredBanks, changeProblems, connectorProblems, mayRefresh } from "./rules.ts";
+import {
+  answered,
+  answeredBanks,
+  changeProblems,
+  connectorProblems,
+  emptiedProblems,
+  mayRefresh,
+} from "./rules.ts";
 
 /** Answers how the company works with the debit scheme, never its keys. Source: emandate.md, Records. */
 export const getEmandateConfig = operation({
@@ -48,7 +55,10 @@ export const updateEmandateConfig = operation({
           : { private_key_sealed: pem && secrets.seal(normalised(pem), keyPlace(scope.company_id)) }),
         updated_at: iso(now),
       };
-      refuse(connectorProblems(changed, config));
+      refuse([
+        ...connectorProblems(changed, config),
+        ...((await queries.hasFpxMandates(q, scope)) ? emptiedProblems(stored, changed, config) : []),
+      ]);
       await queries.saveConfig(q, now, changed);
       const after = answered(changed, config);
       note({ before: answered(stored, config), after });
@@ -87,7 +97,7 @@ export const listEmandateBanks = operation({
 });
 
 /**
- * Asks the scheme which banks are online, for a company that works with FPX, at most every so many minutes; the
+ * Asks the scheme which banks are online, for a company that works with FPX or has mandates that do, at most every so many minutes; the
  * list stays as it was when there is no good answer. Errors: conflict where FPX is not configured.
  */
 export const refreshEmandateBanks = operation({
@@ -100,7 +110,7 @@ export const refreshEmandateBanks = operation({
     const { store, actor, now, log } = ctx;
     const scope = scopeOf(actor);
     const stored = await queries.findConfig(store.read, scope);
-    if (stored.connector !== "fpx") return {};
+    if (!(await queries.worksWithFpx(store.read, scope, stored))) return {};
     // Before it is asked, so that one whose calls fail is not asked more often.
     const may_ask = await store.tx(async (q) => {
       const asked_at = (await queries.findBankList(q, scope))?.asked_at;
@@ -109,7 +119,7 @@ export const refreshEmandateBanks = operation({
       return true;
     });
     if (!may_ask) return {};
-    const connector = await openConnector(ctx, stored);
+    const connector = await openConnector(ctx, stored, "fpx");
     const banks = await connector.listBanks(now);
     if (banks === null)
       log.warn({ company_id: scope.company_id }, "the scheme's list of banks could not be read");

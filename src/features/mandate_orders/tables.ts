@@ -60,6 +60,11 @@ export function mandateOrderTables(
       k.uniqueIndex("mandate_orders_attempt").on(t.payment_id, t.attempt_no),
       k.index("mandate_orders_mandate").on(t.mandate_id, t.id),
       k.index("mandate_orders_run").on(t.collection_run_id, t.id),
+      // Debits by file of which nothing was heard yet: those without a file are looked for at each run.
+      k
+        .index("mandate_orders_by_file")
+        .on(t.company_id, t.collection_run_id, t.id)
+        .where(sql`awaits = 'payment' AND connector = 'fpx'`),
       // Asked for every second, for all companies.
       k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
     ],

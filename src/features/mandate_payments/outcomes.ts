@@ -17,7 +17,15 @@ import { debitPeriod, isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import { judge, type ResultTrigger, type Verdict } from "./judging.ts";
 import * as queries from "./queries.ts";
-import { dueAt, PAYMENT_MOVES, paymentEvent, type RetryTerms, retryDay } from "./rules.ts";
+import {
+  dueAt,
+  failuresInARow,
+  PAYMENT_MOVES,
+  type PaymentOutcome,
+  paymentEvent,
+  type RetryTerms,
+  retryDay,
+} from "./rules.ts";
 
 /** An order and what the scheme said of it. */
 export interface Heard {
@@ -125,8 +133,9 @@ async function beyondLimit(q: Queries, scope: Scope, moves: readonly Move[]): Pr
   const flags: NewFlag[] = [];
   for (const { payment, trigger, attempt, result } of moves) {
     if (trigger !== "pay" || payment.status === "submitted") continue;
-    const { id, frequency, max_no_debit } = payment.mandate;
-    const period = debitPeriod(frequency, Temporal.PlainDate.from(payment.debit_date));
+    const { id, max_no_debit } = payment.mandate;
+    const { frequency } = payment;
+    const period = { ...debitPeriod(frequency, Temporal.PlainDate.from(payment.debit_date)), frequency };
     const debits = await queries.countDebits(q, scope, [id], period);
     if ((debits.get(id) ?? 0) <= Number(max_no_debit)) continue;
     flags.push({ order: attempt.order, reason: "paid_beyond_limit", said: result });
@@ -151,7 +160,8 @@ function moveBy(
     response_message,
     scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
   };
-  const paid = trigger === "pay" ? { paid_at: iso(now) } : {};
+  // Should it fail again, that is another failure than one that was forgiven.
+  const paid = trigger === "pay" ? { paid_at: iso(now), forgiven_at: null } : {};
   // From now on the attempt counts that was answered.
   const change = { status, next_attempt_at, order_no: order.order_no, ...said, ...paid };
   const is_correction = trigger === "pay" && order.status === "failed";
@@ -183,10 +193,7 @@ const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
   charge_back: { status: "failed", awaits: null },
 };
 
-/**
- * What outcomes mean to the mandates: one that is paid forgives what failed before; after so many payments in a row
- * that failed for good a mandate is suspended.
- */
+/** What outcomes mean to the mandates: after so many payments in a row that failed for good one is suspended. */
 async function countOutcomes(
   q: Queries,
   scope: Scope,
@@ -194,20 +201,22 @@ async function countOutcomes(
   moves: readonly Move[],
   terms: RetryTerms | null,
 ): Promise<void> {
-  const mandatesOf = (some: readonly Move[]) => some.map(({ payment }) => payment.mandate.id);
-  const forgiven = moves.filter(
-    ({ trigger, payment }) => trigger === "pay" && payment.mandate.failed_payments > 0,
+  const lost = moves.flatMap(({ trigger, payment }) =>
+    // One that had failed is counted already.
+    trigger === "pay" || trigger === "fail_for_now" || payment.status === "failed" ? [] : payment,
   );
-  await queries.forgetFailedPayments(q, scope, now, mandatesOf(forgiven));
-  // One that had failed is counted already.
-  const lost = moves.filter(
-    ({ trigger, payment }) => trigger !== "pay" && trigger !== "fail_for_now" && payment.status !== "failed",
-  );
-  const failures = await queries.countFailedPayments(q, scope, now, mandatesOf(lost));
-  for (const { id, status, failed_payments: failed } of failures.toSorted((a, b) => a.id - b.id)) {
-    if (terms === null || status !== "active" || failed < terms.suspend_after_failures) continue;
-    const mandate = await findStoredMandate(q, scope, id);
-    if (!mandate) continue;
+  if (terms === null || lost.length === 0) return;
+  const most = terms.suspend_after_failures;
+  const mandate_ids = lost.map(({ mandate_id }) => mandate_id);
+  const outcomes =
+    most === 1
+      ? new Map<number, PaymentOutcome[]>()
+      : Map.groupBy(await queries.listOutcomes(q, scope, mandate_ids), (one) => one.mandate_id);
+  for (const { id, mandate_id } of lost.toSorted((a, b) => a.mandate_id - b.mandate_id)) {
+    const failed = most === 1 ? 1 : failuresInARow(outcomes.get(mandate_id) ?? [], id);
+    if (failed < most) continue;
+    const mandate = await findStoredMandate(q, scope, mandate_id);
+    if (mandate?.status !== "active") continue;
     const reason = failed === 1 ? "A payment failed for good" : `${failed} payments in a row failed for good`;
     await moveMandate(q, scope, now, mandate, "suspend", { reason });
   }

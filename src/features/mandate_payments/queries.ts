@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, isNull, lt, lte, not, or, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
@@ -8,6 +8,7 @@ import { insertRows } from "../../store/insert_rows.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
+import type { Frequency } from "../emandate_products/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { DebitPeriod } from "../mandates/rules.ts";
@@ -15,7 +16,9 @@ import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
 import {
   COUNTED_STATUSES,
   type DebitedMandate,
+  FAILED_STATUSES,
   OPEN_STATUSES,
+  type PaymentOutcome,
   paymentEvent,
   type PlannedPayment,
 } from "./rules.ts";
@@ -117,6 +120,7 @@ export interface NewPayment {
   period_key: string | null;
   due_date: string;
   debit_date: string;
+  frequency: Frequency;
   amount: Decimal;
   description: string | null;
   status: "scheduled" | "skipped";
@@ -152,6 +156,8 @@ export interface DuePage {
   readonly after: DueCursor | undefined;
   /** Only those of mandates that are debited by one of these. */
   readonly usable: readonly ConnectorName[];
+  /** Whether those of collections are among them that were not tried yet, beside debits by hand. */
+  readonly collects: boolean;
   readonly limit: number;
 }
 
@@ -160,7 +166,7 @@ export async function listDuePayments(
   q: Reads,
   scope: Scope,
   status: (typeof OPEN_STATUSES)[number],
-  { before, after, usable, limit }: DuePage,
+  { before, after, usable, collects, limit }: DuePage,
 ): Promise<DueCursor[]> {
   const { mandate_payments: t, mandates } = q.tables;
   const rows = await q
@@ -173,6 +179,7 @@ export async function listDuePayments(
         eq(t.status, status),
         lt(t.next_attempt_at, before),
         inArray(mandates.connector, [...usable]),
+        collects ? undefined : or(isNull(t.period_key), gt(t.attempt_count, 0)),
         after &&
           or(
             gt(t.next_attempt_at, after.next_attempt_at),
@@ -190,12 +197,10 @@ export async function listDuePayments(
 // What is submitted, and what became of it.
 
 /** A payment with what its mandate allows. */
-export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment, "debit_date"> {
+export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment, "debit_date" | "frequency"> {
   readonly mandate: DebitedMandate & {
     readonly id: number;
     readonly connector: ConnectorName;
-    /** Payments that failed for good since the last that was paid. */
-    readonly failed_payments: number;
   };
 }
 
@@ -207,10 +212,10 @@ export async function listWithMandates(
 ): Promise<PaymentWithMandate[]> {
   const { mandate_payments: t, mandates } = q.tables;
   const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
-  const { effective_date, expiry_date, failed_payments } = mandates;
+  const { effective_date, expiry_date } = mandates;
   const rows = await q
     .select({
-      payment: { ...paymentColumns(q), debit_date: t.debit_date },
+      payment: { ...paymentColumns(q), debit_date: t.debit_date, frequency: t.frequency },
       mandate: {
         id,
         connector,
@@ -220,7 +225,6 @@ export async function listWithMandates(
         max_no_debit,
         effective_date,
         expiry_date,
-        failed_payments,
       },
     })
     .from(t)
@@ -230,13 +234,16 @@ export async function listWithMandates(
   return rows.map(({ payment, mandate }) => ({ ...payment, currency: "MYR", mandate }));
 }
 
-/** How many debits mandates have in a period, made or under way; `planned` counts those that wait for their day too. */
+/**
+ * How many debits of a frequency mandates have in a period of it, made or under way; `planned` counts those that wait
+ * for their day too, and those in `except` do not count.
+ */
 export async function countDebits(
   q: Reads,
   scope: Scope,
   mandate_ids: readonly number[],
-  { from, to }: DebitPeriod,
-  { planned = false }: { planned?: boolean } = {},
+  { from, to, frequency }: DebitPeriod & { frequency: Frequency },
+  { planned = false, except = [] }: { planned?: boolean; except?: readonly number[] } = {},
 ): Promise<Map<number, number>> {
   const { mandate_payments: t } = q.tables;
   const statuses = planned ? [...COUNTED_STATUSES, "scheduled" as const] : COUNTED_STATUSES;
@@ -248,7 +255,14 @@ export async function countDebits(
         isAmong(t.mandate_id, mandate_ids),
         gte(t.debit_date, from.toString()),
         lt(t.debit_date, to.toString()),
-        besides(and(ofCompany(t, scope), inArray(t.status, [...statuses]))),
+        besides(
+          and(
+            ofCompany(t, scope),
+            eq(t.frequency, frequency),
+            inArray(t.status, [...statuses]),
+            except.length === 0 ? undefined : not(isAmong(t.id, except)),
+          ),
+        ),
       ),
     )
     .groupBy(t.mandate_id);
@@ -256,12 +270,12 @@ export async function countDebits(
 }
 
 /** Marks those payments as submitted on a day that still wait, each with its next attempt; returns them by id. */
-export async function submitOpenPayments(
+export async function submitWaitingPayments(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   ids: readonly number[],
-  debit_date: string,
+  { debit_date, from }: { debit_date: string; from: readonly PaymentStatus[] },
 ): Promise<MandatePayment[]> {
   if (ids.length === 0) return [];
   const { mandate_payments: t } = q.tables;
@@ -276,9 +290,24 @@ export async function submitOpenPayments(
       next_attempt_at: null,
       updated_at: iso(now),
     })
-    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), inArray(t.status, [...OPEN_STATUSES])))))
+    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), inArray(t.status, [...from])))))
     .returning(paymentColumns(q));
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
+}
+
+/** Says on which day payments are debited that went out on another one than was planned. */
+export async function setDebitDate(
+  q: Queries,
+  scope: Scope,
+  ids: readonly number[],
+  debit_date: string,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { mandate_payments: t } = q.tables;
+  await q
+    .update(t)
+    .set({ debit_date })
+    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))));
 }
 
 /** What happens to a payment, beside its state. */
@@ -287,7 +316,7 @@ export type PaymentChange = Partial<
     MandatePayment,
     "next_attempt_at" | "order_no" | "scheme_txn_id" | "response_code" | "response_message" | "paid_at"
   >
-> & { status: PaymentStatus };
+> & { status: PaymentStatus; forgiven_at?: null };
 
 /** Changes a payment that still stands where it was read; else returns nothing. */
 export async function movePayment(
@@ -349,36 +378,51 @@ export async function cancelOpenPayments(
   await recordEvents(q, scope, now, cancelled.map(paymentEvent));
 }
 
-/** Counts one more payment of each of the mandates that failed for good. */
-export async function countFailedPayments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  mandate_ids: readonly number[],
-): Promise<MandateFailures[]> {
-  if (mandate_ids.length === 0) return [];
-  const { mandates: t } = q.tables;
-  return q
-    .update(t)
-    .set({ failed_payments: sql`${t.failed_payments} + 1`, updated_at: iso(now) })
-    .where(and(isAmong(t.id, mandate_ids), besides(ofCompany(t, scope))))
-    .returning({ id: t.id, status: t.status, failed_payments: t.failed_payments });
+/** The payments of a mandate that wait, by id. */
+export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: number): Promise<number[]> {
+  const { mandate_payments: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
+    .orderBy(asc(t.id));
+  return rows.map(({ id }) => id);
 }
 
-/** A mandate, and how many of its payments failed for good since the last that was paid. */
-export type MandateFailures = Pick<PaymentWithMandate["mandate"], "id" | "status" | "failed_payments">;
+// What counts against mandates.
 
-/** Forgets the failed payments of mandates: one was paid. */
-export async function forgetFailedPayments(
+/** The payments of mandates that were paid, or failed for good and were not forgiven. */
+export async function listOutcomes(
+  q: Reads,
+  scope: Scope,
+  mandate_ids: readonly number[],
+): Promise<PaymentOutcome[]> {
+  const { mandate_payments: t } = q.tables;
+  const { id, mandate_id, debit_date, status } = t;
+  return q
+    .select({ id, mandate_id, debit_date, status })
+    .from(t)
+    .where(
+      and(
+        isAmong(t.mandate_id, mandate_ids),
+        besides(
+          and(ofCompany(t, scope), inArray(t.status, ["paid", ...FAILED_STATUSES]), isNull(t.forgiven_at)),
+        ),
+      ),
+    );
+}
+
+/** Forgives what failed of a mandate. */
+export async function forgiveFailures(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  mandate_ids: readonly number[],
+  mandate_id: number,
 ): Promise<void> {
-  if (mandate_ids.length === 0) return;
-  const { mandates: t } = q.tables;
+  const { mandate_payments: t } = q.tables;
+  const failed = and(inArray(t.status, [...FAILED_STATUSES]), isNull(t.forgiven_at));
   await q
     .update(t)
-    .set({ failed_payments: 0, updated_at: iso(now) })
-    .where(and(isAmong(t.id, mandate_ids), besides(ofCompany(t, scope))));
+    .set({ forgiven_at: iso(now) })
+    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), failed));
 }

@@ -39,7 +39,7 @@ export const PAYMENT_MOVES: Record<PaymentStatus, Partial<Record<PaymentTrigger,
   failed: { pay: "paid", charge_back: "charged_back" },
   charged_back: {},
   cancelled: { pay: "paid", charge_back: "charged_back" },
-  skipped: {},
+  skipped: { submit: "submitted" },
 };
 
 /** The states that wait for their time. */
@@ -50,6 +50,9 @@ export const OPEN_STATUSES = ["scheduled", "retry_scheduled"] as const satisfies
  * was a debit to the bank all the same.
  */
 export const COUNTED_STATUSES = ["submitted", "paid", "charged_back"] as const satisfies PaymentStatus[];
+
+/** The states of payments that failed for good. */
+export const FAILED_STATUSES = ["failed", "charged_back"] as const satisfies PaymentStatus[];
 
 /** A mandate as far as collecting it goes. */
 export interface CollectedMandate {
@@ -138,8 +141,12 @@ export interface RetryTerms {
  * attempts left, the mandate is in force and the period in which it was debited runs; else null.
  */
 export function retryDay(
-  { frequency, expiry_date }: Pick<CollectedMandate, "frequency" | "expiry_date">,
-  { debit_date, attempt_count }: Pick<MandatePayment, "attempt_count"> & { debit_date: string },
+  { expiry_date }: Pick<CollectedMandate, "expiry_date">,
+  {
+    frequency,
+    debit_date,
+    attempt_count,
+  }: Pick<PlannedPayment, "frequency" | "debit_date" | "attempt_count">,
   today: Temporal.PlainDate,
   { max_retries, retry_interval_days, holidays }: RetryTerms,
 ): Temporal.PlainDate | null {
@@ -193,19 +200,27 @@ export function debitProblem(
 }
 
 /** A payment and the days that it is for. */
-export interface PlannedPayment extends Pick<MandatePayment, "status" | "period_key" | "due_date"> {
+export interface PlannedPayment
+  extends Pick<MandatePayment, "status" | "period_key" | "due_date" | "attempt_count"> {
   /** The day on which it is debited: as planned, then as it was. */
   readonly debit_date: string;
+  /** How often its mandate was debited when it was made. */
+  readonly frequency: Frequency;
 }
 
 /** Whether the period is over in which a payment was to be made: it is not made in another one's place. */
-export function isMissed(
-  { status, period_key, due_date, debit_date }: PlannedPayment,
-  frequency: Frequency,
+export function isMissed(payment: PlannedPayment, today: Temporal.PlainDate): boolean {
+  const { status, period_key, attempt_count } = payment;
+  // By hand, and not tried yet: due as long as it was not made.
+  const is_first = status === "scheduled" || (status === "submitted" && attempt_count === 1);
+  return !(is_first && period_key === null) && isPeriodOver(payment, today);
+}
+
+/** Whether the period has passed in which a payment's day lies. */
+export function isPeriodOver(
+  { status, due_date, debit_date, frequency }: PlannedPayment,
   today: Temporal.PlainDate,
 ): boolean {
-  // By hand, and not tried yet: due as long as it was not made.
-  if (status === "scheduled" && period_key === null) return false;
   const day = Temporal.PlainDate.from(status === "scheduled" ? due_date : debit_date);
   return Temporal.PlainDate.compare(today, debitPeriod(frequency, day).to) >= 0;
 }
@@ -213,6 +228,24 @@ export function isMissed(
 /** What the scheme knows an attempt by: the same after every crash, so that the scheme would know it again. */
 export function debitOrderNo(payment_id: number, attempt_no: number): string {
   return `D${payment_id}-${attempt_no}`;
+}
+
+/** A payment that was paid, or failed for good. */
+export interface PaymentOutcome extends Pick<MandatePayment, "id" | "mandate_id" | "status"> {
+  readonly debit_date: string;
+}
+
+/**
+ * How many payments of a mandate in a row failed for good, this one among them: by the days on which they were
+ * debited, whenever each was told. One that is paid ends the row; a charge-back takes that back, months later too. 0 for one that is forgiven.
+ */
+export function failuresInARow(outcomes: readonly PaymentOutcome[], id: number): number {
+  const row = outcomes.toSorted((a, b) => a.debit_date.localeCompare(b.debit_date) || a.id - b.id);
+  const at = row.findIndex((one) => one.id === id);
+  if (at === -1) return 0;
+  const before = row.slice(0, at).findLastIndex(({ status }) => status === "paid");
+  const after = row.findIndex(({ status }, i) => i > at && status === "paid");
+  return (after === -1 ? row.length : after) - before - 1;
 }
 
 /** When a payment of a day is due: as the day begins. */

@@ -58,7 +58,8 @@ export const createMandatePayment = operation({
     const connectors = await connectorsOf(ctx, scope, await findMandate(store.read, scope, id));
     const made = await store.tx(async (q) => {
       const mandate = await findMandate(q, scope, id);
-      const period = debitPeriod(mandate.frequency, day);
+      const { frequency } = mandate;
+      const period = { ...debitPeriod(frequency, day), frequency };
       const debits = await queries.countDebits(q, scope, [id], period, { planned: true });
       const problem = debitProblem(mandate, amount, day, debits.get(id) ?? 0);
       if (problem) throw refusal(id, problem);
@@ -69,6 +70,7 @@ export const createMandatePayment = operation({
             period_key: null,
             due_date: due.toString(),
             debit_date: day.toString(),
+            frequency,
             amount,
             description,
             status: "scheduled",
@@ -88,8 +90,9 @@ export const createMandatePayment = operation({
 });
 
 /**
- * Tries a payment again now that waits for its next attempt; that counts as one. Errors: not_found; conflict where
- * it does not wait for one, or the mandate does not allow it now. Source: emandate.md, Wire details.
+ * Tries a payment again now that waits for its next attempt, which counts as one, or makes one that was skipped, as
+ * a debit of today. Errors: not_found; conflict where it is neither, or the mandate does not allow it now.
+ * Source: emandate.md, Wire details. Decision 0142.
  */
 export const retryMandatePayment = operation({
   name: "retry_mandate_payment",
@@ -103,8 +106,8 @@ export const retryMandatePayment = operation({
     const connectors = await connectorsOf(ctx, scope, await findMandate(store.read, scope, mandate_id));
     const made = await store.tx(async (q) => {
       const { status } = await findPayment(q, scope, id);
-      if (status !== "retry_scheduled") throw cannot("retry", id, `it is ${status}`);
-      const options = { today: dayAt(now), collection_run_id: null };
+      if (status !== "retry_scheduled" && status !== "skipped") throw cannot("retry", id, `it is ${status}`);
+      const options = { today: dayAt(now), collection_run_id: null, from: [status] };
       const { orders, refused } = await submitPayments(q, scope, now, [id], options);
       if (orders.length === 0) {
         throw cannot("retry", id, refused[0]?.response_message ?? "its mandate is not active");

@@ -4,19 +4,13 @@ import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { insertOrders, listSchemeOrders, type MandateOrder } from "../mandate_orders/queries.ts";
 import type { ConnectorName } from "../mandates/model.ts";
-import { debitPeriod } from "../mandates/rules.ts";
+import { debitPeriod, isFinal } from "../mandates/rules.ts";
 import type { SchemeConnector } from "../mandates/schemes/scheme.ts";
-import type { MandatePayment } from "./model.ts";
+import { giveUp, MISSED, type Refusal } from "./giving_up.ts";
+import type { MandatePayment, PaymentStatus } from "./model.ts";
 import { applyPaymentResults, type Heard } from "./outcomes.ts";
 import * as queries from "./queries.ts";
-import {
-  type DebitProblem,
-  debitOrderNo,
-  debitProblem,
-  isMissed,
-  OPEN_STATUSES,
-  paymentEvent,
-} from "./rules.ts";
+import { debitOrderNo, debitProblem, isMissed, OPEN_STATUSES, paymentEvent } from "./rules.ts";
 
 /**
  * How a debit leaves the house: one transaction checks it again and writes down that it is submitted, with the
@@ -31,10 +25,11 @@ export interface Submitted {
   readonly refused: readonly MandatePayment[];
 }
 
-/** A payment that may not go, and why. */
-interface Refusal {
-  readonly payment: queries.PaymentWithMandate;
-  readonly problem: DebitProblem;
+/** How payments are submitted: on which day, by which run if by one, and from which states. */
+export interface SubmitOptions {
+  readonly today: Temporal.PlainDate;
+  readonly collection_run_id: number | null;
+  readonly from?: readonly PaymentStatus[];
 }
 
 /**
@@ -46,18 +41,20 @@ export async function submitPayments(
   scope: Scope,
   now: Temporal.Instant,
   ids: readonly number[],
-  { today, collection_run_id }: { today: Temporal.PlainDate; collection_run_id: number | null },
+  { today, collection_run_id, from = OPEN_STATUSES }: SubmitOptions,
 ): Promise<Submitted> {
   // Those that another run submitted since they were listed are none of ours.
   const listed = await queries.listWithMandates(q, scope, ids);
-  const payments = listed.filter(({ status }) => OPEN_STATUSES.some((open) => open === status));
-  const { good, bad } = await judge(q, scope, payments, today);
-  const submitted = await queries.submitOpenPayments(
+  const payments = listed.filter(({ status }) => from.some((open) => open === status));
+  // What was skipped is collected again because somebody asks for it: its own period is long over.
+  const skipped = new Set(payments.flatMap(({ id, status }) => (status === "skipped" ? id : [])));
+  const { good, bad } = await judge(q, scope, payments, today, skipped);
+  const submitted = await queries.submitWaitingPayments(
     q,
     scope,
     now,
     good.map(({ id }) => id),
-    today.toString(),
+    { debit_date: today.toString(), from },
   );
   const connectors = new Map(good.map(({ id, mandate }) => [id, mandate.connector]));
   const orders = await insertOrders(
@@ -80,50 +77,38 @@ export async function submitPayments(
   return { orders, refused };
 }
 
-/** Parts those that may go from those that may not, in order: each that goes counts for those after it. */
-async function judge(
+/**
+ * Parts those that may go from those that may not, in order: each that goes counts for those after it. Everything
+ * about a payment goes by the frequency under which it was made. Of those in `asked` the period is not asked for.
+ */
+export async function judge(
   q: Queries,
   scope: Scope,
   payments: readonly queries.PaymentWithMandate[],
   today: Temporal.PlainDate,
+  asked: ReadonlySet<number> = new Set(),
 ): Promise<{ good: queries.PaymentWithMandate[]; bad: Refusal[] }> {
   const good: queries.PaymentWithMandate[] = [];
   const bad: Refusal[] = [];
-  for (const [frequency, some] of Map.groupBy(payments, ({ mandate }) => mandate.frequency)) {
+  for (const [frequency, some] of Map.groupBy(payments, (payment) => payment.frequency)) {
     const mandate_ids = [...new Set(some.map(({ mandate_id }) => mandate_id))];
-    const made = await queries.countDebits(q, scope, mandate_ids, debitPeriod(frequency, today));
+    const period = { ...debitPeriod(frequency, today), frequency };
+    const except = some.map(({ id }) => id);
+    const made = await queries.countDebits(q, scope, mandate_ids, period, { except });
     for (const payment of some) {
-      const { mandate, mandate_id } = payment;
+      const { id, mandate, mandate_id } = payment;
       const debits = made.get(mandate_id) ?? 0;
-      const problem = isMissed(payment, frequency, today)
-        ? ({ rule: "missed", message: "is in another period by now" } as const)
-        : debitProblem(mandate, payment.amount, today, debits);
+      const problem =
+        !asked.has(id) && isMissed(payment, today)
+          ? MISSED
+          : debitProblem({ ...mandate, frequency }, payment.amount, today, debits);
       if (problem === null) {
         good.push(payment);
         made.set(mandate_id, debits + 1);
-      } else if (problem.rule !== "status") bad.push({ payment, problem });
+      } else if (problem.rule !== "status" || isFinal(mandate.status)) bad.push({ payment, problem });
     }
   }
   return { good, bad };
-}
-
-async function giveUp(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  refusals: readonly Refusal[],
-): Promise<MandatePayment[]> {
-  const given_up: MandatePayment[] = [];
-  for (const { payment, problem } of refusals) {
-    const is_skipped = problem.rule === "missed" && payment.status === "scheduled";
-    const moved = await queries.movePayment(q, scope, now, payment, {
-      status: is_skipped ? "skipped" : "cancelled",
-      next_attempt_at: null,
-      response_message: `Not made: the mandate ${problem.message}`,
-    });
-    if (moved) given_up.push(moved);
-  }
-  return given_up;
 }
 
 /** The ways to the scheme that are open: each mandate is debited by the one that it began with. */

@@ -1,5 +1,6 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { FREQUENCIES } from "../emandate_products/model.ts";
 import type { MandateTables } from "../mandates/tables.ts";
 import { PAYMENT_STATUSES } from "./model.ts";
 
@@ -19,6 +20,8 @@ export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: Comp
       due_date: k.text("due_date").notNull(),
       /** The day on which it is debited: as planned, then as it was. What max_no_debit counts goes by it. */
       debit_date: k.text("debit_date").notNull(),
+      /** How often its mandate was debited when it was made: its period is one of these, whatever changes since. */
+      frequency: k.enumeration("frequency", FREQUENCIES).notNull(),
       amount: k.sen("amount").notNull(),
       description: k.text("description"),
       status: k.enumeration("status", PAYMENT_STATUSES).notNull(),
@@ -30,6 +33,8 @@ export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: Comp
       response_code: k.text("response_code"),
       response_message: k.text("response_message"),
       paid_at: k.at("paid_at"),
+      /** Since when a failure counts against the mandate no more: it was resumed. */
+      forgiven_at: k.at("forgiven_at"),
       ...stamps(k),
     },
     (t) => [

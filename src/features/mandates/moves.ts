@@ -5,6 +5,7 @@ import type { Queries } from "../../store/store.ts";
 import type { EventType } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import { closeMandateOrders } from "../mandate_orders/queries.ts";
+import { resumePayments } from "../mandate_payments/giving_up.ts";
 import { cancelOpenPayments } from "../mandate_payments/queries.ts";
 import type { MandateTrigger } from "./model.ts";
 import { insertMandateEvent, type StoredMandate, updateMandate } from "./queries.ts";
@@ -12,7 +13,8 @@ import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveO
 
 /**
  * Moves a mandate from the state in which it was read to another, tells of it, and does what follows: one that is
- * no longer in force has its open payments cancelled, one that has ended awaits nothing from the scheme.
+ * no longer in force has its open payments cancelled, one that is resumed forgives what failed, and one that has ended
+ * awaits nothing from the scheme.
  * Errors: conflict where the trigger may not come in that state, or the mandate has left it.
  */
 export async function moveMandate(
@@ -35,6 +37,7 @@ export async function moveMandate(
   }
   await tellOfMandate(q, scope, now, after, MANDATE_EVENTS[trigger], reason);
   if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(q, scope, now, mandate.id);
+  if (trigger === "resume") await resumePayments(q, scope, now, mandate.id);
   if (isFinal(status)) await closeMandateOrders(q, scope, now, mandate.id);
   return after;
 }

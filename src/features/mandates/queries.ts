@@ -107,7 +107,7 @@ function selectMandates(q: Reads) {
 type Selected = Awaited<ReturnType<typeof selectMandates>>[number];
 
 function toMandate({ stored, customer, product }: Selected): Mandate {
-  const { status_before: _, anchor_date: __, failed_payments: ___, ...told } = stored;
+  const { status_before: _, anchor_date: __, ...told } = stored;
   const { ic_number } = customer;
   return {
     ...told,
@@ -153,7 +153,6 @@ export async function insertMandate(
       reference: nextReference(last?.reference, prefix),
       application_type: "01",
       status: "pending",
-      failed_payments: 0,
       ...stamped(now),
     })
     .returning();

@@ -77,7 +77,6 @@ export interface MandateChange {
   amendment?: Amendment | null;
   anchor_date?: string | null;
   next_collection_at?: string | null;
-  failed_payments?: number;
   authorized_at?: string;
   activated_at?: string;
   terminated_at?: string;
@@ -98,8 +97,6 @@ export function changeBy(
     approved: { activated_at: at },
     refused: ended,
     cancel: ended,
-    // What failed before is forgiven.
-    resume: { failed_payments: 0 },
     terminate: { application_type: "03", status_before: status },
     termination_confirmed: { ...ended, terminated_at: at },
     termination_refused: { status_before: null, authorization_url: null },

@@ -48,8 +48,6 @@ export function mandateTables(
       /** The day of the first collection, whose day of the month later ones keep. */
       anchor_date: k.text("anchor_date"),
       next_collection_at: k.at("next_collection_at"),
-      /** Payments that failed for good since the last that was paid. */
-      failed_payments: k.integer("failed_payments").notNull(),
       authorization_url: k.text("authorization_url"),
       authorized_at: k.at("authorized_at"),
       activated_at: k.at("activated_at"),
@@ -63,6 +61,8 @@ export function mandateTables(
       k.index("mandates_customer").on(t.customer_id),
       k.index("mandates_product").on(t.emandate_product_id),
       k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at, t.id),
+      // Looked for at each run, and few where a company is in the sandbox.
+      k.index("mandates_fpx").on(t.company_id, t.status).where(sql`connector = 'fpx'`),
       k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
     ],
   );

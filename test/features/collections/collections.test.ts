@@ -50,6 +50,7 @@ describe("a run", () => {
       id: first.id,
       company_id: tenant.company_id,
       status: "finished",
+      connector: "sandbox",
       date: "2026-01-31",
       requested_by: expect.any(Number),
       counts: { due: 1, scheduled: 1, skipped: 0, submitted: 1, refused: 0 },
@@ -178,7 +179,8 @@ describe("a run", () => {
 
   test("is the company's only one; one that nobody is at any more is dead", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const row = { date: "2026-03-10", requested_by: null, counts: NO_COUNTS, error: null };
+    const connector = "sandbox" as const;
+    const row = { connector, date: "2026-03-10", requested_by: null, counts: NO_COUNTS, error: null };
     const { id } = await house.deps.store.tx((q) => insertRun(q, tenant, clock.now(), row));
     const lock = await house.deps.store.lock(`collection run of company ${tenant.company_id}`);
     const asked = async () => (await tenant.api("POST", "/emandate/collections/run", {})).status;

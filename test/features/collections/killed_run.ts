@@ -36,9 +36,10 @@ const open = () =>
 async function isDone(): Promise<boolean> {
   const before = dueAt(dayAt(deps.clock.now()).add({ days: 1 }));
   const { read } = deps.store;
-  if ((await listDueMandates(read, { company_id }, before, 1)).length > 0) return false;
+  const due = { before, connectors: ["sandbox" as const], limit: 1 };
+  if ((await listDueMandates(read, { company_id }, due)).length > 0) return false;
   for (const status of OPEN_STATUSES) {
-    const where = { before, after: undefined, usable: ["sandbox" as const], limit: 1 };
+    const where = { before, after: undefined, usable: ["sandbox" as const], collects: true, limit: 1 };
     if ((await listDuePayments(read, { company_id }, status, where)).length > 0) return false;
   }
   return true;

@@ -73,7 +73,13 @@ class History {
       // Whoever began the one before is dead.
       await interruptRuns(q, this.scope, this.now);
       const counts = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
-      const row = { date: this.today.toString(), requested_by: null, counts, error: null };
+      const row = {
+        connector: "sandbox" as const,
+        date: this.today.toString(),
+        requested_by: null,
+        counts,
+        error: null,
+      };
       return insertRun(q, this.scope, this.now, row);
     });
   }
@@ -87,6 +93,7 @@ class History {
       run,
       until: this.today,
       today: this.today,
+      connects: ["sandbox"],
       connectors: new Map([["sandbox", this.scheme.connector]]),
       collects: true,
     });
@@ -188,7 +195,13 @@ class History {
       const days = { due_date: due.toString(), debit_date: day.toString(), next_attempt_at: dueAt(due) };
       await store.tx((q) =>
         insertPayments(q, this.scope, this.now, [
-          { mandate_id: picked.id, amount: amount(step.sen), ...by_hand, ...days },
+          {
+            mandate_id: picked.id,
+            frequency: picked.frequency,
+            amount: amount(step.sen),
+            ...by_hand,
+            ...days,
+          },
         ]),
       );
     } else if (step.do === "move" && picked) {

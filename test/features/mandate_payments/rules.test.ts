@@ -31,7 +31,7 @@ describe("states", () => {
     retry_scheduled  submitted  paid  failed  -                charged_back  cancelled  -
     charged_back     -          -     -       -                -             -          -
     cancelled        -          paid  -       -                charged_back  -          -
-    skipped          -          -     -       -                -             -          -`;
+    skipped          submitted  -     -       -                -             -          -`;
 
   test("each trigger leads from each state where the design says, and nowhere else", () => {
     const rows = TABLE.trim()
@@ -168,7 +168,7 @@ describe("another attempt", () => {
     { attempt_count = 1, ...over }: Partial<typeof mandate & { attempt_count: number }> = {},
     more: Partial<typeof terms> = {},
   ) =>
-    retryDay({ ...mandate, ...over }, { debit_date: today, attempt_count }, day(today), {
+    retryDay({ ...mandate, ...over }, { ...mandate, ...over, debit_date: today, attempt_count }, day(today), {
       ...terms,
       ...more,
     })?.toString() ?? null;
@@ -188,7 +188,7 @@ describe("another attempt", () => {
   ])("%s", (_, found, expected) => expect(found).toBe(expected));
 
   test("a clock that went back does not bring it forward", () => {
-    const payment = { debit_date: "2026-03-17", attempt_count: 1 };
+    const payment = { frequency: "Monthly" as const, debit_date: "2026-03-17", attempt_count: 1 };
     expect(retryDay(mandate, payment, day("2026-02-01"), terms)?.toString()).toBe("2026-03-18");
   });
 });
@@ -217,6 +217,8 @@ describe("what a mandate allows", () => {
 
   test("a payment is missed when its period is over; one by hand waits, but for another attempt", () => {
     const auto = {
+      frequency: "Monthly",
+      attempt_count: 0,
       status: "scheduled",
       period_key: "2026-03",
       due_date: "2026-03-31",
@@ -224,8 +226,7 @@ describe("what a mandate allows", () => {
     } as const;
     const by_hand = { ...auto, period_key: null };
     const again = { ...by_hand, status: "retry_scheduled" } as const;
-    const missed = (payment: Parameters<typeof isMissed>[0], today: string) =>
-      isMissed(payment, "Monthly", day(today));
+    const missed = (payment: Parameters<typeof isMissed>[0], today: string) => isMissed(payment, day(today));
     expect([auto, by_hand, again].map((one) => missed(one, "2026-03-31"))).toEqual([false, false, false]);
     expect([auto, by_hand, again].map((one) => missed(one, "2026-04-01"))).toEqual([true, false, true]);
   });

@@ -43,7 +43,6 @@ export async function insertMandates(
         max_amount: "100.00",
         max_no_debit: "1",
         frequency: "Monthly" as const,
-        failed_payments: 0,
         activated_at: iso(now),
         ...stamps,
         ...mandate,

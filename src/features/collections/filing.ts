@@ -1,0 +1,55 @@
+import type { Scope } from "../../core/access.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { updateOrders } from "../mandate_orders/queries.ts";
+import { giveUp } from "../mandate_payments/giving_up.ts";
+import { listWithMandates, setDebitDate } from "../mandate_payments/queries.ts";
+import { paymentEvent } from "../mandate_payments/rules.ts";
+import { judge } from "../mandate_payments/submit.ts";
+import type { CollectionCounts } from "./model.ts";
+import { fileOrders, listUnfiled } from "./queries.ts";
+
+/**
+ * Takes debits that left in no file into that of a run, as debits of its day. They are checked as any debit is
+ * before it goes: the bank has not heard of them. What was asked for by hand is due as long as it was not made; of
+ * the others those are given up whose period is over. Decision 0140.
+ */
+export async function fileDebits(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  ids: readonly number[],
+  { today, run_id }: { today: Temporal.PlainDate; run_id: number },
+): Promise<Partial<CollectionCounts>> {
+  // Those that stand in a file since they were listed are none of ours.
+  const orders = await listUnfiled(q, scope, { after_id: 0, limit: ids.length, ids });
+  const payment_ids = orders.map(({ payment_id }) => payment_id);
+  const by_hand = new Set(orders.flatMap((order) => (order.is_by_hand ? order.payment_id : [])));
+  const payments = await listWithMandates(q, scope, payment_ids);
+  const { good, bad } = await judge(q, scope, payments, today, by_hand);
+  const ordersOf = (some: readonly { id: number }[]) => {
+    const wanted = new Set(some.map(({ id }) => id));
+    return orders.filter(({ payment_id }) => wanted.has(payment_id));
+  };
+  await fileOrders(
+    q,
+    scope,
+    now,
+    run_id,
+    ordersOf(good).map(({ id }) => id),
+  );
+  await setDebitDate(
+    q,
+    scope,
+    good.map(({ id }) => id),
+    today.toString(),
+  );
+  const refused = await giveUp(q, scope, now, bad);
+  const closed = ordersOf(refused).map((order) => ({
+    order,
+    change: { status: "failed" as const, awaits: null, response_message: "Never given to the bank" },
+  }));
+  await updateOrders(q, scope, now, closed);
+  await recordEvents(q, scope, now, refused.map(paymentEvent));
+  return { submitted: good.length, refused: refused.length };
+}

@@ -1,0 +1,59 @@
+import type { Scope } from "../../core/access.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import type { MandatePayment } from "./model.ts";
+import * as queries from "./queries.ts";
+import { type DebitProblem, isPeriodOver, paymentEvent } from "./rules.ts";
+
+/** A payment that may not go, and why. */
+export interface Refusal {
+  readonly payment: queries.PaymentWithMandate;
+  readonly problem: DebitProblem;
+}
+
+export const MISSED: DebitProblem = { rule: "missed", message: "is in another period by now" };
+
+/** Gives up payments that may not be made any more, where they still stand as they were read. */
+export async function giveUp(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  refusals: readonly Refusal[],
+): Promise<MandatePayment[]> {
+  const given_up: MandatePayment[] = [];
+  for (const { payment, problem } of refusals) {
+    const was_tried = payment.attempt_count > (payment.status === "submitted" ? 1 : 0);
+    const is_skipped = problem.rule === "missed" && !was_tried;
+    const moved = await queries.movePayment(q, scope, now, payment, {
+      status: is_skipped ? "skipped" : "cancelled",
+      next_attempt_at: null,
+      response_message: `Not made: the mandate ${problem.message}`,
+    });
+    if (moved) given_up.push(moved);
+  }
+  return given_up;
+}
+
+/**
+ * What a mandate's resumption means to its payments: what failed before is forgiven, and what was for a period that
+ * is over by now is not made on another day, debits by hand neither. Decision 0142.
+ */
+export async function resumePayments(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate_id: number,
+): Promise<void> {
+  await queries.forgiveFailures(q, scope, now, mandate_id);
+  const ids = await queries.listOpenPayments(q, scope, mandate_id);
+  const payments = await queries.listWithMandates(q, scope, ids);
+  const over = payments.filter((payment) => isPeriodOver(payment, dayAt(now)));
+  const given_up = await giveUp(
+    q,
+    scope,
+    now,
+    over.map((payment) => ({ payment, problem: MISSED })),
+  );
+  await recordEvents(q, scope, now, given_up.map(paymentEvent));
+}
