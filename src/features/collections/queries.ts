@@ -22,7 +22,7 @@ import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
 import { nextQueryAt } from "../mandate_orders/rules.ts";
-import { listDuePayments } from "../mandate_payments/queries.ts";
+import { listDuePayments } from "../mandate_payments/due_queries.ts";
 import type { DueMandate } from "../mandate_payments/planning.ts";
 import { OPEN_STATUSES } from "../mandate_payments/rules.ts";
 import { CONNECTORS, type ConnectorName, type MandateStatus } from "../mandates/model.ts";

@@ -47,11 +47,11 @@ export const collectionRoutes = (deps: Deps) =>
     })
     .get("/:id/file", ({ ctx, params }) => attachment(call(ctx, getCollectionFile, params)), {
       params: IdPath,
-      response: answers({ 404: ErrorBody }),
+      response: answers({ 404: ErrorBody, 409: ErrorBody }),
       detail: {
         summary: "Get a run's debits as a file",
         description:
-          "CSV, a line for each debit of the run, for a bank that takes debits by file. Its columns are documented in docs/emandate_fpx.md.",
+          "CSV, a line for each debit of the run, for a bank that takes debits by file: of mandates that began with FPX, where the run's connector is fpx. 409 while the run goes on, and for one that was interrupted, whose debits are in the next one's file; the same bytes afterwards. Its columns are documented in docs/emandate_fpx.md.",
         responses: { 200: { description: "The file.", content: CSV_CONTENT } },
       },
     });

@@ -2,6 +2,7 @@ import type { Scope } from "../../core/access.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";
 import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
+import { listOpenPayments } from "./due_queries.ts";
 import type { MandatePayment } from "./model.ts";
 import * as queries from "./queries.ts";
 import { type DebitProblem, isPeriodOver, paymentEvent } from "./rules.ts";
@@ -46,7 +47,7 @@ export async function resumePayments(
   mandate_id: number,
 ): Promise<void> {
   await queries.forgiveFailures(q, scope, now, mandate_id);
-  const ids = await queries.listOpenPayments(q, scope, mandate_id);
+  const ids = await listOpenPayments(q, scope, mandate_id);
   const payments = await queries.listWithMandates(q, scope, ids);
   const over = payments.filter((payment) => isPeriodOver(payment, dayAt(now)));
   const given_up = await giveUp(

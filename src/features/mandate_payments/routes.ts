@@ -44,7 +44,7 @@ export const mandatePaymentRoutes = (deps: Deps) =>
       detail: {
         summary: "Try a payment again now",
         description:
-          "Only while its status is retry_scheduled, and counted as an attempt. A payment that failed for good stays so.",
+          "While its status is retry_scheduled, counted as an attempt; or skipped, as a debit of today. A payment that failed for good stays so.",
       },
     })
     .post("/:id/cancel", ({ ctx, params }) => data(call(ctx, cancelMandatePayment, params)), {

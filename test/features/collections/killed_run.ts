@@ -6,7 +6,7 @@ import { call } from "../../../src/core/operation.ts";
 import { openDeps } from "../../../src/deps.ts";
 import { collectDue } from "../../../src/features/collections/service.ts";
 import { listDueMandates } from "../../../src/features/collections/queries.ts";
-import { listDuePayments } from "../../../src/features/mandate_payments/queries.ts";
+import { listDuePayments } from "../../../src/features/mandate_payments/due_queries.ts";
 import { dueAt, OPEN_STATUSES } from "../../../src/features/mandate_payments/rules.ts";
 import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
 

@@ -193,17 +193,9 @@ class History {
       const day = Temporal.PlainDate.compare(due, this.today) > 0 ? due : this.today;
       const by_hand = { period_key: null, description: null, status: "scheduled" as const };
       const days = { due_date: due.toString(), debit_date: day.toString(), next_attempt_at: dueAt(due) };
-      await store.tx((q) =>
-        insertPayments(q, this.scope, this.now, [
-          {
-            mandate_id: picked.id,
-            frequency: picked.frequency,
-            amount: amount(step.sen),
-            ...by_hand,
-            ...days,
-          },
-        ]),
-      );
+      const { id: mandate_id, frequency } = picked;
+      const payment = { mandate_id, frequency, amount: amount(step.sen), ...by_hand, ...days };
+      await store.tx((q) => insertPayments(q, this.scope, this.now, [payment]));
     } else if (step.do === "move" && picked) {
       await store.tx(async (q) => {
         const stored = await findStoredMandate(q, this.scope, picked.id);

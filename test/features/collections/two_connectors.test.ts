@@ -28,16 +28,18 @@ afterAll(async () => {
   await scheme.stop();
 });
 
+let sellers = 0;
+
 const today = () => dayAt(clock.now());
 
 /** A company with the keys for FPX, which works with it or with the sandbox. */
 async function merchant(connector: "fpx" | "sandbox" = "fpx"): Promise<Tenant> {
   clock.set(start.toString());
   const tenant = await house.addTenant();
-  const { exchange_id, seller_id } = scheme.account;
+  sellers += 1;
   const keys = {
-    exchange_id,
-    seller_id,
+    exchange_id: "EX00000001",
+    seller_id: `SE${sellers}`,
     private_key_pem: scheme.seller_key_pem,
     scheme_certificate_pem: scheme.scheme.certificate_pem,
   };

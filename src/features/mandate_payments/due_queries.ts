@@ -1,0 +1,70 @@
+import { and, asc, eq, gt, inArray, isNull, lt, or } from "drizzle-orm";
+import type { Scope } from "../../core/access.ts";
+import type { IsoInstant } from "../../core/time.ts";
+import { ofCompany } from "../../store/expressions.ts";
+import type { Reads } from "../../store/store.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import { OPEN_STATUSES } from "./rules.ts";
+
+// Payments that wait.
+
+/** Where a list of due payments goes on. */
+export interface DueCursor {
+  readonly next_attempt_at: IsoInstant;
+  readonly id: number;
+}
+
+/** Which due payments are meant. */
+export interface DuePage {
+  readonly before: IsoInstant;
+  readonly after: DueCursor | undefined;
+  /** Only those of mandates that are debited by one of these. */
+  readonly usable: readonly ConnectorName[];
+  /** Whether those of collections are among them that were not tried yet, beside debits by hand. */
+  readonly collects: boolean;
+  readonly limit: number;
+}
+
+/** Payments of active mandates that wait in one of the open states and are due by `before`, the longest due first. */
+export async function listDuePayments(
+  q: Reads,
+  scope: Scope,
+  status: (typeof OPEN_STATUSES)[number],
+  { before, after, usable, collects, limit }: DuePage,
+): Promise<DueCursor[]> {
+  const { mandate_payments: t, mandates } = q.tables;
+  const rows = await q
+    .select({ id: t.id, next_attempt_at: t.next_attempt_at })
+    .from(t)
+    .innerJoin(mandates, and(eq(mandates.id, t.mandate_id), eq(mandates.status, "active")))
+    .where(
+      and(
+        ofCompany(t, scope),
+        eq(t.status, status),
+        lt(t.next_attempt_at, before),
+        inArray(mandates.connector, [...usable]),
+        collects ? undefined : or(isNull(t.period_key), gt(t.attempt_count, 0)),
+        after &&
+          or(
+            gt(t.next_attempt_at, after.next_attempt_at),
+            and(eq(t.next_attempt_at, after.next_attempt_at), gt(t.id, after.id)),
+          ),
+      ),
+    )
+    .orderBy(asc(t.next_attempt_at), asc(t.id))
+    .limit(limit);
+  return rows.flatMap(({ id, next_attempt_at }) =>
+    next_attempt_at === null ? [] : [{ id, next_attempt_at }],
+  );
+}
+
+/** The payments of a mandate that wait, by id. */
+export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: number): Promise<number[]> {
+  const { mandate_payments: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
+    .orderBy(asc(t.id));
+  return rows.map(({ id }) => id);
+}
