@@ -174,9 +174,18 @@ function size(value: string): string {
   throw new BadSetting("must be a size such as 512MB or 4GB");
 }
 
+/** A shorter one could be found by trying, from any token that it signed. */
+function signingSecret(value: string): string {
+  const bytes = new TextEncoder().encode(value).length;
+  if (bytes >= LIMITS.secret_bytes) return value;
+  throw new BadSetting(
+    `must have at least ${LIMITS.secret_bytes} bytes, and has ${bytes}: make one with \`openssl rand -base64 48\`, or leave it unset`,
+  );
+}
+
 function secretText(value: string): string {
   if (/^[\x21-\x7e]+$/.test(value)) return value;
-  throw new BadSetting("must be visible ASCII characters without spaces");
+  throw new BadSetting("must be letters, digits and punctuation of ASCII, without spaces");
 }
 
 const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
@@ -201,8 +210,8 @@ export const SETTINGS = {
   jwt_secret: defineSetting(
     "JWT_SECRET",
     null,
-    "Signs tokens, best 32 bytes or more; unset: made once in DATA_DIR",
-    text,
+    "Signs tokens, 32 bytes or more; unset: made once in DATA_DIR",
+    signingSecret,
   ),
   admin_email: defineSetting(
     "ADMIN_EMAIL",
@@ -271,7 +280,7 @@ export const SETTINGS = {
   loan_service_key: defineSetting(
     "LOAN_SERVICE_KEY",
     null,
-    "Any secret text: gives agents the tools for loans; unset: there are none",
+    "A secret of ASCII letters, digits and punctuation: gives agents the tools for loans; unset: there are none",
     secretText,
   ),
   is_production: defineSetting(

@@ -123,6 +123,22 @@ describe("serve", () => {
     expect([code, err.trim()]).toEqual([1, expect.stringContaining("jwt_secret is damaged")]);
   });
 
+  test("a JWT_SECRET under 32 bytes stops the start and every command with a clear line", async () => {
+    const JWT_SECRET = "thirty-one bytes, one too few..";
+    const why =
+      "Cannot start: JWT_SECRET must have at least 32 bytes, and has 31: make one with `openssl rand -base64 48`, or leave it unset";
+    for (const command of ["serve", "migrate"]) {
+      const { code, out, err } = await run([command], { ...place.env, JWT_SECRET });
+      expect([code, out, err.trim()]).toEqual([1, "", why]);
+    }
+    expect(readdirSync(place.data_dir)).toEqual([]);
+    // Bytes count, not characters.
+    const server = await startServer({ ...place.env, JWT_SECRET: `${"é".repeat(16)}` });
+    await server.signIn();
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
   test("a database that can't be reached is named, without its password", async () => {
     const { code, err } = await run(["serve"], {
       ...place.env,
