@@ -41,7 +41,7 @@ import {
   lenderDocumentRoutes,
 } from "./features/loan_documents/routes.ts";
 import { productRoutes } from "./features/products/routes.ts";
-import { loginRoutes, profileRoutes } from "./features/sessions/routes.ts";
+import { loginRoutes, logoutRoutes, profileRoutes } from "./features/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "./features/subscriptions/routes.ts";
 import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "./features/usage/routes.ts";
 import { userRoutes } from "./features/users/routes.ts";
@@ -67,6 +67,7 @@ export function buildApp(deps: Deps) {
     .group("/api/v1", (api) =>
       api
         .use(loginRoutes(deps))
+        .use(logoutRoutes(deps))
         .use(exchangeRoutes(deps))
         .use(profileRoutes(deps))
         .use(authorizationRoutes(deps))

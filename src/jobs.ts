@@ -14,6 +14,7 @@ import { LOAN_APPLICATION_JOBS } from "./features/loan_applications/jobs.ts";
 import { LOAN_CONSENT_JOBS } from "./features/loan_consents/jobs.ts";
 import { LOAN_DOCUMENT_JOBS } from "./features/loan_documents/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
+import { SESSION_JOBS } from "./features/sessions/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { MANDATE_ORDER_JOBS } from "./features/mandate_orders/jobs.ts";
 import { MANDATE_JOBS } from "./features/mandates/jobs.ts";
@@ -27,6 +28,7 @@ export const JOBS: readonly Job[] = [
   ...AUDIT_JOBS,
   ...IDEMPOTENCY_JOBS,
   ...AUTHORIZATION_JOBS,
+  ...SESSION_JOBS,
   ...BILLING_MODEL_CHANGE_JOBS,
   ...CREDIT_JOBS,
   ...MANDATE_JOBS,

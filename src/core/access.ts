@@ -126,6 +126,8 @@ export type Actor =
       company_id: number;
       client_id: number | null;
       role: Role;
+      /** The REST token that the user came with; absent where an agent acts. */
+      token?: { id: string; expires_ms: number };
       /** What lets an agent act for the user; absent where the user acts. */
       authorization_id?: number;
       /** In which world a user acts on loans; absent elsewhere. */

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { passwordProblem } from "./guessable.ts";
 import { LIMITS } from "./limits.ts";
 
 /** Everything that may be set from outside, read once at the start. */
@@ -333,6 +334,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       if (!(error instanceof BadSetting)) throw error;
       problems.push(`${name} ${error.message}`);
     }
+  }
+  const { admin_email, admin_password } = values;
+  if (typeof admin_email === "string" && typeof admin_password === "string") {
+    const problem = passwordProblem(admin_password, admin_email);
+    if (problem !== null) problems.push(`ADMIN_PASSWORD ${problem}`);
   }
   const is_key_file_set = values.fpx_private_key_file !== null;
   if (is_key_file_set && values.fpx_private_key_sellers === null)

@@ -63,6 +63,8 @@ export const LIMITS = {
   /** Password hashes computed at once, and callers that may wait for one. */
   password_hashes: 4,
   password_hashes_waiting: 200,
+  /** Accounts of one email, in as many companies, whose passwords a sign-in tries. */
+  sign_in_accounts: 10,
   /**
    * Failed sign-ins of one network by as many names, and of one account from as many networks, as are allowed of one
    * pair. Those of an account are counted for an hour: a hundred, where a pair may have ten a minute.

@@ -22,6 +22,7 @@ export const {
   authorizations,
   authorization_tokens,
   api_keys,
+  ended_tokens,
   idempotency_keys,
   webhooks,
   webhook_logs,

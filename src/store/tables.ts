@@ -31,6 +31,7 @@ import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTables } from "../features/loan_
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTables } from "../features/loan_programs/tables.ts";
 import { mandateEventTables, mandateTables } from "../features/mandates/tables.ts";
 import { productTables } from "../features/products/tables.ts";
+import { sessionTables } from "../features/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
 import { webhookLogTables } from "../features/webhook_logs/tables.ts";
@@ -81,6 +82,7 @@ export function defineTables(k: ColumnKit) {
     ...forms,
     ...events,
     ...auditTables(k, companies),
+    ...sessionTables(k),
     ...agents,
     ...authorizationTables(k, { ...companies, ...agents }),
     ...api_keys,

@@ -4,8 +4,14 @@ import { readConfig } from "../../src/core/config.ts";
 test.each([
   ["LOAN_SERVICE_KEY", "two words", "must be letters, digits and punctuation of ASCII, without spaces"],
   ["LOAN_SERVICE_KEY", "clé", "must be letters, digits and punctuation of ASCII, without spaces"],
+  ["ADMIN_PASSWORD", "            ", "must not be blank"],
+  ["ADMIN_PASSWORD", "admin@example.com", "must not be the email"],
   ["JWT_SECRET", "x".repeat(31), "must have at least 32 bytes, and has 31"],
-  ["FPX_PRIVATE_KEY_SELLERS", "EX1/SE1", "must name a company, an exchange and a seller such as 1:EX00000001"],
+  [
+    "FPX_PRIVATE_KEY_SELLERS",
+    "EX1/SE1",
+    "must name a company, an exchange and a seller such as 1:EX00000001",
+  ],
   ["FPX_PRIVATE_KEY_SELLERS", "1:EX1/SE1,2:EX1/SE1", "no seller twice"],
 ])("%s %p is refused with what is taken", (name, value, why) => {
   expect(() => readConfig({ [name]: value })).toThrow(`${name} ${why.startsWith("no") ? "" : why}`);

@@ -175,7 +175,13 @@ test.skipIf(TEST_STORE !== "sqlite")(
 );
 
 describe("broken constraints", () => {
-  const user = { email: "a@example.com", role: "admin" as const, client_id: null, password_hash: "x" };
+  const user = {
+    email: "a@example.com",
+    name: null,
+    role: "admin" as const,
+    client_id: null,
+    password_hash: "x",
+  };
 
   test("a unique index is the error that its table names", async () => {
     await store.tx((q) => insertUser(q, scope, NOW, user));

@@ -129,11 +129,11 @@ export const exchangeApiKey = operation({
     const key = await queries.findCredentials(store.read, clientId);
     const secret = findSecret(key ? goodSecrets(key, now) : [], clientSecret);
     const fits = await login_guard.attempt(
-      { address, name: clientId, is_password: false },
+      { address, names: [clientId], is_password: false },
       async () => secret !== undefined,
     );
-    if (key && !fits) noteRefusal(ctx, refusedExchange(key));
-    if (!key || !secret || !fits) throw new AppError("unauthorized", "Invalid credentials");
+    if (key && fits.length === 0) noteRefusal(ctx, refusedExchange(key));
+    if (!key || !secret || fits.length === 0) throw new AppError("unauthorized", "Invalid credentials");
     await noteUse(ctx, key);
     const hour = now.add({ hours: LIMITS.api_key_token_hours });
     const until = secret.ends_at === null ? hour : earlier(hour, secret.ends_at);

@@ -38,6 +38,12 @@ export async function findAccess(q: Reads, hash: string, now: Temporal.Instant):
   return access;
 }
 
+/** Whether what a user granted holds. */
+export async function isAuthorizationOpen(q: Reads, id: number, now: Temporal.Instant): Promise<boolean> {
+  const { authorizations: t } = q.tables;
+  return (await q.$count(t, and(eq(t.id, id), isNull(t.ended_at), gt(t.expires_at, iso(now))))) > 0;
+}
+
 export interface Agent {
   id: number;
   public_id: string;

@@ -5,6 +5,7 @@ import { notFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import type { Queries } from "../../store/store.ts";
 import { insertUser } from "../users/queries.ts";
+import { checkPassword } from "../users/rules.ts";
 import { AddCompany, Company, UpdateCompany } from "./model.ts";
 import * as queries from "./queries.ts";
 
@@ -52,13 +53,14 @@ export const listCompanies = operation({
   run: ({ store }) => queries.listCompanies(store.read),
 });
 
-/** Adds a company with its first admin. Errors: invalid (an email in use). */
+/** Adds a company with its first admin. Errors: invalid. */
 export const addCompany = operation({
   name: "add_company",
   permission: "companies:write",
   input: AddCompany,
   output: Company,
   async run(ctx, input) {
+    checkPassword("/admin_password", input.admin_password, input.admin_email);
     const password_hash = await ctx.passwords.hash(input.admin_password);
     return ctx.store.tx((q) => insertWithAdmin(q, ctx, input, password_hash));
   },
@@ -72,6 +74,7 @@ export const foundCompany = operation({
   output: Type.Object({ founded: Type.Boolean() }),
   async run(ctx, input) {
     const { store, passwords } = ctx;
+    checkPassword("/admin_password", input.admin_password, input.admin_email);
     const password_hash = await passwords.hash(input.admin_password);
     const found = async (q: Queries) => {
       if ((await queries.listCompanies(q)).length > 0) return { founded: false };
@@ -97,6 +100,7 @@ async function insertWithAdmin(
   const company = await queries.insertCompany(q, now, { name, timezone, currency });
   await insertUser(q, { company_id: company.id }, now, {
     email,
+    name: null,
     role: "admin",
     client_id: null,
     password_hash,

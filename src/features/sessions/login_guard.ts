@@ -8,8 +8,8 @@ import type { Clock } from "../../core/time.ts";
 /** Whose credentials are tried, and from where. */
 export interface Attempt {
   address: string | null;
-  /** An email or a clientId. */
-  name: string;
+  /** Accounts whose password it may be, or an email or clientId that nobody has. */
+  names: readonly string[];
   /**
    * Whether the secret was chosen by a person. A made-up one of 256 bits can't be guessed from many networks either,
    * so that nobody can lock a machine out by failing in its name.
@@ -20,52 +20,114 @@ export interface Attempt {
 /** Slows down guessing: counts failed sign-ins by network and name, by network, and by name. Decision 0003. */
 export interface LoginGuard {
   /**
-   * Verifies a password or a secret and answers what `verify` says. No more verifications run at once than may still
-   * fail: the others wait for them, so that guesses made at once do not slip through, and right ones
-   * are never refused for being many. Errors: rate_limited.
+   * Verifies a password or a secret against each name and answers those that it fits. A name past its limit is
+   * verified in vain, since its absence would tell that it is there. No more verifications of a name run at once
+   * than may still fail: the others wait for them, so that guesses made at once do not slip through, and right ones
+   * are never refused for being many. Errors: rate_limited when no name is left to try.
    */
-  attempt(attempt: Attempt, verify: () => Promise<boolean>): Promise<boolean>;
+  attempt(attempt: Attempt, verify: (name: string) => Promise<boolean>): Promise<string[]>;
 }
 
 export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config, clock: Clock): LoginGuard {
-  if (!rate_limit_enabled) return { attempt: (_attempt, verify) => verify() };
+  if (!rate_limit_enabled) return { attempt: ({ names }, verify) => fitting(names, verify) };
   const pairs = new Gates(new RateLimiter(rate_limit_login));
   const networks = new Gates(new RateLimiter(rate_limit_login * LIMITS.login_names_network));
   const account_failures = rate_limit_login * LIMITS.login_networks_account;
   const accounts = new Gates(new RateLimiter(account_failures, LIMITS.login_account_window_s));
   const known = new KnownPairs();
   return {
-    async attempt({ address, name, is_password }, verify) {
+    async attempt({ address, names, is_password }, verify) {
       const network = networkOf(address);
-      const pair = `${network} ${name}`;
-      const gates: [Gates, string][] = [
-        [pairs, pair],
-        [networks, network],
-      ];
-      if (is_password && !known.has(pair)) gates.push([accounts, name]);
-      await enterAll(gates, clock);
+      const paths = names.map((name) => {
+        const pair = `${network} ${name}`;
+        const path = new Path(name, pair, [[pairs, pair]]);
+        if (is_password && !known.has(pair)) path.gates.push([accounts, name]);
+        return path;
+      });
+      const door = new Path("", network, [[networks, network]]);
+      const open = await enterAll(door, paths, clock);
       try {
-        const fits = await verify();
-        if (fits) known.add(pair);
-        else for (const [gate, key] of gates) gate.fail(key, clock.now());
+        const tried = await fitting(names, verify);
+        const fits = tried.filter((name) => open.some((path) => path.name === name));
+        for (const path of open) {
+          if (fits.includes(path.name)) known.add(path.pair);
+          else path.fail(clock.now());
+        }
+        if (fits.length === 0) door.fail(clock.now());
         return fits;
       } finally {
-        for (const [gate, key] of gates) gate.leave(key);
+        for (const path of [door, ...open]) path.leave();
       }
     },
   };
 }
 
-/** Enters all gates at once, when each has a place. Errors: rate_limited. */
-async function enterAll(gates: readonly [Gates, string][], clock: Clock): Promise<void> {
-  for (;;) {
-    // Asked anew after each wait, by the time it is then; who is past a limit is told so and does not wait.
-    const now = clock.now();
-    const [full] = gates.filter(([gate, key]) => !gate.hasPlace(key, now));
-    if (!full) break;
-    await full[0].wait(full[1]);
+/** The names that the secret fits. All are verified at once: one after another would tell how many there are. */
+async function fitting(
+  names: readonly string[],
+  verify: (name: string) => Promise<boolean>,
+): Promise<string[]> {
+  const fits = await Promise.all(names.map(verify));
+  return names.filter((_, i) => fits[i]);
+}
+
+/** The limits that one name is tried under. */
+class Path {
+  readonly name: string;
+  readonly pair: string;
+  readonly gates: [Gates, string][];
+
+  constructor(name: string, pair: string, gates: [Gates, string][]) {
+    this.name = name;
+    this.pair = pair;
+    this.gates = gates;
   }
-  for (const [gate, key] of gates) gate.enter(key);
+
+  /** Where there is no place just now. Errors: rate_limited past a limit. */
+  fullGate(now: Temporal.Instant): [Gates, string] | undefined {
+    // All are asked: who is past a limit must not wait at another.
+    const [full] = this.gates.filter(([gate, key]) => !gate.hasPlace(key, now));
+    return full;
+  }
+
+  enter(): void {
+    for (const [gate, key] of this.gates) gate.enter(key);
+  }
+
+  fail(now: Temporal.Instant): void {
+    for (const [gate, key] of this.gates) gate.fail(key, now);
+  }
+
+  leave(): void {
+    for (const [gate, key] of this.gates) gate.leave(key);
+  }
+}
+
+/** Enters by the door and every path that is not past a limit, at once. Errors: rate_limited when there is none. */
+async function enterAll(door: Path, paths: readonly Path[], clock: Clock): Promise<Path[]> {
+  for (;;) {
+    // Asked anew after each wait, by the time it is then.
+    const now = clock.now();
+    let refusal: unknown;
+    let full = door.fullGate(now);
+    const open = paths.filter((path) => {
+      try {
+        const gate = path.fullGate(now);
+        full ??= gate;
+        return true;
+      } catch (error) {
+        refusal = error;
+        return false;
+      }
+    });
+    if (open.length === 0) throw refusal;
+    if (full) {
+      await full[0].wait(full[1]);
+      continue;
+    }
+    for (const path of [door, ...open]) path.enter();
+    return open;
+  }
 }
 
 /** Lets callers of one key in while there are places for all that are inside; the others wait. */

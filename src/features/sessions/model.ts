@@ -7,7 +7,20 @@ import { Password, User } from "../users/model.ts";
 // Signing in takes any password: the rules are for new ones, and naming them here would help guessing.
 const AnyPassword = Type.String({ minLength: 1, maxLength: LIMITS.password_length_max });
 
-export const Login = strict({ email: Email, password: AnyPassword }, { title: "Login" });
+export const Login = strict(
+  {
+    email: Email,
+    password: AnyPassword,
+    company_id: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: "for who has the same email and password in several companies; else the oldest account",
+      }),
+    ),
+  },
+  { title: "Login" },
+);
 
 export const LoginResponse = Type.Object(
   { type: Type.Literal("bearer"), token: Type.String(), expiresAt: At },

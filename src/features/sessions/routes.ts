@@ -5,7 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { session } from "../../http/session.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
-import { changePassword, getMe, login } from "./service.ts";
+import { changePassword, getMe, login, logout } from "./service.ts";
 
 export const loginRoutes = (deps: Deps) =>
   new Elysia({ tags: ["Authentication"] })
@@ -17,6 +17,19 @@ export const loginRoutes = (deps: Deps) =>
         summary: "Sign in",
         description: "Answers a token for the Authorization header, valid for 24 hours.",
         security: [],
+      },
+    });
+
+export const logoutRoutes = (deps: Deps) =>
+  new Elysia({ tags: ["Authentication"] })
+    // Nothing is asked for, and a repeat comes with a token that has ended.
+    .use(session(deps, "any", { reads_body: false }))
+    .post("/logout", ({ ctx }) => data(call(ctx, logout, {})), {
+      response: answers({ 200: dataOf(Nothing) }),
+      detail: {
+        summary: "Sign out",
+        description:
+          "Ends the token of this request at once, on every instance. Other tokens of the user stay.",
       },
     });
 

@@ -1,13 +1,16 @@
 import { operation } from "../../context.ts";
 import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
 import { AppError, invalid } from "../../core/errors.ts";
+import { prune } from "../../core/prune.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import { authenticateKey } from "../api_keys/machines.ts";
 import { findAccount, updateUser } from "../users/queries.ts";
+import { checkPassword } from "../users/rules.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
-import { signIn } from "./sign_in.ts";
+import { deleteEndedTokensBefore, insertEndedToken, isTokenEnded } from "./queries.ts";
+import { guardedName, signIn } from "./sign_in.ts";
 import type { Tokens } from "./tokens.ts";
 
 /**
@@ -48,13 +51,51 @@ export const changePassword = operation({
   output: Nothing,
   async run({ store, actor, now, passwords, login_guard, address }, { current_password, new_password }) {
     const account = await findOwnAccount(store.read, actor);
-    const fits = await login_guard.attempt({ address, name: account.email, is_password: true }, () =>
-      passwords.verify(current_password, account.password_hash),
+    const fits = await login_guard.attempt(
+      { address, names: [guardedName(account)], is_password: true },
+      () => passwords.verify(current_password, account.password_hash),
     );
-    if (!fits) throw invalid("/current_password", "is not your password");
+    if (fits.length === 0) throw invalid("/current_password", "is not your password");
+    checkPassword("/new_password", new_password, account.email);
     const password_hash = await passwords.hash(new_password);
     const scope = scopeOf(actor);
     await store.tx((q) => updateUser(q, scope, now, account.id, { password_hash, end_tokens: true }));
+    return {};
+  },
+});
+
+/**
+ * Ends the token that the caller came with, on every instance and for good; links that were made with it end, too.
+ * Errors: not_found for an actor that came with none. Source: none, our own. Decision 0146.
+ */
+export const logout = operation({
+  name: "logout",
+  permission: "profile:write",
+  target: "user",
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, note }) {
+    if (actor.kind !== "user" || !actor.token)
+      throw new AppError("not_found", "Only a token can be signed out");
+    const { id: token_id, expires_ms } = actor.token;
+    const expires_at = Temporal.Instant.fromEpochMilliseconds(expires_ms);
+    await store.tx(async (q) => {
+      await insertEndedToken(q, { token_id, expires_at });
+      note({ target: { type: "user", id: actor.user_id } });
+    });
+    return {};
+  },
+});
+
+/** Forgets ended tokens that have expired. They belong to no company: whichever company's turn comes first does it. */
+export const pruneEndedTokens = operation({
+  name: "prune_ended_tokens",
+  permission: "company:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, now, background }) {
+    await prune(background, (limit) => store.tx((q) => deleteEndedTokensBefore(q, now, limit)));
     return {};
   },
 });
@@ -72,13 +113,14 @@ export async function authenticate(
 ): Promise<Actor> {
   const claims = await tokens.verify(token);
   if (claims.kind === "key") return authenticateKey(q, claims, now);
-  const { user_id, token_version } = claims;
-  const account = await findAccount(q, user_id);
+  const { user_id, token_version, token_id: id, expires_ms } = claims;
+  const [account, is_ended] = await Promise.all([findAccount(q, user_id), isTokenEnded(q, id)]);
+  if (is_ended) throw new AppError("unauthorized", "The token was signed out: sign in again");
   if (account?.token_version !== token_version) {
     throw new AppError("unauthorized", "The token has been ended by a change to its user: sign in again");
   }
   const { email, company_id, client_id, role } = account;
-  return { kind: "user", user_id, email, company_id, client_id, role };
+  return { kind: "user", user_id, email, company_id, client_id, role, token: { id, expires_ms } };
 }
 
 async function findOwnAccount(q: Reads, actor: Actor) {

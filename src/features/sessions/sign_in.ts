@@ -3,23 +3,36 @@ import type { Context } from "../../context.ts";
 import { AppError } from "../../core/errors.ts";
 import { noteRefusal } from "../audit/refusals.ts";
 import type { User } from "../users/model.ts";
-import { type Account, findAccountByEmail } from "../users/queries.ts";
+import { type Account, listAccountsByEmail } from "../users/queries.ts";
 import type { Login } from "./model.ts";
 
 /**
- * The account of an email and password, whatever the door. Failures are counted by network and email, and told
- * to the account's company. Errors: unauthorized (the same for an unknown email and a wrong password),
- * rate_limited.
+ * The account of an email and password, whatever the door: a person may have one in each of several companies, and
+ * where the password fits more than one it is the oldest, unless the company is named. Failures are counted by
+ * network and account, and told to the account's company. Errors: unauthorized (the same for an unknown email and a
+ * wrong password), rate_limited. Decision 0145.
  */
-export async function signIn(ctx: Context, { email, password }: Static<typeof Login>): Promise<Account> {
+export async function signIn(ctx: Context, login: Static<typeof Login>): Promise<Account> {
   const { store, passwords, login_guard, address } = ctx;
-  const account = await findAccountByEmail(store.read, email);
-  const fits = await login_guard.attempt({ address, name: email, is_password: true }, () =>
-    passwords.verify(password, account?.password_hash),
-  );
-  if (account && !fits) noteRefusal(ctx, refusalOf(account));
-  if (!fits || !account) throw new AppError("unauthorized", "Invalid credentials");
-  return account;
+  const { email, password, company_id } = login;
+  const accounts = await listAccountsByEmail(store.read, email, company_id);
+  const byName = new Map(accounts.map((account) => [guardedName(account), account]));
+  const names = accounts.length > 0 ? [...byName.keys()] : [email];
+  const fits = await login_guard.attempt({ address, names, is_password: true }, async (name) => {
+    // As long as for two accounts: who has added one with this email must not learn whether it has another.
+    const in_vain = names.length === 1 ? passwords.verify(password, undefined) : false;
+    const verified = passwords.verify(password, byName.get(name)?.password_hash);
+    return (await Promise.all([verified, in_vain]))[0];
+  });
+  const account = accounts.find((candidate) => fits.includes(guardedName(candidate)));
+  if (account) return account;
+  for (const known of accounts) noteRefusal(ctx, refusalOf(known));
+  throw new AppError("unauthorized", "Invalid credentials");
+}
+
+/** The name under which failures of an account are counted. */
+export function guardedName({ id }: Pick<User, "id">): string {
+  return `user ${id}`;
 }
 
 function refusalOf({ id, company_id, email }: User) {

@@ -16,6 +16,8 @@ interface UserClaims {
   kind: "user";
   user_id: number;
   token_version: number;
+  /** `jti`: the token can be ended by it. */
+  token_id: string;
   expires_ms: number;
 }
 
@@ -51,13 +53,19 @@ export interface Tokens {
   /** Errors: unauthorized for a token that is not ours, neither a user's nor a key's, or expired. */
   verify(token: string): Promise<Claims>;
   /** Signs what a link may ask for in a user's name, for a short time: links end up in histories and logs. */
-  signLink(user: LinkUser, query: object): Promise<{ link: string; expires_at: Temporal.Instant }>;
+  signLink(by: LinkMaker, query: object): Promise<{ link: string; expires_at: Temporal.Instant }>;
   /** What a link asks for, and in whose name; null for one that is not ours or has expired. */
-  verifyLink(link: string): Promise<{ user: LinkUser; query: unknown } | null>;
+  verifyLink(link: string): Promise<{ by: LinkMaker; query: unknown } | null>;
 }
 
-/** In whose name a link asks, with the version of their password and role. */
-export type LinkUser = Pick<UserClaims, "user_id" | "token_version">;
+/**
+ * In whose name a link asks, with the version of their password and role, and by what it was made: a token, or what
+ * let an agent act. It ends with that.
+ */
+export interface LinkMaker extends Pick<UserClaims, "user_id" | "token_version"> {
+  token_id?: string;
+  authorization_id?: number;
+}
 
 /** Tokens signed by `secret`, read as UTF-8. Verified tokens are remembered until they expire, up to a bound. */
 export function openTokens(secret: string, clock: Clock): Tokens {
@@ -70,7 +78,7 @@ export function openTokens(secret: string, clock: Clock): Tokens {
         algorithms: ["HS256"],
         issuer: ISSUER,
         audience: [AUDIENCE, ...Object.values(KEY_AUDIENCES)],
-        requiredClaims: ["sub", "exp", "iat", "ver"],
+        requiredClaims: ["sub", "exp", "iat", "ver", "jti"],
         currentDate: jwtDate(clock.now()),
       });
       const claims = payload.aud === AUDIENCE ? userClaims(payload) : keyClaims(payload);
@@ -124,10 +132,16 @@ export function openTokens(secret: string, clock: Clock): Tokens {
   };
 }
 
-function userClaims({ sub, ver, exp }: JWTPayload): UserClaims | null {
+function userClaims({ sub, ver, exp, jti = "" }: JWTPayload): UserClaims | null {
   const user_id = Number(sub);
   if (!Number.isSafeInteger(user_id) || user_id <= 0) return null;
-  return { kind: "user", user_id, token_version: Number(ver), expires_ms: Number(exp) * 1_000 };
+  return {
+    kind: "user",
+    user_id,
+    token_version: Number(ver),
+    token_id: jti,
+    expires_ms: Number(exp) * 1_000,
+  };
 }
 
 function keyClaims({ sub, aud, role, ver, exp }: JWTPayload): KeyClaims | null {
@@ -145,9 +159,9 @@ function keyClaims({ sub, aud, role, ver, exp }: JWTPayload): KeyClaims | null {
 /** The part that signs links. */
 function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "verifyLink"> {
   return {
-    async signLink({ user_id, token_version }, query) {
+    async signLink({ user_id, token_version, token_id, authorization_id }, query) {
       const expires_s = Math.floor(clock.now().epochMilliseconds / 1_000) + LIMITS.usage_export_link_s;
-      const link = await new SignJWT({ ver: token_version, query })
+      const link = await new SignJWT({ ver: token_version, sid: token_id, grant: authorization_id, query })
         .setProtectedHeader({ alg: "HS256" })
         .setSubject(String(user_id))
         .setIssuer(ISSUER)
@@ -165,8 +179,14 @@ function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "ve
           requiredClaims: ["sub", "exp", "ver", "query"],
           currentDate: jwtDate(clock.now()),
         });
-        const user = { user_id: Number(payload.sub), token_version: Number(payload.ver) };
-        return { user, query: payload.query };
+        const { sub, ver, sid, grant, query } = payload;
+        const by = {
+          user_id: Number(sub),
+          token_version: Number(ver),
+          ...(typeof sid === "string" ? { token_id: sid } : {}),
+          ...(typeof grant === "number" ? { authorization_id: grant } : {}),
+        };
+        return { by, query };
       } catch {
         // one answer for every kind of bad link
         return null;

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Email, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Email, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
 const { password_length_min, password_length_max } = LIMITS;
 
@@ -17,6 +17,7 @@ export const User = Type.Object(
   {
     id: Id,
     email: Type.String(),
+    name: nullable(Type.String()),
     role: RoleName,
     company_id: Id,
     client_id: nullable(Id),
@@ -29,16 +30,17 @@ export type User = Static<typeof User>;
 
 export const ListUsers = strict({ search: Type.Optional(Search), ...pageFields });
 
+const name = Type.Optional(nullable(Name));
 const clientId = Type.Optional(nullable(Id));
 
 export const CreateUser = strict(
-  { email: Email, password: Password, role: RoleName, client_id: clientId },
+  { email: Email, name, password: Password, role: RoleName, client_id: clientId },
   { title: "CreateUser" },
 );
 
-/** A full replacement of what may be edited; the password stays when it is left out. */
+/** A full replacement of what may be edited; name and password stay when they are left out. */
 export const UserChange = strict(
-  { email: Email, role: RoleName, client_id: clientId, password: Type.Optional(Password) },
+  { email: Email, name, role: RoleName, client_id: clientId, password: Type.Optional(Password) },
   { title: "UserChange" },
 );
 export const UpdateUser = strict({ id: Id, ...UserChange.properties });

@@ -1,5 +1,6 @@
 import { and, asc, eq, ne, type SQL, sql } from "drizzle-orm";
-import type { Role, Scope } from "../../core/access.ts";
+import type { Scope } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
@@ -13,8 +14,8 @@ import type { User } from "./model.ts";
 
 /** The columns of a user on the wire: never its password. */
 function userColumns({ tables: { users } }: Reads) {
-  const { id, email, role, company_id, client_id, created_at, updated_at } = users;
-  return { id, email, role, company_id, client_id, created_at, updated_at };
+  const { id, email, name, role, company_id, client_id, created_at, updated_at } = users;
+  return { id, email, name, role, company_id, client_id, created_at, updated_at };
 }
 
 /** What signing in needs to know of a user, whatever the company. */
@@ -58,11 +59,21 @@ export async function findUser(q: Reads, scope: Scope, id: number): Promise<User
   return user;
 }
 
-/** The account that signs in by this email, in any company. */
-export async function findAccountByEmail(q: Reads, email: string): Promise<Account | undefined> {
+/** The accounts that may sign in by this email, in one company or in any, the oldest first. */
+export async function listAccountsByEmail(
+  q: Reads,
+  email: string,
+  company_id: number | undefined,
+): Promise<Account[]> {
   const { users } = q.tables;
-  const [account] = await q.select(accountColumns(q)).from(users).where(eq(users.email, email));
-  return account;
+  return q
+    .select(accountColumns(q))
+    .from(users)
+    .where(
+      and(eq(users.email, email), company_id === undefined ? undefined : eq(users.company_id, company_id)),
+    )
+    .orderBy(asc(users.id))
+    .limit(LIMITS.sign_in_accounts);
 }
 
 const accountById = kept<Account[]>("account_by_id", (q) =>
@@ -88,7 +99,7 @@ export async function insertUser(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
-  user: { email: string; role: Role; client_id: number | null; password_hash: string },
+  user: Pick<Account, "email" | "name" | "role" | "client_id" | "password_hash">,
 ): Promise<User> {
   const rows = await q
     .insert(q.tables.users)
@@ -109,7 +120,9 @@ export async function updateUser(
   {
     end_tokens,
     ...change
-  }: { email?: string; role?: Role; client_id?: number | null; password_hash?: string; end_tokens: boolean },
+  }: Partial<Pick<Account, "email" | "name" | "role" | "client_id" | "password_hash">> & {
+    end_tokens: boolean;
+  },
 ): Promise<User | undefined> {
   const { users } = q.tables;
   if (change.password_hash !== undefined) await endAuthorizationsOf(q, scope, id, now);

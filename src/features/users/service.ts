@@ -7,6 +7,7 @@ import type { Reads } from "../../store/store.ts";
 import { findClient } from "../clients/queries.ts";
 import { CreateUser, ListUsers, UpdateUser, User } from "./model.ts";
 import * as queries from "./queries.ts";
+import { checkPassword } from "./rules.ts";
 
 /** Lists the company's users, its clients' users among them; `search` looks into their emails. */
 export const listUsers = operation({
@@ -31,25 +32,29 @@ export const getUser = operation({
   },
 });
 
-/** Creates a user. Errors: invalid (an email in use, a client_id that does not fit the role). */
+/**
+ * Creates a user. Errors: invalid (an email that another user of the company has, a client_id that does not fit the
+ * role, a password that is easy to guess).
+ */
 export const createUser = operation({
   name: "create_user",
   permission: "users:write",
   input: CreateUser,
   output: User,
-  async run({ store, actor, now, passwords }, { email, password, role, client_id = null }) {
+  async run({ store, actor, now, passwords }, { email, name = null, password, role, client_id = null }) {
     const scope = scopeOf(actor);
+    checkPassword("/password", password, email);
     await checkClient(store.read, scope, role, client_id);
     const password_hash = await passwords.hash(password);
     return store.tx(async (q) => {
       await checkClient(q, scope, role, client_id);
-      return queries.insertUser(q, scope, now, { email, role, client_id, password_hash });
+      return queries.insertUser(q, scope, now, { email, name, role, client_id, password_hash });
     });
   },
 });
 
 /**
- * Replaces a user's email, role and client, and its password when one is given; its tokens end unless only
+ * Replaces a user's email, role and client, and its name and password when they are given; its tokens end unless only
  * the email changes. Errors: not_found, invalid, conflict for the last admin.
  */
 export const updateUser = operation({
@@ -57,8 +62,9 @@ export const updateUser = operation({
   permission: "users:write",
   input: UpdateUser,
   output: User,
-  async run({ store, actor, now, passwords, note }, { id, email, role, client_id = null, password }) {
+  async run({ store, actor, now, passwords, note }, { id, email, name, role, client_id = null, password }) {
     const scope = scopeOf(actor);
+    if (password !== undefined) checkPassword("/password", password, email);
     const password_hash = password === undefined ? undefined : await passwords.hash(password);
     return store.tx(async (q) => {
       const before = await queries.findUser(q, scope, id);
@@ -67,7 +73,13 @@ export const updateUser = operation({
       if (before.role === "admin" && role !== "admin") await checkAdminRemains(q, scope, id);
       const end_tokens =
         password_hash !== undefined || role !== before.role || client_id !== before.client_id;
-      const change = { email, role, client_id, ...(password_hash === undefined ? {} : { password_hash }) };
+      const change = {
+        email,
+        role,
+        client_id,
+        ...(name === undefined ? {} : { name }),
+        ...(password_hash === undefined ? {} : { password_hash }),
+      };
       const user = await queries.updateUser(q, scope, now, id, { ...change, end_tokens });
       if (!user) throw notFound("User", id);
       note({ before, after: user });

@@ -9,8 +9,9 @@ export function userTables(k: ColumnKit, { companies, clients }: CompanyTables &
     "users",
     {
       id: k.id(),
-      /** Lower case: people sign in by it, so it is unique in the whole deployment. */
+      /** Lower case. Unique in its company only: what is refused would tell who else is here. Decision 0145. */
       email: k.text("email").notNull(),
+      name: k.text("name"),
       role: k.enumeration("role", ROLES).notNull(),
       ...companyColumn(k, companies),
       client_id: k.integer("client_id").references(() => clients.id),
@@ -19,11 +20,14 @@ export function userTables(k: ColumnKit, { companies, clients }: CompanyTables &
       token_version: k.integer("token_version").notNull(),
       ...stamps(k),
     },
-    (t) => [k.uniqueIndex("users_email").on(t.email), k.index("users_company").on(t.company_id, t.id)],
+    (t) => [
+      k.uniqueIndex("users_email").on(t.email, t.company_id),
+      k.index("users_company").on(t.company_id, t.id),
+    ],
   );
   return { users };
 }
 
 export const USER_CONSTRAINTS = {
-  users_email: () => invalid("/email", "is already used by another user"),
+  users_email: () => invalid("/email", "is already used by another user of this company"),
 };

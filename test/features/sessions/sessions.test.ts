@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
+import { JOBS, runJob } from "../../../src/jobs.ts";
 import { apiOf, type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";
@@ -73,6 +74,7 @@ describe("tokens", () => {
     return new SignJWT({
       ver: 1,
       sub: "1",
+      jti: "one of ours",
       iss: "meterhouse",
       aud: "meterhouse:rest",
       iat: now_s,
@@ -102,6 +104,7 @@ describe("tokens", () => {
     ["for another audience", () => sign({ aud: "loan" })],
     ["expired", () => sign({}, { ttl_s: -1 })],
     ["without an expiry", () => sign({ exp: undefined })],
+    ["without an id, which could not be ended", () => sign({ jti: undefined })],
     ["of a user who is not there", () => sign({ sub: "999999" })],
     ["of no user", () => sign({ sub: "admin" })],
     ["of an older version", () => sign({ ver: 0 })],
@@ -134,6 +137,53 @@ describe("tokens", () => {
   });
 });
 
+describe("signing out", () => {
+  test("ends the token at once, and no other", async () => {
+    const tenant = await house.addTenant();
+    const [token, other] = [await tokenOf(tenant.admin_email), await tokenOf(tenant.admin_email)];
+    const api = withToken(token);
+    expect((await api("GET", "/me")).status).toBe(200);
+    expect(await api("POST", "/logout")).toMatchObject({ status: 200, body: { data: {} } });
+    const refused = await api("GET", "/me");
+    expect([refused.status, refused.body.error]).toEqual([401, "The token was signed out: sign in again"]);
+    expect((await api("POST", "/logout")).status).toBe(401);
+    expect((await withToken(other)("GET", "/me")).status).toBe(200);
+    const { data } = (await tenant.api("GET", "/audit-log?operation=logout")).body;
+    expect(data).toMatchObject([
+      { outcome: "ok", actor: { email: tenant.admin_email }, target: { type: "user" } },
+    ]);
+    expect(JSON.stringify(data)).not.toContain(token.split(".")[1] ?? "");
+  });
+
+  test("is for whoever signs in: client users too, machines not", async () => {
+    const tenant = await house.addTenant();
+    const { id } = (await tenant.api("POST", "/clients", { name: "Acme" })).body.data;
+    const client = await house.addUser(tenant, "client", id);
+    expect((await client("POST", "/logout", { any: "body" })).status).toBe(200);
+    expect((await client("GET", "/my/subscriptions")).status).toBe(401);
+    const { clientId, clientSecret } = (
+      await tenant.api("POST", "/api-keys", { name: "k", role: "ingest", environment: "production" })
+    ).body.data;
+    const { token } = (await house.anonymous("POST", "/auth/token", { clientId, clientSecret })).body;
+    expect((await withToken(token)("POST", "/logout")).status).toBe(403);
+    expect((await house.anonymous("POST", "/logout")).status).toBe(401);
+  });
+
+  test("what was ended is forgotten when the token has expired by itself", async () => {
+    const { ended_tokens } = house.deps.store.read.tables;
+    const count = () => house.deps.store.read.$count(ended_tokens);
+    const job = JOBS.find(({ name }) => name === "sessions_prune");
+    if (!job) throw new Error("There is no such job");
+    await withToken(await tokenOf(house.admin_email))("POST", "/logout");
+    await runJob(house.deps, job);
+    expect(await count()).toBeGreaterThan(0);
+    clock.set("2026-03-11T12:00:00Z");
+    await runJob(house.deps, job);
+    expect(await count()).toBe(0);
+    clock.set(SIGNED_IN_AT);
+  });
+});
+
 describe("/me", () => {
   test("tells who is signed in and what they may do, never the password's hash", async () => {
     const analyst = await house.addUser(house, "analyst");
@@ -145,6 +195,7 @@ describe("/me", () => {
         "created_at",
         "email",
         "id",
+        "name",
         "permissions",
         "role",
         "updated_at",

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { type Api, type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { connect, grantAccess } from "../../mcp/agents.ts";
 import { addUser, fillCompany, NOW, type World } from "../../mcp/world.ts";
 
 const clock = new TestClock(NOW);
@@ -62,6 +63,35 @@ test("a link ends with its user's tokens, and follows the user's rights", async 
   const change = { email, role: "client", client_id: world.client, password: "another long password" };
   expect((await house.api("PUT", `/users/${id}`, change)).status).toBe(200);
   expect((await follow(url)).status).toBe(404);
+});
+
+test("a link ends with the token that it was made by", async () => {
+  const [one, other] = [await house.signIn(house.admin_email), await house.signIn(house.admin_email)];
+  const linkBy = async (api: Api) => (await api("POST", "/usage/exports", { format: "csv" })).body.data.url;
+  const [mine, others] = [await linkBy(one), await linkBy(other)];
+  expect((await one("POST", "/logout")).status).toBe(200);
+  expect((await follow(mine)).status).toBe(404);
+  expect((await follow(others)).status).toBe(200);
+});
+
+test("a link that an agent made ends with what it was granted", async () => {
+  const own = await startHouse();
+  try {
+    const agent = await connect(own, await grantAccess(own, own.admin_email));
+    await agent.list();
+    const { text } = await agent.call("billing_export_usage", { format: "csv" });
+    const followed = async () => {
+      const [path = "no link"] = /\/usage\/exports\/[\w.-]+/.exec(text) ?? [];
+      return (await own.anonymous("GET", path)).status;
+    };
+    expect(await followed()).toBe(200);
+    const [{ id }] = (await own.api("GET", "/me/authorizations")).body.data;
+    expect((await own.api("DELETE", `/me/authorizations/${id}`)).status).toBe(200);
+    expect(await followed()).toBe(404);
+    await agent.close();
+  } finally {
+    await own.stop();
+  }
 });
 
 test("a link for ids of others, or too long a search, is refused at once", async () => {

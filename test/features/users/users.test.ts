@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, PASSWORD, startHouse } from "../../harness.ts";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { apiOf, type House, type Json, PASSWORD, startHouse } from "../../harness.ts";
 
 let house: House;
 
@@ -78,17 +78,154 @@ test.each([
   expect(body.details[0].path).toBe(path);
 });
 
-test("an email is one user's, in the whole deployment and in any case", async () => {
-  const other = await house.addTenant();
+test("passwords that anyone would try first are refused wherever one is set", async () => {
+  const tenant = await house.addTenant();
+  const email = "administrator@example.com";
+  const bad = [
+    email,
+    "Administrator@Example.com",
+    ` ${email} `,
+    "administrator",
+    " ".repeat(12),
+    "a".repeat(12),
+    "aAaAaAaAaAaA",
+    "é".repeat(20),
+  ];
+  for (const password of bad) {
+    const { status, body } = await tenant.api("POST", "/users", user({ email, password }));
+    expect([password, status, body.details?.[0].path]).toEqual([password, 422, "/password"]);
+  }
+  const { id } = (await tenant.api("POST", "/users", user({ email }))).body.data;
+  const api = await house.signIn(email);
+  for (const new_password of bad) {
+    const change = { current_password: PASSWORD, new_password };
+    expect((await api("POST", "/me/password", change)).body.details?.[0].path).toBe("/new_password");
+    const put = await tenant.api("PUT", `/users/${id}`, { email, role: "manager", password: new_password });
+    expect(put.body.details?.[0].path).toBe("/password");
+  }
+  // Another's email and a long dull one are not for us to judge.
+  expect((await tenant.api("POST", "/users", user({ password: email }))).status).toBe(201);
+});
+
+test("an email is one user's of a company, in any case", async () => {
   const { email } = user();
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      (i % 2 ? house : other).api("POST", "/users", user({ email: i % 3 ? email : email.toUpperCase() })),
+      house.api("POST", "/users", user({ email: i % 3 ? email : email.toUpperCase() })),
     ),
   );
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
   const refused = answers.find(({ status }) => status !== 201);
   expect(refused).toMatchObject({ status: 422, body: { details: [{ path: "/email" }] } });
+});
+
+describe("an email that another company's user has", () => {
+  test("is taken like any other, so that nobody learns who is here", async () => {
+    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const { email } = user();
+    const theirs = await one.api("POST", "/users", user({ email }));
+    const ours = await other.api("POST", "/users", user({ email }));
+    expect([ours.status, Object.keys(ours.body.data)]).toEqual([201, Object.keys(theirs.body.data)]);
+    const renamed = await other.api("POST", "/users", user());
+    const change = { email: one.admin_email, role: "manager" };
+    expect((await other.api("PUT", `/users/${renamed.body.data.id}`, change)).status).toBe(200);
+  });
+
+  test("signs into the account whose password it is", async () => {
+    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const email = one.admin_email;
+    const password = "another long password";
+    await other.api("POST", "/users", user({ email, password }));
+    const companyOf = async (given: string) =>
+      (await (await house.signIn(email, given))("GET", "/me")).body.data.company_id;
+    expect(await companyOf(PASSWORD)).toBe(one.company_id);
+    expect(await companyOf(password)).toBe(other.company_id);
+    expect((await house.anonymous("POST", "/login", { email, password: "neither" })).status).toBe(401);
+  });
+
+  test("with the same password in both it is the older one, or that of the company that is named", async () => {
+    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const email = one.admin_email;
+    await other.api("POST", "/users", user({ email }));
+    const companyOf = async (company_id?: number) => {
+      const { status, body } = await house.anonymous("POST", "/login", {
+        email,
+        password: PASSWORD,
+        company_id,
+      });
+      if (status !== 200) return status;
+      const me = await apiOf(house.url, { authorization: `Bearer ${body.token}` })("GET", "/me");
+      return me.body.data.company_id;
+    };
+    expect(await companyOf()).toBe(one.company_id);
+    expect(await companyOf(other.company_id)).toBe(other.company_id);
+    expect(await companyOf(one.company_id)).toBe(one.company_id);
+    expect(await companyOf(house.company_id)).toBe(401);
+  });
+
+  test("a failed sign-in is told to both, one that fits either to none", async () => {
+    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const email = one.admin_email;
+    await other.api("POST", "/users", user({ email, password: "another long password" }));
+    await house.signIn(email, "another long password");
+    await house.signIn(email);
+    await house.anonymous("POST", "/login", { email, password: "neither" });
+    await Bun.sleep(300);
+    for (const { api } of [one, other]) {
+      const { data } = (await api("GET", "/audit-log?operation=login")).body;
+      expect(data.filter(({ outcome }: Json) => outcome === "refused")).toHaveLength(1);
+    }
+  });
+
+  test("an account of one's own beside it is no way to guess more often, and tells nothing", async () => {
+    const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
+    const victim = await limited.addTenant();
+    const email = victim.admin_email;
+    const guesser = await limited.addTenant();
+    const login = async (password: string, of = email) =>
+      (await limited.anonymous("POST", "/login", { email: of, password })).status;
+    // One email with an account elsewhere, one without: what is answered is the same.
+    const bare = "nobody.else@example.com";
+    for (const own of [email, bare]) {
+      const added = await guesser.api("POST", "/users", user({ email: own, password: "the guesser's own" }));
+      expect(added.status).toBe(201);
+    }
+    const sequence = [
+      "the guesser's own",
+      "the guesser's own",
+      "the guesser's own",
+      "wrong",
+      "wrong",
+      "wrong",
+      "wrong",
+    ];
+    for (const own of [email, bare]) {
+      const statuses = [];
+      for (const password of sequence) statuses.push(await login(password, own));
+      expect(statuses).toEqual([200, 200, 200, 401, 401, 401, 429]);
+    }
+    // Signing into the one failed for the other, which is past its limit: also the right password finds nothing.
+    expect(await login(PASSWORD)).toBe(429);
+    await limited.stop();
+  });
+});
+
+test("a user has a name, where one is given", async () => {
+  const { email } = user();
+  const created = await house.api("POST", "/users", user({ email, name: "  Aisyah binti Omar " }));
+  expect([created.status, created.body.data.name]).toEqual([201, "Aisyah binti Omar"]);
+  const { id } = created.body.data;
+  const put = async (more: object) =>
+    (await house.api("PUT", `/users/${id}`, { email, role: "analyst", ...more })).body.data.name;
+  expect(await put({})).toBe("Aisyah binti Omar");
+  expect(await put({ name: "Aisyah" })).toBe("Aisyah");
+  expect((await (await house.signIn(email))("GET", "/me")).body.data.name).toBe("Aisyah");
+  expect(await put({ name: null })).toBeNull();
+  expect((await house.api("POST", "/users", user())).body.data.name).toBeNull();
+  for (const name of ["", "  ", 7, "x".repeat(201)]) {
+    const { status, body } = await house.api("POST", "/users", user({ name }));
+    expect([status, body.details[0].path]).toEqual([422, "/name"]);
+  }
 });
 
 test("another company's client and user are not there", async () => {
