@@ -133,7 +133,7 @@ describe("serve", () => {
     }
     expect(readdirSync(place.data_dir)).toEqual([]);
     // Bytes count, not characters.
-    const server = await startServer({ ...place.env, JWT_SECRET: `${"é".repeat(16)}` });
+    const server = await startServer({ ...place.env, JWT_SECRET: "é".repeat(16) });
     await server.signIn();
     server.kill("SIGTERM");
     await server.exited;
