@@ -1,16 +1,15 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { endedWithin } from "../core/time.ts";
 import type { Deps } from "../deps.ts";
 import { ErrorBody } from "./errors.ts";
-
-const PING_MS = 2_000;
+import { Readiness } from "./readiness.ts";
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
 
 /** What a supervisor asks, at the origin: alive, ready, and the numbers of the process. */
-export const probes = (deps: Deps) =>
-  new Elysia({ name: "probes", tags: ["Operations"] })
+export const probes = (deps: Deps) => {
+  const readiness = new Readiness(deps);
+  return new Elysia({ name: "probes", tags: ["Operations"] })
     .onAfterResponse({ as: "global" }, ({ request, route, set, response }) => {
       const status = response instanceof Response ? response.status : Number(set.status ?? 200);
       deps.metrics.observeRequest(request.method, route || "unknown", status);
@@ -21,16 +20,10 @@ export const probes = (deps: Deps) =>
     })
     .get(
       "/ready",
-      async ({ status }) => {
-        try {
-          const pings = Promise.all([deps.store.ping(), deps.usage.ping(PING_MS)]);
-          if ((await endedWithin(pings, PING_MS)) === null) throw new Error(`No answer within ${PING_MS} ms`);
-          return { status: "ok" as const };
-        } catch (error) {
-          deps.log.error({ err: error }, "not ready");
-          return status(503, { error: "A store does not answer" });
-        }
-      },
+      async ({ status }) =>
+        (await readiness.ask())
+          ? { status: "ok" as const }
+          : status(503, { error: "A store does not answer" }),
       {
         response: { 200: State, 503: ErrorBody },
         detail: { summary: "Whether both stores answer", security: [] },
@@ -48,3 +41,4 @@ export const probes = (deps: Deps) =>
         detail: { summary: "The process's numbers, for Prometheus", security: [] },
       },
     );
+};
