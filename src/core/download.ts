@@ -17,6 +17,8 @@ export type Produce = (write: Write, gone: AbortSignal) => Promise<void>;
 export interface SendOptions {
   /** How long the receiver may take nothing before it counts as gone. */
   idle_ms: number;
+  /** How much it must take on average, while it is waited for, so as not to hold for hours what a file takes. */
+  bytes_s: number;
   /** Told when the content broke off after its beginning: it then never looks whole to the receiver. */
   onBreak: (error: unknown) => void;
 }
@@ -27,7 +29,7 @@ export interface SendOptions {
  */
 export async function streamOf(
   produce: Produce,
-  { idle_ms, onBreak }: SendOptions,
+  { idle_ms, bytes_s, onBreak }: SendOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const gone = new AbortController();
   const begun = Promise.withResolvers<void>();
@@ -44,16 +46,18 @@ export async function streamOf(
   );
   gone.signal.addEventListener("abort", () => room.resolve());
 
+  // How long the receiver may be waited for, with what it has taken so far: what it is slower than its pace adds up.
+  let patience_ms = idle_ms;
   const write: Write = async (bytes) => {
     has_begun = true;
     begun.resolve();
-    const idle = setTimeout(
-      () => gone.abort(new AppError("timed_out", `The receiver of the file took nothing for ${idle_ms} ms`)),
-      idle_ms,
-    );
+    const asked_ms = performance.now();
+    const idle = setTimeout(() => gone.abort(slowError(idle_ms, bytes_s)), Math.min(idle_ms, patience_ms));
     await room.promise;
     clearTimeout(idle);
     gone.signal.throwIfAborted();
+    patience_ms -= performance.now() - asked_ms;
+    patience_ms = Math.min(idle_ms, patience_ms + (bytes.byteLength / bytes_s) * 1_000);
     // Before the bytes are handed over: that may ask for the next at once.
     room = Promise.withResolvers();
     controller?.enqueue(bytes);
@@ -74,4 +78,9 @@ export async function streamOf(
   void run();
   await begun.promise;
   return stream;
+}
+
+function slowError(idle_ms: number, bytes_s: number): AppError {
+  const message = `The receiver of the file took nothing for ${idle_ms} ms, or under ${bytes_s} bytes a second`;
+  return new AppError("timed_out", message);
 }

@@ -32,6 +32,8 @@ export const LIMITS = {
   /** How long a shutdown waits for answers in flight before it cuts them off, and how long it takes in all. */
   drain_ms: 6_000,
   shutdown_ms: 9_000,
+  /** How much the receiver of a file must take, on average while it is waited for. */
+  download_bytes_s: 16 * 1024,
   page_limit: 200,
   page_limit_default: 20,
   /** A list that answers whole when no page is asked for stops here. */
@@ -132,8 +134,9 @@ export const LIMITS = {
   usage_groups_folded: 100_000,
   usage_search_text_length: 200,
   usage_cursor_length: 500,
-  /** A key of metadata by which groups are made, or that is told of. */
+  /** A key of metadata by which groups are made, that is told of, or that is searched, and the value it must have. */
   usage_metadata_key_length: 200,
+  usage_metadata_value_length: 1_000,
   /** Longer values are cut to make the key of a group. */
   usage_group_key_length: 500,
   /** How many of the newest events the list of metadata keys goes through, how deep, and what it tells of them. */

@@ -4,9 +4,9 @@ import { type Produce, streamOf } from "../../src/core/download.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** A stream, and what it was told of breaking off. */
-async function open(produce: Produce, idle_ms = 10_000) {
+async function open(produce: Produce, idle_ms = 10_000, bytes_s = 1) {
   const broken: unknown[] = [];
-  const stream = await streamOf(produce, { idle_ms, onBreak: (error) => broken.push(error) });
+  const stream = await streamOf(produce, { idle_ms, bytes_s, onBreak: (error) => broken.push(error) });
   return { reader: stream.getReader(), stream, broken };
 }
 
@@ -33,6 +33,7 @@ test("what fails before the first byte is thrown, and nothing is told to have br
   const broken: unknown[] = [];
   const stream = streamOf(() => Promise.reject(new Error("no")), {
     idle_ms: 10_000,
+    bytes_s: 1,
     onBreak: (error) => broken.push(error),
   });
   expect(await stream.catch((error: unknown) => String(error))).toBe("Error: no");
@@ -85,4 +86,48 @@ test("who takes nothing for too long counts as gone", async () => {
   expect(await ended.promise).toMatchObject({ kind: "timed_out" });
   expect(await reader.read().catch((error: unknown) => [error])).toEqual([undefined]);
   expect(broken).toHaveLength(1);
+});
+
+test("who takes little, and never nothing for long, counts as gone when that adds up", async () => {
+  const piece = bytes("x".repeat(100));
+  const { reader, broken } = await open(
+    async (write) => {
+      for (;;) await write(piece);
+    },
+    400,
+    10_000,
+  );
+  // A piece every 50 ms is a fifth of the pace.
+  let taken = 0;
+  for (let left = false; !left; taken++) {
+    await Bun.sleep(50);
+    left = await reader.read().then(
+      ({ done }) => done,
+      () => true,
+    );
+  }
+  expect(taken).toBeGreaterThan(1);
+  expect(broken).toMatchObject([{ kind: "timed_out" }]);
+});
+
+test("who keeps the pace takes as long as it takes, however slow the making is", async () => {
+  const piece = bytes("x".repeat(1_000));
+  const { reader, broken } = await open(
+    async (write) => {
+      for (let i = 0; i < 40; i++) {
+        await Bun.sleep(10);
+        await write(piece);
+      }
+    },
+    300,
+    1_000,
+  );
+  let size = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    size += value.length;
+    await Bun.sleep(10);
+  }
+  expect([size, broken]).toEqual([40_000, []]);
 });

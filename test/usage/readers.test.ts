@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { Readers } from "../../src/features/usage/store/duckdb/readers.ts";
+import { Readers, type ReadersLimits } from "../../src/features/usage/store/duckdb/readers.ts";
 import type { Asker } from "../../src/features/usage/store/duckdb/turns.ts";
 import { failure, TIMEOUT_MS } from "./conformance.ts";
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => instance.closeSync());
 
 /** Readers, and the names of the questions in the order in which they began. */
-async function open(limits: { readers: number; waiting: number; waiting_company: number }) {
+async function open(limits: ReadersLimits) {
   const readers = await Readers.open(instance, limits);
   const began: string[] = [];
   /** Asks a question that lasts until `end`. */
@@ -50,6 +50,29 @@ test("a company that runs nothing is next, however many of another wait", async 
   for (const { resolve } of holds) resolve();
   await Promise.all(asked);
   expect(began).toHaveLength(94);
+  await readers.close();
+});
+
+test("a company never takes the last place, but the service itself does; what waited goes on as places come free", async () => {
+  const { readers, began, ask } = await open({
+    readers: 3,
+    waiting: 20,
+    waiting_company: 10,
+    running_company: 2,
+  });
+  const holds = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  const asked = holds.map(({ promise }, i) => ask(1, `a${i}`, promise));
+  await ask(2, "b0");
+  await ask(2, "b1");
+  await ask(null, "own");
+  expect(began).toEqual(["a0", "a1", "b0", "b1", "own"]);
+  holds[1]?.resolve();
+  await asked[1];
+  while (began.length < 6) await Bun.sleep(1);
+  expect(began.at(-1)).toBe("a2");
+  for (const { resolve } of holds) resolve();
+  await Promise.all(asked);
+  expect(began.at(-1)).toBe("a3");
   await readers.close();
 });
 

@@ -137,6 +137,7 @@ export const getCollectionFile = operation({
       },
       {
         idle_ms: LIMITS.usage_export_idle_ms,
+        bytes_s: LIMITS.download_bytes_s,
         onBreak: (error) => log.warn({ err: error, request_id, id }, "collection file broke off"),
       },
     );

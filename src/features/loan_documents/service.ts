@@ -58,6 +58,7 @@ export const downloadLoanDocument = operation({
     const { content_type, file_name, sha256 } = await findDocument(store.read, scope, id);
     const body = await streamOf(await documents.read(scope.company_id, sha256), {
       idle_ms: LIMITS.document_idle_ms,
+      bytes_s: LIMITS.download_bytes_s,
       onBreak: (error) => log.warn({ err: error, request_id }, "a document's download broke off"),
     });
     return { media_type: content_type, filename: downloadName(file_name, content_type), body };

@@ -42,6 +42,7 @@ export const exportUsage = operation({
     const limits = { timeout_ms: LIMITS.usage_export_ms, max_sorted: LIMITS.usage_export_sorted };
     const body = await streamOf((write, gone) => ctx.usage.export(query, write, { ...limits, gone }), {
       idle_ms: LIMITS.usage_export_idle_ms,
+      bytes_s: LIMITS.download_bytes_s,
       onBreak: (error) => ctx.log.info({ err: error, request_id: ctx.request_id }, "export broken off"),
     });
     const at = ctx.now.toString({ smallestUnit: "second" }).replaceAll(/[-:]/g, "");

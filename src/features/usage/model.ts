@@ -191,9 +191,11 @@ export const SearchUsage = strict(
         Type.Object(
           {},
           {
-            additionalProperties: Type.String({ maxLength: LIMITS.usage_metadata_bytes }),
+            additionalProperties: Type.String({ maxLength: LIMITS.usage_metadata_value_length }),
             maxProperties: LIMITS.usage_metadata_keys,
-            description: "Every pair must match exactly; a dot path reaches nested values",
+            description:
+              "Every pair must match exactly; a dot path reaches nested values. Keys have at most " +
+              `${LIMITS.usage_metadata_key_length} characters`,
           },
         ),
       ),

@@ -108,13 +108,21 @@ export async function refuseForeignIds({ store }: Context, scope: Scope, input: 
   }
 }
 
-/** The events that a search means. */
+/** Errors: invalid. What the schema says of an object can't bound its keys. */
+function refuseLongKeys(metadata: SearchUsage["metadata"] = {}): void {
+  const max = LIMITS.usage_metadata_key_length;
+  if (Object.keys(metadata).every((key) => key.length <= max)) return;
+  throw invalid("/metadata", `must have keys of at most ${max} characters`);
+}
+
+/** The events that a search means. Errors: invalid for a key of metadata that is too long. */
 export async function filterOf(
   { store, now }: Context,
   scope: Scope,
   input: SearchUsage,
   time_zone: string,
 ): Promise<EventFilter> {
+  refuseLongKeys(input.metadata);
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = input;
   const lists = { subscription_ids, external_subscription_ids, client_ids, product_ids };
   const whole_company =

@@ -182,21 +182,27 @@ describe("an export", () => {
 describe("an export that is long", () => {
   let tenant: Tenant;
   let bearer: string;
+  let other_bearer: string;
   const EVENTS = 40_000;
 
   beforeAll(async () => {
-    tenant = await world.house.addTenant();
-    bearer = await signIn(world.house, tenant.admin_email);
-    const { id } = await addSubscription(tenant, "long");
+    [tenant, bearer] = await addLong();
+    [, other_bearer] = await addLong();
+  }, 60_000);
+
+  async function addLong(): Promise<[Tenant, string]> {
+    const added = await world.house.addTenant();
+    const { id } = await addSubscription(added, "long");
     const object = { note: "x".repeat(900) };
     for (let i = 0; i < EVENTS; i += 10_000) {
       const events = Array.from({ length: 10_000 }, () => modelEvent({ subscription_id: id, object }));
-      await world.house.deps.usage.append(tenant.company_id, events, 1_760_000_000_000);
+      await world.house.deps.usage.append(added.company_id, events, 1_760_000_000_000);
     }
-  }, 60_000);
+    return [added, await signIn(world.house, added.admin_email)];
+  }
 
   /** Asks over a bare connection, and takes only the beginning of the answer. */
-  async function hold(format: Format) {
+  async function hold(format: Format, by = bearer) {
     const { hostname, port } = new URL(world.house.url);
     const socket = connect(Number(port), hostname);
     const closed = Promise.withResolvers<void>();
@@ -210,7 +216,7 @@ describe("an export that is long", () => {
     socket.on("error", () => undefined);
     const body = JSON.stringify({ format });
     socket.write(
-      `POST /api/v1/usage/export HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${bearer}\r\n` +
+      `POST /api/v1/usage/export HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${by}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     await begun.promise;
@@ -220,7 +226,7 @@ describe("an export that is long", () => {
 
   test("gives its place back when its receiver goes away, and does not block others meanwhile", async () => {
     for (let round = 0; round < 3; round++) {
-      const held = await Promise.all(Array.from({ length: LIMITS.usage_exports }, () => hold("ndjson")));
+      const held = await Promise.all([hold("ndjson"), hold("ndjson", other_bearer)]);
       expect((await search(tenant.api, { limit: 1 })).meta.total).toBe(EVENTS);
       for (const { socket } of held) socket.destroy();
       const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", bearer));
@@ -229,20 +235,40 @@ describe("an export that is long", () => {
   }, 60_000);
 
   test("is a 429 when too many of the company wait already", async () => {
-    const held = await Promise.all(Array.from({ length: LIMITS.usage_exports }, () => hold("csv")));
+    const held = [await hold("csv")];
     const asked = Array.from({ length: LIMITS.usage_exports_waiting_company + 1 }, () =>
       ask({ format: "csv", end_time: 0 }, "/usage/export", bearer),
     );
     const first = await Promise.race(asked);
     expect([first.status, first.headers.get("retry-after")]).toEqual([429, "1"]);
+    // Another company's goes on beside them.
+    const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", other_bearer));
+    expect(whole).toHaveLength(EVENTS);
     for (const { socket } of held) socket.destroy();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
   }, 60_000);
 
+  test("of a receiver that takes a little now and then is broken off, and its place is free", async () => {
+    const limits = { ...LIMITS };
+    Object.assign(LIMITS, { usage_export_idle_ms: 500, download_bytes_s: 50_000_000 });
+    const { socket, closed, text } = await hold("ndjson");
+    // Three megabytes a second would be enough for a receiver that is only asked to take something.
+    const sip = setInterval(() => {
+      socket.resume();
+      setImmediate(() => socket.pause());
+    }, 20);
+    socket.once("close", () => clearInterval(sip));
+    await closed;
+    Object.assign(LIMITS, limits);
+    expect(text().split(":long").length).toBeLessThan(EVENTS);
+    const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", bearer));
+    expect(whole).toHaveLength(EVENTS);
+  }, 60_000);
+
   // The last: the store is closed.
   test("breaks off when the service stops, and does not look whole", async () => {
-    const held = await Promise.all([hold("csv"), hold("ndjson")]);
+    const held = await Promise.all([hold("csv"), hold("ndjson", other_bearer)]);
     await world.house.deps.usage.close();
     for (const { socket, closed, text } of held) {
       socket.resume();

@@ -53,13 +53,13 @@ export interface DuckDbOptions {
   memory_limit?: string;
   /** Threads for queries and checkpoints. Default 2. */
   threads?: number;
-  /** Questions that run at once. Default 4: fewer than UV_THREADPOOL_SIZE, or they hold up the writer. */
+  /** Questions that run at once, of one company one fewer. Default 4: fewer than UV_THREADPOOL_SIZE, or they hold up the writer. */
   readers?: number;
   /** Questions that may wait for those. Default 256. */
   readers_waiting?: number;
   /** Questions of one company that may wait. Default a quarter of all. */
   readers_waiting_company?: number;
-  /** Exports that run at once. Default 2. */
+  /** Exports that run at once, of one company one fewer. Default 2. */
   exports?: number;
   /** Exports that may wait for those, and of one company. Default 8 and 2. */
   exports_waiting?: number;
@@ -115,7 +115,11 @@ export async function openStoreOn(
     const { index, snapshot_seq } = await openIndex(connection, hash, inventory.events, file, on_failure);
     const limits = { pending_events, group_ms, group_events };
     const writer = new Writer(connection, index, inventory, limits);
-    const waiting = { waiting: readers_waiting, waiting_company: readers_waiting_company };
+    const waiting = {
+      waiting: readers_waiting,
+      waiting_company: readers_waiting_company,
+      running_company: belowAll(readers),
+    };
     const pool = await Readers.open(database.instance, { readers, ...waiting });
     // A place of its own: that questions take their time does not mean that the store is not ready.
     const pings = await Readers.open(database.instance, {
@@ -152,8 +156,16 @@ export async function openStoreOn(
 
 function exportLimits(options: Omit<DuckDbOptions, "path">): ReadersLimits {
   const { exports = 2, exports_waiting = 8, exports_waiting_company = 2 } = options;
-  return { readers: exports, waiting: exports_waiting, waiting_company: exports_waiting_company };
+  return {
+    readers: exports,
+    waiting: exports_waiting,
+    waiting_company: exports_waiting_company,
+    running_company: belowAll(exports),
+  };
 }
+
+/** How many of a pool one company may have, so that another finds one free. */
+const belowAll = (pool: number): number => Math.max(1, pool - 1);
 
 /** What an open store is made of. */
 interface Parts {

@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../../core/errors.ts";
-import { type Asker, Turns, type WaitingLimits } from "./turns.ts";
+import { type Asker, Turns, type TurnLimits } from "./turns.ts";
 
 interface Waiting {
   resolve(connection: DuckDBConnection): void;
@@ -14,7 +14,7 @@ export const INTERRUPT_AGAIN_MS = 50;
 const OUT_OF_MEMORY = "Out of Memory Error";
 
 /** How many questions run at once, and how many may wait for those. */
-export interface ReadersLimits extends WaitingLimits {
+export interface ReadersLimits extends TurnLimits {
   readers: number;
 }
 
@@ -25,7 +25,7 @@ export class Readers {
   readonly #turns: Turns<Waiting>;
   #closed: PromiseWithResolvers<void> | undefined;
 
-  private constructor(connections: DuckDBConnection[], limits: WaitingLimits) {
+  private constructor(connections: DuckDBConnection[], limits: TurnLimits) {
     this.#idle = connections;
     this.#size = connections.length;
     this.#turns = new Turns(limits);
@@ -101,7 +101,7 @@ export class Readers {
 
   async #take(asker: Asker, timeout_ms: number): Promise<DuckDBConnection> {
     if (this.#closed !== undefined) throw closedError();
-    const connection = this.#idle.pop();
+    const connection = this.#turns.mayStart(asker) ? this.#idle.pop() : undefined;
     if (connection !== undefined) {
       this.#turns.start(asker);
       return connection;
