@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Context } from "./context.ts";
 import type { Actor } from "./core/access.ts";
 import { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
+import { openDataDir } from "./core/data_dir.ts";
 import { LIMITS } from "./core/limits.ts";
 import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
@@ -68,7 +69,7 @@ export interface OpenOptions {
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
 export async function openDeps(config: Config, options: OpenOptions = {}): Promise<Deps> {
   const { clock = systemClock, without_usage = false } = options;
-  makeDataDir(config.data_dir);
+  openDataDir(config.data_dir);
   const log = openLog(config.log_level);
   const metrics = openMetrics();
   const store = await openTransactional(config);
@@ -136,14 +137,6 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
       await store.close();
     },
   };
-}
-
-function makeDataDir(data_dir: string): void {
-  try {
-    mkdirSync(data_dir, { recursive: true });
-  } catch (error) {
-    throw new Error(`Cannot use DATA_DIR ${data_dir}: ${reasonOf(error)}`, { cause: error });
-  }
 }
 
 /** Errors: throws one that names the database, without its password. */

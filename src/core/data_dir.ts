@@ -1,0 +1,47 @@
+import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Makes the folder of what this process keeps on disk, unless it is there. Errors: throws one line that says what
+ * can't be used, by whom, and what to do.
+ */
+export function openDataDir(data_dir: string): void {
+  try {
+    mkdirSync(data_dir, { recursive: true });
+    accessSync(data_dir, constants.R_OK | constants.W_OK | constants.X_OK);
+    for (const name of readdirSync(data_dir)) checkEntry(join(data_dir, name));
+  } catch (error) {
+    throw new Error(`Cannot use DATA_DIR ${data_dir}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** A file that disappears meanwhile is nobody's concern. */
+function checkEntry(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    if (!isFileError(error) || error.code !== "ENOENT") throw error;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, path } = isFileError(error) ? error : {};
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  if ((code === "EACCES" || code === "EPERM") && path !== undefined && uid !== undefined) {
+    return `user ${uid} may not write ${path}${ownerOf(path)}; give it to that user (chown -R ${uid}:${gid})`;
+  }
+  if (code === "EROFS" && path !== undefined) return `${path} is on a read-only file system`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function ownerOf(path: string): string {
+  try {
+    return `, which belongs to user ${statSync(path).uid}`;
+  } catch {
+    return "";
+  }
+}
+
+function isFileError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "code" in error;
+}
