@@ -77,16 +77,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     await store.close();
     throw error;
   });
-  metrics.gauge(
-    "meterhouse_usage_index_entries",
-    "Events that repeats are known by",
-    () => usage.stats().index_entries,
-  );
-  metrics.gauge(
-    "meterhouse_usage_index_bytes",
-    "Memory of what repeats are known by",
-    () => usage.stats().index_bytes,
-  );
+  showUsage(metrics, usage);
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
   const documents = new DocumentFiles(join(config.data_dir, "documents"));
@@ -182,9 +173,32 @@ function openUsage(config: Config, log: Log): Promise<UsageStore> {
     exports_waiting: LIMITS.usage_exports_waiting,
     exports_waiting_company: LIMITS.usage_exports_waiting_company,
     pending_events: LIMITS.usage_pending_events,
-    on_failure: (error) =>
-      log.warn({ err: error }, "usage store: background work failed, it will be tried again"),
+    on_failure: (error, message) => log.warn(error === undefined ? {} : { err: error }, message),
   });
+}
+
+/** Shows the numbers of the usage store. */
+function showUsage(metrics: Metrics, usage: UsageStore): void {
+  metrics.gauge(
+    "meterhouse_usage_index_entries",
+    "Events that repeats are known by",
+    () => usage.stats().index_entries,
+  );
+  metrics.gauge(
+    "meterhouse_usage_index_bytes",
+    "Memory of what repeats are known by",
+    () => usage.stats().index_bytes,
+  );
+  metrics.gauge(
+    "meterhouse_usage_store_open",
+    "1, or 0 while the usage store is opened again after a failure",
+    () => (usage.stats().is_open ? 1 : 0),
+  );
+  metrics.gauge(
+    "meterhouse_usage_store_failures",
+    "How often the usage store failed and was opened again",
+    () => usage.stats().engine_losses,
+  );
 }
 
 const refuse = () => Promise.reject(new Error("The usage store was not opened"));
@@ -204,7 +218,7 @@ async function unopenedUsage(): Promise<UsageStore> {
     export: refuse,
     check: refuse,
     rebuildSums: refuse,
-    stats: () => ({ index_entries: 0, index_bytes: 0 }),
+    stats: () => ({ index_entries: 0, index_bytes: 0, is_open: false, engine_losses: 0 }),
     ping: refuse,
     close: async () => undefined,
   };

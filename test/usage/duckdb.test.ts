@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { AppError } from "../../src/core/errors.ts";
 import { prepareAppend } from "../../src/features/usage/store/duckdb/append_request.ts";
 import { type Database, openDatabase } from "../../src/features/usage/store/duckdb/database.ts";
+import { Engine } from "../../src/features/usage/store/duckdb/engine.ts";
 import { FingerprintIndex } from "../../src/features/usage/store/duckdb/fingerprints.ts";
 import { SipHash } from "../../src/features/usage/store/duckdb/siphash.ts";
 import { Writer } from "../../src/features/usage/store/duckdb/writer.ts";
@@ -220,7 +221,13 @@ describe("the DuckDB usage store, its fingerprints", () => {
     const index = new FingerprintIndex();
     const connection = await database.instance.connect();
     const limits = { group_ms: 0, group_events: 10, pending_events: 10 };
-    const writer = new Writer(connection, index, { last_seq: 0, hot_rows: 0 }, limits);
+    const writer = new Writer(
+      new Engine(database.instance),
+      connection,
+      index,
+      { last_seq: 0, hot_rows: 0 },
+      limits,
+    );
     const event = modelEvent();
     const first = prepareAppend(1, [event], NOW_MS, hash);
     const second = prepareAppend(1, [modelEvent()], NOW_MS, hash);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { Engine } from "../../src/features/usage/store/duckdb/engine.ts";
 import { Readers, type ReadersLimits } from "../../src/features/usage/store/duckdb/readers.ts";
 import type { Asker } from "../../src/features/usage/store/duckdb/turns.ts";
 import { failure, TIMEOUT_MS } from "./conformance.ts";
@@ -13,7 +14,7 @@ afterAll(() => instance.closeSync());
 
 /** Readers, and the names of the questions in the order in which they began. */
 async function open(limits: ReadersLimits) {
-  const readers = await Readers.open(instance, limits);
+  const readers = await Readers.open(new Engine(instance), limits);
   const began: string[] = [];
   /** Asks a question that lasts until `end`. */
   const ask = (asker: Asker, name: string, end: Promise<void> = Promise.resolve(), timeout_ms = TIMEOUT_MS) =>
@@ -121,7 +122,7 @@ test("a failed question frees its turn", async () => {
 
 test("a question that takes too much memory is refused, and the next is answered", async () => {
   const small = await DuckDBInstance.create(":memory:", { memory_limit: "20MB", temp_directory: "" });
-  const readers = await Readers.open(small, { readers: 1, waiting: 1, waiting_company: 1 });
+  const readers = await Readers.open(new Engine(small), { readers: 1, waiting: 1, waiting_company: 1 });
   const ask = (sql: string) => readers.run(1, TIMEOUT_MS, (connection) => connection.run(sql));
   const error = await failure(ask("SELECT len(list(range)) FROM range(10_000_000)"));
   expect(error).toMatchObject({ kind: "unavailable", retry_after_s: 1 });

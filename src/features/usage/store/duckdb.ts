@@ -2,26 +2,27 @@
  * The usage store on DuckDB: one file, one writing process. `duckdb/` holds its parts: writer.ts and the
  * files it uses are the way in, search.ts, aggregate.ts and totals.ts the questions.
  */
+import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../../core/download.ts";
 import { aggregate } from "./duckdb/aggregate.ts";
 import { prepareAppend } from "./duckdb/append_request.ts";
-import { Compaction, type CompactionLimits } from "./duckdb/compaction.ts";
+import type { CompactionLimits } from "./duckdb/compaction.ts";
 import { type Database, openDatabase } from "./duckdb/database.ts";
+import { EngineLostError } from "./duckdb/engine.ts";
 import { type EventBlock, ROW } from "./duckdb/event_block.ts";
-import { Exports } from "./duckdb/exports.ts";
-import type { FingerprintIndex } from "./duckdb/fingerprints.ts";
 import { checkHours } from "./duckdb/hour_sums.ts";
-import { type IndexFile, openIndex, SnapshotKeeper, takeInventory } from "./duckdb/inventory.ts";
-import { Loader } from "./duckdb/load.ts";
+import { type IndexFile, openIndex, SnapshotKeeper } from "./duckdb/inventory.ts";
 import { metadataKeys } from "./duckdb/metadata_keys.ts";
-import { Readers, type ReadersLimits } from "./duckdb/readers.ts";
 import { haveNewer } from "./duckdb/newer.ts";
-import { type TimeRange, unbound } from "./duckdb/rollup.ts";
+import type { Parts, PartsLimits } from "./duckdb/parts.ts";
+import type { ReadersLimits } from "./duckdb/readers.ts";
+import { lostError, Recovery, type Report } from "./duckdb/recovery.ts";
+import { unbound } from "./duckdb/rollup.ts";
 import { search } from "./duckdb/search.ts";
 import { SipHash } from "./duckdb/siphash.ts";
 import { lastSeq, totals } from "./duckdb/totals.ts";
-import { WindowSums } from "./duckdb/window_sums.ts";
-import { Writer } from "./duckdb/writer.ts";
+import type { Asker } from "./duckdb/turns.ts";
+import { PATIENCE_MS } from "./duckdb/writer.ts";
 import type {
   AggregateQuery,
   AggregateRow,
@@ -72,8 +73,8 @@ export interface DuckDbOptions {
   group_events?: number;
   /** When stored events are sorted. Default: 500,000 at a time, and again 8,000,000. */
   compaction?: CompactionLimits;
-  /** Told when the background work failed; it is tried again. */
-  on_failure?: (error: unknown) => void;
+  /** Told when something failed that nobody waits for, and what becomes of it. */
+  on_failure?: Report;
 }
 
 const COMPACTION: CompactionLimits = {
@@ -95,63 +96,51 @@ export async function openDuckDb(options: DuckDbOptions): Promise<CompactableSto
   return openStoreOn(database, options, { path: `${options.path}.ids`, fingerprint_key });
 }
 
-/** Pings that may wait for one another. */
-const PINGS = 16;
-
 /** Opens the store on a database, which it closes when it closes itself; `file` keeps the index of its ids. */
 export async function openStoreOn(
   database: Database,
   options: Omit<DuckDbOptions, "path">,
   file?: IndexFile,
 ): Promise<CompactableStore> {
-  const { readers = 4, readers_waiting = 256 } = options;
-  const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
-  const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
-  const { compaction = COMPACTION, on_failure = () => undefined } = options;
+  const { on_failure = () => undefined } = options;
+  const limits = limitsOf(options);
   const hash = new SipHash(database.fingerprint_key);
-  const connection = await database.instance.connect();
   try {
-    const inventory = await takeInventory(connection);
-    const { index, snapshot_seq } = await openIndex(connection, hash, inventory.events, file, on_failure);
-    const limits = { pending_events, group_ms, group_events };
-    const writer = new Writer(connection, index, inventory, limits);
-    const waiting = {
-      waiting: readers_waiting,
-      waiting_company: readers_waiting_company,
-      running_company: belowAll(readers),
-    };
-    const pool = await Readers.open(database.instance, { readers, ...waiting });
-    // A place of its own: that questions take their time does not mean that the store is not ready.
-    const pings = await Readers.open(database.instance, {
-      readers: 1,
-      waiting: PINGS,
-      waiting_company: PINGS,
-    });
-    const exporting = await Exports.open(database.instance, exportLimits(options));
-    const keeper = file && new SnapshotKeeper(file, index, snapshot_seq, compaction.snapshot_rows);
-    const compactor = await Compaction.open(database.instance, writer, keeper, {
-      limits: compaction,
-      run_rows: inventory.run_rows,
-      onFailure: on_failure,
-    });
-    compactor.notice();
-    return new DuckDbUsageStore({
+    const recovery = await Recovery.open(
       database,
-      index,
-      writer,
-      compactor,
-      readers: pool,
-      pings,
-      exports: exporting,
-      loader: new Loader({ instance: database.instance, writer, index, hash }),
-      hash,
-      range: inventory,
-    });
+      async (connection, inventory) => {
+        const { index, snapshot_seq } = await openIndex(connection, hash, inventory.events, file, (error) =>
+          on_failure(error, "usage store: the snapshot of its ids can't be used"),
+        );
+        const { snapshot_rows } = limits.compaction;
+        const keeper = file && new SnapshotKeeper(file, index, snapshot_seq, snapshot_rows);
+        return { limits, known: { hash, index, keeper, range: inventory } };
+      },
+      on_failure,
+    );
+    return new DuckDbUsageStore(recovery);
   } catch (error) {
-    connection.closeSync();
     database.close();
     throw error;
   }
+}
+
+function limitsOf(options: Omit<DuckDbOptions, "path">): PartsLimits {
+  const { readers = 4, readers_waiting = 256 } = options;
+  const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
+  const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
+  const { compaction = COMPACTION } = options;
+  return {
+    readers: {
+      readers,
+      waiting: readers_waiting,
+      waiting_company: readers_waiting_company,
+      running_company: belowAll(readers),
+    },
+    exports: exportLimits(options),
+    writer: { pending_events, group_ms, group_events },
+    compaction,
+  };
 }
 
 function exportLimits(options: Omit<DuckDbOptions, "path">): ReadersLimits {
@@ -167,20 +156,6 @@ function exportLimits(options: Omit<DuckDbOptions, "path">): ReadersLimits {
 /** How many of a pool one company may have, so that another finds one free. */
 const belowAll = (pool: number): number => Math.max(1, pool - 1);
 
-/** What an open store is made of. */
-interface Parts {
-  database: Database;
-  index: FingerprintIndex;
-  writer: Writer;
-  compactor: Compaction;
-  readers: Readers;
-  pings: Readers;
-  exports: Exports;
-  loader: Loader;
-  hash: SipHash;
-  range: TimeRange;
-}
-
 /** The store, with what only its owner asks of it. */
 export interface CompactableStore extends UsageStore {
   /** Answers when every event that was stored before is sorted. It happens by itself, sooner or later. */
@@ -188,66 +163,78 @@ export interface CompactableStore extends UsageStore {
 }
 
 class DuckDbUsageStore implements CompactableStore {
-  readonly #parts: Parts;
-  readonly #sums = new WindowSums();
+  readonly #recovery: Recovery;
   /** A number that is stored; every event that is stored later than one asks has a higher one. */
   #last_seq = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(recovery: Recovery) {
+    this.#recovery = recovery;
   }
 
   async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
-    const { hash, writer, compactor } = this.#parts;
-    const prepared = prepareAppend(company_id, events, now_ms, hash);
+    const { known } = this.#recovery;
+    const prepared = prepareAppend(company_id, events, now_ms, known.hash);
+    this.#recovery.checkWrites();
     for (const { timestamp } of events) this.#widen(timestamp);
-    const result = await writer.append(prepared);
-    compactor.notice();
-    return result;
+    return this.#recovery.run(async ({ writer, compactor }) => {
+      const result = await writer.append(prepared);
+      compactor.notice();
+      return result;
+    });
   }
 
   async load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
+    this.#recovery.checkWrites();
     for (let row = 0; row < block.rows; row++) {
       if (!block.is(row, ROW.left_out)) this.#widen(block.timestamps[row] ?? 0);
     }
-    const { loader, compactor } = this.#parts;
-    const result = await loader.load(company_id, block, now_ms);
-    compactor.notice(result.accepted);
-    return result;
+    let stored = 0;
+    const { accepted, ...result } = await this.#recovery.run(async ({ loader, compactor, engine }) => {
+      try {
+        return await loader.load(company_id, block, now_ms, (rows) => {
+          stored += rows;
+          compactor.notice(rows);
+        });
+      } catch (error) {
+        const is_own = error instanceof EngineLostError && error.is_own_commit;
+        if (is_own && (await engine.isStored(PATIENCE_MS))) stored += error.loss.commit?.rows ?? 0;
+        throw error;
+      }
+    });
+    // What an earlier attempt stored is no duplicate.
+    return { ...result, accepted: stored, duplicates: result.duplicates - (stored - accepted) };
   }
 
   /** To be called before a commit, so that no question finds an event outside of the range. */
   #widen(timestamp: number): void {
-    const { range } = this.#parts;
+    const { range } = this.#recovery.known;
     if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
     if (timestamp > range.max_timestamp) range.max_timestamp = timestamp;
   }
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    const { readers } = this.#parts;
-    return readers.run(query.company_id, timeout_ms, (connection) =>
+    return this.#ask(query.company_id, timeout_ms, (connection) =>
       this.#inRange(query, (asked) => search(connection, asked)),
     );
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    const { readers, range } = this.#parts;
-    return readers.runStatement(query.company_id, timeout_ms, (connection) =>
+    const { range } = this.#recovery.known;
+    return this.#askOnce(query.company_id, timeout_ms, (connection) =>
       this.#inRange(query, (asked) => aggregate(connection, asked, range)),
     );
   }
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
-    const { readers } = this.#parts;
-    return readers.run(query.company_id, timeout_ms, (connection) =>
+    return this.#ask(query.company_id, timeout_ms, (connection) =>
       this.#inRange(query, (asked) => metadataKeys(connection, asked)),
     );
   }
 
   /** Asks without the bounds of time that leave nothing out. */
   async #inRange<Q extends EventFilter, A>(query: Q, ask: (query: Q) => Promise<A>): Promise<A> {
-    const { range } = this.#parts;
+    const { range } = this.#recovery.known;
     const asked = unbound(query, range);
     const answer = await ask(asked);
     const { start_ms, end_ms } = unbound(query, range);
@@ -260,78 +247,85 @@ class DuckDbUsageStore implements CompactableStore {
     windows: readonly UsageWindow[],
     { timeout_ms, ...stored_by }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
+    return this.#askOnce(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, stored_by),
     );
   }
 
   async lastSeq(company_id: number, timeout_ms: number): Promise<number> {
-    const { readers } = this.#parts;
     const known = this.#last_seq;
-    const seq = await readers.runStatement(company_id, timeout_ms, (c) => lastSeq(c, known));
+    const seq = await this.#askOnce(company_id, timeout_ms, (connection) => lastSeq(connection, known));
     this.#last_seq = Math.max(this.#last_seq, seq);
     return this.#last_seq;
   }
 
   haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]> {
-    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
-      haveNewer(connection, company_id, windows),
-    );
+    return this.#askOnce(company_id, timeout_ms, (connection) => haveNewer(connection, company_id, windows));
   }
 
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
-    return this.#parts.readers.runStatement(company_id, timeout_ms, (connection) =>
-      this.#sums.ask(connection, company_id, windows),
+    return this.#askOnce(company_id, timeout_ms, (connection, parts) =>
+      parts.sums.ask(connection, company_id, windows),
     );
   }
 
-  export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
-    return this.#parts.exports.run(query, write, options);
+  async export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
+    const { exports } = await this.#recovery.parts(options.timeout_ms);
+    try {
+      await exports.run(query, write, options);
+    } catch (error) {
+      // What was written can't be written again.
+      throw error instanceof EngineLostError ? lostError(error) : error;
+    }
   }
 
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {
-    return this.#parts.readers.run(company_id, timeout_ms, (connection) =>
-      checkHours(connection, company_id),
+    return this.#ask(company_id, timeout_ms, (connection) => checkHours(connection, company_id));
+  }
+
+  /** Asks statements that see one instant. */
+  #ask<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return this.#recovery.run(({ readers }) => readers.run(asker, timeout_ms, read), timeout_ms);
+  }
+
+  /** Asks one statement. */
+  #askOnce<T>(
+    asker: Asker,
+    timeout_ms: number,
+    read: (connection: DuckDBConnection, parts: Parts) => Promise<T>,
+  ): Promise<T> {
+    return this.#recovery.run(
+      (parts) => parts.readers.runStatement(asker, timeout_ms, (connection) => read(connection, parts)),
+      timeout_ms,
     );
   }
 
   stats(): StoreStats {
-    const { index } = this.#parts;
-    return { index_entries: index.size, index_bytes: index.bytes };
+    const { known, is_open, losses } = this.#recovery;
+    return {
+      index_entries: known.index.size,
+      index_bytes: known.index.bytes,
+      is_open,
+      engine_losses: losses,
+    };
   }
 
   async ping(timeout_ms: number): Promise<void> {
-    await this.#parts.pings.runStatement(null, timeout_ms, (connection) => connection.run("SELECT 1"));
+    this.#recovery.checkWrites();
+    const { pings } = await this.#recovery.parts(timeout_ms);
+    await pings.runStatement(null, timeout_ms, (connection) => connection.run("SELECT 1"));
   }
 
   compact(): Promise<void> {
-    return this.#parts.compactor.compact();
+    return this.#recovery.run(({ compactor }) => compactor.compact());
   }
 
   rebuildSums(): Promise<void> {
-    return this.#parts.compactor.rebuildSums();
+    return this.#recovery.run(({ compactor }) => compactor.rebuildSums());
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#recovery.close();
     return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    const { database, writer, compactor, readers, pings, exports, loader } = this.#parts;
-    await exports.close();
-    await compactor.close();
-    await writer.close();
-    loader.close();
-    await readers.close();
-    await pings.close();
-    // Empties the log into the file, so that the next opening need not replay it.
-    const connection = await database.instance.connect();
-    try {
-      await connection.run("CHECKPOINT");
-    } finally {
-      connection.closeSync();
-      database.close();
-    }
   }
 }

@@ -241,10 +241,14 @@ export interface KnownWindow extends UsageWindow {
   last_seq: number;
 }
 
-/** What the store keeps in memory: an entry for every stored event, by which repeats are known. */
+/** What the store keeps in memory, an entry for every stored event by which repeats are known, and its state. */
 export interface StoreStats {
   index_entries: number;
   index_bytes: number;
+  /** False while it is being opened again after a failure. */
+  is_open: boolean;
+  /** How often it failed and was opened again. */
+  engine_losses: number;
 }
 
 /** `different`: hours whose sum, count, smallest or largest usage is not that of their events; 0 when all is well. */
@@ -268,15 +272,15 @@ export interface UsageStore {
    * the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
    * Errors: invalid when events with `only_if_stored` are new, with `details` naming each as `/3/timestamp`
    * with that text; else conflict when the content is other, with `details` naming the first 100 positions
-   * as `/3/id`; unavailable when too many events are pending or the commit failed (sending the same events
-   * again is safe); too_large when the call alone is over the bound on pending events.
+   * as `/3/id`; unavailable when too many events are pending, the commit failed (sending the same ids again is
+   * safe), or the store lacks memory or disk; too_large when the call alone is over the bound on pending events.
    */
   append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;
 
   /**
    * Stores the rows of a block that are not left out, by the rules of `append` but row by row: one that can't be
    * stored spoils no other. Its rows must have their subscription_ids, ids and canonical metadata. It is made for
-   * many thousands of rows. Errors: unavailable when the commit failed, and then nothing is stored.
+   * many thousands of rows. Errors: unavailable when the commit failed: sending the same ids again is safe.
    */
   load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult>;
 

@@ -1,8 +1,9 @@
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { type Engine, EngineLostError, rolledBack } from "./engine.ts";
 import { countFolds, foldDeltas, rebuildHours, refold } from "./hour_sums.ts";
 import type { SnapshotKeeper } from "./inventory.ts";
 import { HOT_TABLES, type HotTable } from "./schema.ts";
-import { asNumber, query, transact } from "./sql.ts";
+import { asNumber, query } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
 /** When events move on, and how many at once. */
@@ -24,6 +25,10 @@ export interface CompactionOptions {
   limits: CompactionLimits;
   /** How many rows are in short runs. */
   run_rows: number;
+  /** How long it rests before it begins: after failures that ended engines before this one. */
+  rest_ms: number;
+  /** Told when all that was to be moved has been. */
+  onDone: () => void;
   /** Told when background work failed. */
   onFailure: (error: unknown) => void;
 }
@@ -55,12 +60,14 @@ interface Place {
  * the checkpoint, one that was empty when the last checkpoint ended: hence four.
  */
 export class Compaction {
+  readonly #engine: Engine;
   readonly #connection: DuckDBConnection;
   readonly #bystander: DuckDBConnection;
   readonly #writer: Writer;
   readonly #keeper: SnapshotKeeper | undefined;
   readonly #limits: CompactionLimits;
   readonly #onFailure: (error: unknown) => void;
+  readonly #onDone: () => void;
   #running: Promise<void> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
@@ -70,20 +77,22 @@ export class Compaction {
 
   /** `keeper` keeps the index of ids. */
   static async open(
-    instance: DuckDBInstance,
+    engine: Engine,
     writer: Writer,
     keeper: SnapshotKeeper | undefined,
     how: CompactionOptions,
   ): Promise<Compaction> {
-    return new Compaction([await instance.connect(), await instance.connect()], writer, keeper, how);
+    return new Compaction(engine, [await engine.connect(), await engine.connect()], writer, keeper, how);
   }
 
   private constructor(
+    engine: Engine,
     [connection, bystander]: [DuckDBConnection, DuckDBConnection],
     writer: Writer,
     keeper: SnapshotKeeper | undefined,
-    { run_rows, limits, onFailure }: CompactionOptions,
+    { run_rows, rest_ms, limits, onFailure, onDone }: CompactionOptions,
   ) {
+    this.#engine = engine;
     this.#connection = connection;
     this.#bystander = bystander;
     this.#writer = writer;
@@ -91,6 +100,8 @@ export class Compaction {
     this.#keeper = keeper;
     this.#limits = limits;
     this.#onFailure = onFailure;
+    this.#onDone = onDone;
+    if (rest_ms > 0) this.#rest(rest_ms, () => this.notice());
   }
 
   /**
@@ -108,13 +119,18 @@ export class Compaction {
   #start(): void {
     if (this.#closed) return;
     void this.#run().catch((error) => {
-      if (this.#closed) return;
+      // A lost engine is told of by who opens the next one.
+      if (this.#closed || error instanceof EngineLostError) return;
       this.#onFailure(error);
-      this.#resting ??= setTimeout(() => {
-        this.#resting = undefined;
-        this.#start();
-      }, this.#limits.retry_ms);
+      this.#rest(this.#limits.retry_ms, () => this.#start());
     });
+  }
+
+  #rest(rest_ms: number, goOn: () => void): void {
+    this.#resting ??= setTimeout(() => {
+      this.#resting = undefined;
+      goOn();
+    }, rest_ms);
   }
 
   /** Compacts now: when it answers, every event that was stored before is in a run. */
@@ -128,15 +144,19 @@ export class Compaction {
   async rebuildSums(): Promise<void> {
     await this.#running?.catch(() => undefined);
     await this.#writer.exclusive(async (connection) => {
-      await rebuildHours(connection);
+      await rebuildHours(this.#engine, connection);
       return { rows: 0, value: undefined };
     });
   }
 
   #run(): Promise<void> {
-    this.#running ??= this.#compact().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running ??= this.#compact()
+      .catch((error) => {
+        throw this.#engine.judge(error, "background");
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
     return this.#running;
   }
 
@@ -148,8 +168,8 @@ export class Compaction {
       this.#connection.interrupt();
       await Promise.race([this.#running.catch(() => undefined), Bun.sleep(50)]);
     }
-    this.#connection.closeSync();
-    this.#bystander.closeSync();
+    this.#engine.disconnect(this.#connection);
+    this.#engine.disconnect(this.#bystander);
   }
 
   async #compact(): Promise<void> {
@@ -166,6 +186,7 @@ export class Compaction {
     }
     await this.#tidyFolds();
     await this.#keeper?.keep(this.#connection, last_seq);
+    this.#onDone();
   }
 
   /** The numbers of the hot rows, in ranges of at most `move_rows` rows, both ends inclusive. */
@@ -227,14 +248,14 @@ export class Compaction {
 
   async #tidyFolds(): Promise<void> {
     const folds = await countFolds(this.#connection);
-    if (folds > 2 * this.#tidy_folds + LOOSE_FOLDS) this.#tidy_folds = await refold(this.#connection);
+    if (folds > 2 * this.#tidy_folds + LOOSE_FOLDS)
+      this.#tidy_folds = await refold(this.#engine, this.#connection);
   }
 
   /**
    * Empties the log into the file. The engine makes a checkpoint beside running transactions only when one of
    * them began before the last commit; otherwise it halts every write. So one is held open meanwhile, and a
-   * commit made. It begins after the moves, or what they deleted would be written out for it. FORCE waits for
-   * the commit that is under way, where a plain checkpoint fails.
+   * commit made. It begins after the moves, or what they deleted would be written out for it.
    */
   async #checkpoint(): Promise<void> {
     await this.#writer.rotate();
@@ -245,9 +266,10 @@ export class Compaction {
         await this.#connection.run("DELETE FROM usage_meta WHERE name = 'last_checkpoint'");
         await this.#connection.run("INSERT INTO usage_meta VALUES ('last_checkpoint', now()::VARCHAR)");
       });
-      await this.#connection.run("FORCE CHECKPOINT");
+      await this.#engine.checkpoint(this.#connection);
     } finally {
-      await this.#bystander.run("ROLLBACK");
+      if (!(await rolledBack(this.#bystander)))
+        this.#engine.lose(new Error("A rollback failed"), "background");
     }
   }
 
@@ -260,6 +282,6 @@ export class Compaction {
   /** Errors: throws when the store is closing, else those of `work`. */
   async #transact(work: () => Promise<void>): Promise<void> {
     if (this.#closed) throw new Error("Cannot compact: the usage store is closing");
-    await transact(this.#connection, work);
+    await this.#engine.transact(this.#connection, "background", work);
   }
 }

@@ -1,3 +1,4 @@
+import { fstatSync, readdirSync, statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
@@ -18,8 +19,10 @@ export interface Database {
   instance: DuckDBInstance;
   /** The secret of the fingerprints, 16 bytes. */
   fingerprint_key: Uint8Array;
-  /** Releases the file. Every connection must be closed before. */
+  /** Releases the file, as it is: nothing is written. Every connection must be closed before. */
   close(): void;
+  /** Releases the file and opens it again, which replays its log. Errors: as `openDatabase`; it may be called again. */
+  reopen(): Promise<Database>;
 }
 
 // The engine's file lock is the process's, so a second opening in this process would pass it and destroy
@@ -34,21 +37,71 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
   const real_path = join(await realpath(dirname(path)), basename(path));
   if (openPaths.has(real_path)) throw heldError(path);
   openPaths.add(real_path);
-  let instance: DuckDBInstance | undefined;
   try {
-    instance = await create(path, limits);
-    const opened = instance;
-    const fingerprint_key = await prepareTables(opened);
-    const close = (): void => {
-      opened.closeSync();
-      openPaths.delete(real_path);
-    };
-    return { instance, fingerprint_key, close };
+    return await open(path, real_path, limits);
   } catch (error) {
-    instance?.closeSync();
     openPaths.delete(real_path);
     throw error;
   }
+}
+
+async function open(path: string, real_path: string, limits: EngineLimits): Promise<Database> {
+  await untilReleased(real_path);
+  const instance = await create(path, limits);
+  let is_open = true;
+  const release = (): void => {
+    if (is_open) instance.closeSync();
+    is_open = false;
+  };
+  try {
+    const fingerprint_key = await prepareTables(instance);
+    return {
+      instance,
+      fingerprint_key,
+      close() {
+        release();
+        openPaths.delete(real_path);
+      },
+      reopen() {
+        release();
+        return open(path, real_path, limits);
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** How long an instance that was closed may take to let go of the file. */
+const RELEASE_MS = 2_000;
+
+/**
+ * Waits until this process has the file open no longer: a result that was not read to its end keeps an instance alive,
+ * and the lock, which is the process's, would not keep a second one out. Errors: throws when it stays open.
+ */
+async function untilReleased(path: string): Promise<void> {
+  const give_up_ms = performance.now() + RELEASE_MS;
+  while (isOpenHere(path)) {
+    if (performance.now() > give_up_ms)
+      throw new Error(`Cannot open ${path}: this process has not let go of it`);
+    Bun.gc(true);
+    await Bun.sleep(10);
+  }
+}
+
+function isOpenHere(path: string): boolean {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file === undefined) return false;
+  return readdirSync("/dev/fd").some((name) => {
+    try {
+      const { dev, ino } = fstatSync(Number(name));
+      return dev === file.dev && ino === file.ino;
+    } catch {
+      // The one that lists them is closed by now.
+      return false;
+    }
+  });
 }
 
 async function create(path: string, limits: EngineLimits): Promise<DuckDBInstance> {
@@ -84,6 +137,8 @@ function heldError(path: string, cause?: unknown): AppError {
 async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
   const connection = await instance.connect();
   try {
+    // The store makes its own checkpoints. An engine that failed must write nothing when it is closed.
+    await connection.run("PRAGMA disable_checkpoint_on_shutdown");
     await connection.run("BEGIN");
     await connection.run(CREATE_TABLES);
     const meta = await readMeta(connection);

@@ -1,8 +1,9 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../../../core/download.ts";
 import type { ExportOptions, ExportQuery } from "../usage_store.ts";
+import type { Engine } from "./engine.ts";
 import { exportParquet, exportText } from "./export.ts";
 import { asText, query } from "./sql.ts";
 import { closedError, INTERRUPT_AGAIN_MS, Readers, type ReadersLimits } from "./readers.ts";
@@ -22,10 +23,10 @@ export class Exports {
   }
 
   /** Files that are being sent are kept beside the database; those that a killed process left are removed. */
-  static async open(instance: DuckDBInstance, limits: ReadersLimits): Promise<Exports> {
-    const folder = `${await pathOf(instance)}.exports`;
+  static async open(engine: Engine, limits: ReadersLimits): Promise<Exports> {
+    const folder = `${await pathOf(engine.instance)}.exports`;
     await rm(folder, { recursive: true, force: true });
-    return new Exports(await Readers.open(instance, limits), folder);
+    return new Exports(await Readers.open(engine, limits), folder);
   }
 
   /** As `UsageStore.export`. */
@@ -55,6 +56,17 @@ export class Exports {
   async close(): Promise<void> {
     this.#closing.abort(closedError());
     await this.#readers.close();
+    await this.#clear();
+  }
+
+  /** As `close`: the engine is lost. */
+  async abandon(reason: Error): Promise<void> {
+    this.#closing.abort(reason);
+    await this.#readers.abandon(reason);
+    await this.#clear();
+  }
+
+  async #clear(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -86,7 +98,7 @@ function onAbort(signal: AbortSignal, act: () => void): () => void {
   };
 }
 
-async function pathOf(instance: DuckDBInstance): Promise<string> {
+async function pathOf(instance: Engine["instance"]): Promise<string> {
   const connection = await instance.connect();
   try {
     const sql = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()";

@@ -1,10 +1,11 @@
 import { type DuckDBConnection, DuckDBDataChunk, DuckDBDecimalValue } from "@duckdb/node-api";
 import { HOUR_MS } from "../time_buckets.ts";
 import { appendChunks } from "./appending.ts";
+import type { Engine } from "./engine.ts";
 import type { Verdict } from "./judge.ts";
 import { HOUR_COLUMNS, TOTAL_TYPE, USAGE_TYPE } from "./schema.ts";
 import type { SumsCheck } from "../usage_store.ts";
-import { asNumber, Parameters, query, transact } from "./sql.ts";
+import { asNumber, Parameters, query } from "./sql.ts";
 
 /** The sum of events of one company and UTC hour; usages in millionths. */
 interface HourSum {
@@ -82,8 +83,8 @@ export async function foldDeltas(connection: DuckDBConnection, last_seq: number)
 }
 
 /** Makes one row of each hour's folds, in order, in a transaction of its own. Returns how many there are. */
-export async function refold(connection: DuckDBConnection): Promise<number> {
-  await transact(connection, async () => {
+export async function refold(engine: Engine, connection: DuckDBConnection): Promise<number> {
+  await engine.transact(connection, "background", async () => {
     await connection.run(`CREATE OR REPLACE TEMP TABLE refolded AS
       SELECT ${FOLDED} FROM usage_hour_folds GROUP BY company_id, hour`);
     await connection.run("DELETE FROM usage_hour_folds");
@@ -120,8 +121,8 @@ export async function checkHours(
 }
 
 /** Makes the sums anew from the events, in a transaction of its own; nothing may be appended meanwhile. */
-export async function rebuildHours(connection: DuckDBConnection): Promise<void> {
-  await transact(connection, async () => {
+export async function rebuildHours(engine: Engine, connection: DuckDBConnection): Promise<void> {
+  await engine.transact(connection, "background", async () => {
     await connection.run("DELETE FROM usage_hour_deltas");
     await connection.run("DELETE FROM usage_hour_folds");
     await connection.run(`INSERT INTO usage_hour_folds

@@ -10,7 +10,9 @@ import { wordsOf } from "./vector_words.ts";
 /** What the store knows of its rows when it opens. */
 export interface Inventory {
   last_seq: number;
+  /** Of which the sums by hour are; as many as there are rows. */
   events: number;
+  rows: number;
   hot_rows: number;
   /** Rows in short runs. */
   run_rows: number;
@@ -27,11 +29,19 @@ export async function takeInventory(connection: DuckDBConnection): Promise<Inven
     `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT, coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
       coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
       ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")},
-      (SELECT count(*) FROM usage_runs) FROM usage_hours`,
+      (SELECT count(*) FROM usage_runs), (SELECT count(*) FROM usage_settled) FROM usage_hours`,
   );
-  const [last_seq = 0, events = 0, min_timestamp = 0, max_timestamp = 0, hot_rows = 0, run_rows = 0] =
-    row.map(asNumber);
-  return { last_seq, events, min_timestamp, max_timestamp, hot_rows, run_rows };
+  const [
+    last_seq = 0,
+    events = 0,
+    min_timestamp = 0,
+    max_timestamp = 0,
+    hot_rows = 0,
+    run_rows = 0,
+    settled = 0,
+  ] = row.map(asNumber);
+  const rows = hot_rows + run_rows + settled;
+  return { last_seq, events, rows, min_timestamp, max_timestamp, hot_rows, run_rows };
 }
 
 /** Where the index of stored ids is kept between starts. */

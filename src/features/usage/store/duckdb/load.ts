@@ -1,20 +1,21 @@
-import { type DuckDBConnection, DuckDBDataChunk, type DuckDBInstance, INTEGER } from "@duckdb/node-api";
-import { AppError } from "../../../../core/errors.ts";
+import { type DuckDBConnection, DuckDBDataChunk, INTEGER } from "@duckdb/node-api";
 import type { LoadResult } from "../usage_store.ts";
 import { fingerprint } from "./append_request.ts";
 import { appendChunks } from "./appending.ts";
+import type { CommitRows, Engine } from "./engine.ts";
 import { BLOCK_TABLE, type EventBlock, ROW } from "./event_block.ts";
 import type { FingerprintIndex } from "./fingerprints.ts";
 import { SUMMED } from "./hour_sums.ts";
 import { EntryBlock } from "./inventory.ts";
 import type { SipHash } from "./siphash.ts";
+import { cutOff } from "./readers.ts";
 import { asNumber, query } from "./sql.ts";
 import { wordsOf } from "./vector_words.ts";
 import type { Writer } from "./writer.ts";
 
 /** What the loader shares with the rest of the store. */
 interface LoaderParts {
-  instance: DuckDBInstance;
+  engine: Engine;
   writer: Writer;
   index: FingerprintIndex;
   hash: SipHash;
@@ -22,6 +23,7 @@ interface LoaderParts {
 
 /** Where a block is, of which company, and when it is stored. */
 interface Loading {
+  engine: Engine;
   connection: DuckDBConnection;
   block: EventBlock;
   company_id: number;
@@ -35,15 +37,30 @@ interface Loading {
 export class Loader {
   readonly #parts: LoaderParts;
   #connection: DuckDBConnection | undefined;
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(parts: LoaderParts) {
     this.#parts = parts;
   }
 
-  /** As `UsageStore.load`. */
-  async load(company_id: number, block: EventBlock, created_at: number): Promise<LoadResult> {
-    const connection = (this.#connection ??= await this.#parts.instance.connect());
-    const loading = { connection, block, company_id, created_at };
+  /** As `UsageStore.load`; tells of what is stored as soon as it is. Errors: EngineLostError, `onStored` told or not. */
+  async load(
+    company_id: number,
+    block: EventBlock,
+    created_at: number,
+    onStored: (rows: number) => void,
+  ): Promise<LoadResult> {
+    const { engine } = this.#parts;
+    const connection = (this.#connection ??= await engine.connect());
+    const loading = this.#load({ engine, connection, block, company_id, created_at }, onStored);
+    this.#running = loading.catch(() => undefined);
+    return loading.catch((error) => {
+      throw engine.judge(error, "commit");
+    });
+  }
+
+  async #load(loading: Loading, onStored: (rows: number) => void): Promise<LoadResult> {
+    const { connection, block, company_id } = loading;
     const { entries, left_out } = this.#hash(company_id, block);
     await connection.run(`CREATE OR REPLACE TEMP TABLE loaded_rows (${BLOCK_TABLE})`);
     const appender = await connection.createAppender("loaded_rows");
@@ -57,14 +74,19 @@ export class Loader {
       const count = await insertRows(loading, found, first_seq);
       return { rows: block.rows, value: { hits: found, accepted: count } };
     });
+    onStored(accepted);
     const repeated = await findRepeated(loading, hits);
     const left = hits.filter((row) => !repeated.has(row));
     await connection.run("DROP TABLE loaded_rows");
     return { accepted, duplicates: repeated.size, left };
   }
 
-  close(): void {
-    this.#connection?.closeSync();
+  /** Cuts off what is under way where the engine is lost, and releases the connection. */
+  async close(): Promise<void> {
+    const { engine } = this.#parts;
+    const running = engine.is_lost && this.#connection ? [this.#connection] : [];
+    await cutOff(running, this.#running);
+    if (this.#connection) engine.disconnect(this.#connection);
   }
 
   /** The fingerprints of the rows that are events, and of the ids of those that are not. */
@@ -104,7 +126,7 @@ function keyOf(high: number, low: number): string {
 
 /** Inserts the rows that are neither left out nor hits, in one transaction. Returns how many. */
 async function insertRows(loading: Loading, hits: readonly number[], first_seq: number): Promise<number> {
-  const { connection, block, company_id, created_at } = loading;
+  const { engine, connection, block, company_id, created_at } = loading;
   const held = [...block.rowsThat(ROW.left_out), ...hits];
   const accepted = block.rows - held.length;
   if (accepted === 0) return 0;
@@ -112,19 +134,16 @@ async function insertRows(loading: Loading, hits: readonly number[], first_seq: 
   const fresh = `SELECT ${first_seq} + "row" AS seq, ${company_id} AS company_id, subscription_id, timestamp, id,
       usage, metadata, ${created_at} AS created_at
     FROM loaded_rows ${held.length > 0 ? `ANTI JOIN held_rows USING ("row")` : ""}`;
-  try {
-    await connection.run("BEGIN");
+  const rows: CommitRows = { first_seq, last_seq: first_seq + block.rows - 1, rows: accepted };
+  const insert = async (): Promise<void> => {
     // A file is mostly in the order of time already: to sort it again would take as long as all the rest.
     const order = block.is_in_order ? "" : "ORDER BY timestamp, id";
     await connection.run(`INSERT INTO usage_runs ${fresh} ${order}`);
     await connection.run(
       `INSERT INTO usage_hour_deltas SELECT ${SUMMED} FROM (${fresh}) GROUP BY company_id, hour`,
     );
-    await connection.run("COMMIT");
-  } catch (cause) {
-    await connection.run("ROLLBACK").catch(() => undefined);
-    throw new AppError("unavailable", "Cannot store the rows: the commit failed", { cause });
-  }
+  };
+  await engine.transact(connection, "commit", insert, rows);
   return accepted;
 }
 

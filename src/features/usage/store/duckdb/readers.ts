@@ -1,17 +1,15 @@
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../../core/errors.ts";
+import { type Engine, rolledBack, shortage, unavailable } from "./engine.ts";
 import { type Asker, Turns, type TurnLimits } from "./turns.ts";
 
 interface Waiting {
   resolve(connection: DuckDBConnection): void;
-  reject(error: AppError): void;
+  reject(error: Error): void;
 }
 
 /** An interrupt is lost on a statement that has not begun, such as one that waits for a thread. */
 export const INTERRUPT_AGAIN_MS = 50;
-
-/** How the engine's error begins when a question takes more memory than the engine may. */
-const OUT_OF_MEMORY = "Out of Memory Error";
 
 /** How many questions run at once, and how many may wait for those. */
 export interface ReadersLimits extends TurnLimits {
@@ -20,27 +18,31 @@ export interface ReadersLimits extends TurnLimits {
 
 /** A bounded pool of connections for questions, each with a time limit; companies take turns. */
 export class Readers {
+  readonly #engine: Engine;
   readonly #idle: DuckDBConnection[];
-  readonly #size: number;
+  readonly #running = new Set<DuckDBConnection>();
   readonly #turns: Turns<Waiting>;
+  #size: number;
   #closed: PromiseWithResolvers<void> | undefined;
+  #closing_error: Error = closedError();
 
-  private constructor(connections: DuckDBConnection[], limits: TurnLimits) {
+  private constructor(engine: Engine, connections: DuckDBConnection[], limits: TurnLimits) {
+    this.#engine = engine;
     this.#idle = connections;
     this.#size = connections.length;
     this.#turns = new Turns(limits);
   }
 
-  static async open(instance: DuckDBInstance, { readers, ...limits }: ReadersLimits): Promise<Readers> {
+  static async open(engine: Engine, { readers, ...limits }: ReadersLimits): Promise<Readers> {
     const connections: DuckDBConnection[] = [];
-    for (let i = 0; i < readers; i++) connections.push(await instance.connect());
-    return new Readers(connections, limits);
+    for (let i = 0; i < readers; i++) connections.push(await engine.connect());
+    return new Readers(engine, connections, limits);
   }
 
   /**
    * Runs `read` for a company in a read transaction, so that its statements see one instant.
    * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it
-   * takes too much memory, and after close.
+   * takes too much memory or disk, and after close; EngineLostError.
    */
   run<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     return this.#run(asker, timeout_ms, true, async (connection) => {
@@ -66,6 +68,7 @@ export class Readers {
   ): Promise<T> {
     const started_ms = performance.now();
     const connection = await this.#take(asker, timeout_ms);
+    this.#running.add(connection);
     let late = false;
     const left_ms = timeout_ms - (performance.now() - started_ms);
     const interrupt = (): void => {
@@ -78,10 +81,13 @@ export class Readers {
       const result = await read(connection);
       // The interrupt was lost: the late answer is refused all the same.
       if (late) throw timeoutError(timeout_ms);
+      // Nor is an engine believed that failed meanwhile.
+      this.#engine.check();
       return result;
-    } catch (error) {
+    } catch (cause) {
+      const error = this.#engine.judge(cause, "question");
       if (late) throw timeoutError(timeout_ms, error);
-      throw String(error).includes(OUT_OF_MEMORY) ? memoryError(error) : error;
+      throw shortageError(error) ?? error;
     } finally {
       clearTimeout(timer);
       if (in_transaction) void this.#end(asker, connection);
@@ -93,14 +99,20 @@ export class Readers {
   async close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
-      for (const waiting of this.#turns.clear()) waiting.reject(closedError());
+      for (const waiting of this.#turns.clear()) waiting.reject(this.#closing_error);
       this.#finishClose();
     }
     await this.#closed.promise;
   }
 
+  /** As `close`, cutting off who runs: the engine is lost. */
+  async abandon(reason: Error): Promise<void> {
+    this.#closing_error = reason;
+    await cutOff(this.#running, this.close());
+  }
+
   async #take(asker: Asker, timeout_ms: number): Promise<DuckDBConnection> {
-    if (this.#closed !== undefined) throw closedError();
+    if (this.#closed !== undefined) throw this.#closing_error;
     const connection = this.#turns.mayStart(asker) ? this.#idle.pop() : undefined;
     if (connection !== undefined) {
       this.#turns.start(asker);
@@ -126,11 +138,24 @@ export class Readers {
 
   /** Ends the transaction, a failed one too; there is none when BEGIN itself failed. Who asked need not wait. */
   async #end(asker: Asker, connection: DuckDBConnection): Promise<void> {
-    await connection.run("ROLLBACK").catch(() => undefined);
-    this.#giveBack(asker, connection);
+    if (await rolledBack(connection)) return this.#giveBack(asker, connection);
+    // It may be in the transaction still: who came next would get that one's error.
+    this.#running.delete(connection);
+    this.#engine.disconnect(connection);
+    try {
+      this.#giveBack(asker, await this.#engine.connect());
+    } catch (error) {
+      this.#size--;
+      this.#engine.lose(error, "question");
+      this.#turns
+        .finish(asker)
+        ?.reject(new AppError("unavailable", "Cannot query usage now", { retry_after_s: 1 }));
+      this.#finishClose();
+    }
   }
 
   #giveBack(asker: Asker, connection: DuckDBConnection): void {
+    this.#running.delete(connection);
     const next = this.#turns.finish(asker);
     if (next === undefined) {
       this.#idle.push(connection);
@@ -142,8 +167,22 @@ export class Readers {
 
   #finishClose(): void {
     if (this.#closed === undefined || this.#idle.length < this.#size) return;
-    for (const connection of this.#idle) connection.closeSync();
+    for (const connection of this.#idle) this.#engine.disconnect(connection);
     this.#closed.resolve();
+  }
+}
+
+/** Interrupts what runs on connections, again and again until the work is over. */
+export async function cutOff(connections: Iterable<DuckDBConnection>, work: Promise<unknown>): Promise<void> {
+  const interrupt = (): void => {
+    for (const connection of connections) connection.interrupt();
+  };
+  interrupt();
+  const timer = setInterval(interrupt, INTERRUPT_AGAIN_MS);
+  try {
+    await work;
+  } finally {
+    clearInterval(timer);
   }
 }
 
@@ -159,13 +198,13 @@ function timeoutError(timeout_ms: number, cause?: unknown): AppError {
   });
 }
 
-function memoryError(cause: unknown): AppError {
-  return new AppError(
-    "unavailable",
-    "Cannot query usage: the query takes more memory than there is; narrow it",
-    {
-      retry_after_s: 1,
-      cause,
-    },
+/** What is answered to a question that the engine has no memory or disk for; undefined for another error. */
+function shortageError(error: unknown): AppError | undefined {
+  const lacking = shortage(error);
+  if (lacking === undefined) return undefined;
+  return unavailable(
+    `Cannot query usage: the query takes more ${lacking} than there is; narrow it`,
+    1,
+    error,
   );
 }

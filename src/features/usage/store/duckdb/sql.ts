@@ -89,19 +89,6 @@ export async function chunksOf(
   return Array.from({ length: result.chunkCount }, (_, i) => result.getChunk(i));
 }
 
-/** Runs `work` in a transaction of its own: all of it is stored, or nothing. Errors: those of `work`. */
-export async function transact(connection: DuckDBConnection, work: () => Promise<void>): Promise<void> {
-  await connection.run("BEGIN");
-  try {
-    await work();
-    await connection.run("COMMIT");
-  } catch (error) {
-    // The engine takes nothing else from the connection before.
-    await connection.run("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
-}
-
 /** Reads an integer column that stays within 2^53. */
 export function asNumber(value: DuckDBValue | undefined): number {
   if (typeof value === "number") return value;

@@ -3,10 +3,11 @@ import { AppError } from "../../../../core/errors.ts";
 import type { AppendResult } from "../usage_store.ts";
 import type { AppendRequest, PreparedAppend } from "./append_request.ts";
 import { appendRows } from "./event_chunks.ts";
+import { type Engine, EngineLostError, unavailable } from "./engine.ts";
 import type { FingerprintIndex } from "./fingerprints.ts";
 import { Judge, type Verdict } from "./judge.ts";
 import { appendHourSums, hourSums } from "./hour_sums.ts";
-import { closedError } from "./readers.ts";
+import { closedError, cutOff } from "./readers.ts";
 import { HOT_TABLES, type HotTable } from "./schema.ts";
 import { type Candidate, findRows, type StoredRow } from "./stored_rows.ts";
 
@@ -34,6 +35,7 @@ const FAILED_SEQS = 2 ** 27;
 
 /** The one writer: a durable commit costs the same for one event and for thousands, so appends share them. */
 export class Writer {
+  readonly #engine: Engine;
   readonly #connection: DuckDBConnection;
   readonly #index: FingerprintIndex;
   readonly #limits: WriterLimits;
@@ -50,14 +52,17 @@ export class Writer {
   #rests_until = 0;
   #drained = Promise.resolve();
   #closed = false;
+  #closing_error: Error = closedError();
 
   /** `stored`: what the tables hold already. */
   constructor(
+    engine: Engine,
     connection: DuckDBConnection,
     index: FingerprintIndex,
     stored: { last_seq: number; hot_rows: number },
     limits: WriterLimits,
   ) {
+    this.#engine = engine;
     this.#connection = connection;
     this.#index = index;
     this.#next_seq = stored.last_seq + 1;
@@ -65,11 +70,11 @@ export class Writer {
     this.#limits = limits;
   }
 
-  /** Queues an append and answers after its commit. Errors: as `UsageStore.append`. */
+  /** Queues an append and answers after its commit. Errors: as `UsageStore.append`; EngineLostError. */
   async append(prepared: PreparedAppend): Promise<AppendResult> {
     const count = prepared.events.length;
     const { pending_events } = this.#limits;
-    if (this.#closed) throw closedError();
+    if (this.#closed) throw this.#closing_error;
     if (count === 0) return { accepted: 0, duplicates: 0 };
     if (count > pending_events) {
       throw new AppError("too_large", `Cannot store ${count} events at once: the limit is ${pending_events}`);
@@ -91,6 +96,11 @@ export class Writer {
     }
   }
 
+  /** The number of the next row. */
+  get next_seq(): number {
+    return this.#next_seq;
+  }
+
   /** Rows in the hot tables at the opening, or written to the present one since the last rotation. */
   get hot_rows(): number {
     return this.#hot_rows;
@@ -98,10 +108,11 @@ export class Writer {
 
   /** Runs `work` when no append is under way; appends wait meanwhile. Errors: those of `work`. */
   exclusive<T>(work: ExclusiveWork<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(closedError());
+    if (this.#closed) return Promise.reject(this.#closing_error);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#exclusive.push(async () => {
       try {
+        this.#engine.check();
         const { rows, value } = await work(this.#connection, this.#next_seq);
         this.#next_seq += rows;
         resolve(value);
@@ -129,7 +140,16 @@ export class Writer {
     this.#closed = true;
     this.#drain();
     await this.#drained;
-    this.#connection.closeSync();
+    this.#engine.disconnect(this.#connection);
+  }
+
+  /** Refuses all that has not begun, and cuts off what has: the engine is lost. */
+  async abandon(reason: Error): Promise<void> {
+    this.#closing_error = reason;
+    this.#closed = true;
+    this.#queued_events = 0;
+    for (const request of this.#queue.splice(0)) request.reject(reason);
+    await cutOff([this.#connection], this.close());
   }
 
   #schedule(): void {
@@ -183,6 +203,7 @@ export class Writer {
     let verdicts: Verdict[] = [];
     const began_ms = performance.now();
     try {
+      this.#engine.check();
       verdicts = await this.#judgeGroup(group);
       await this.#write(verdicts);
       // Commits that follow one another without a pause would take the whole processor for few events each.
@@ -190,14 +211,32 @@ export class Writer {
       this.#rests_until = now_ms + Math.min(now_ms - began_ms, MAX_REST_MS);
       for (const verdict of verdicts) answer(verdict);
     } catch (cause) {
-      const error = new AppError(
-        "unavailable",
-        "Cannot store the events: the commit failed; send them again, what is stored will not count twice",
-        { retry_after_s: 1, cause },
-      );
-      const sure = new Set(verdicts.filter((v) => v.refusal && !v.leans_on_group).map((v) => v.request));
-      for (const verdict of verdicts) if (sure.has(verdict.request)) answer(verdict);
-      for (const request of group) if (!sure.has(request)) request.reject(error);
+      const sure = verdicts.filter((verdict) => verdict.refusal && !verdict.leans_on_group);
+      for (const verdict of sure) answer(verdict);
+      const answered = new Set(sure.map(({ request }) => request));
+      const open = group.filter((request) => !answered.has(request));
+      const error = this.#engine.judge(cause, "commit");
+      if (error instanceof EngineLostError && error.is_own_commit) {
+        // Not waited for: the engine is closed once this one has ended.
+        void this.#answerWhenKnown(verdicts, new Set(open), error);
+        return;
+      }
+      const refusal = error instanceof EngineLostError ? error : notStoredError(cause);
+      for (const request of open) request.reject(refusal);
+    }
+  }
+
+  /** Answers for a commit that failed, once it is known whether it is stored. */
+  async #answerWhenKnown(
+    verdicts: readonly Verdict[],
+    open: ReadonlySet<AppendRequest>,
+    cause: EngineLostError,
+  ): Promise<void> {
+    const is_stored = await this.#engine.isStored(PATIENCE_MS);
+    for (const verdict of verdicts) {
+      if (!open.has(verdict.request)) continue;
+      if (is_stored === true) answer(verdict);
+      else verdict.request.reject(is_stored === false ? notStoredError(cause) : unknownError(cause));
     }
   }
 
@@ -226,21 +265,15 @@ export class Writer {
     const sums = hourSums(verdicts);
     this.#next_seq += count;
     this.#hot_rows += count;
-    let committing = false;
-    try {
-      await this.#connection.run("BEGIN");
+    const insert = async (): Promise<void> => {
       await appendRows(this.#connection, this.#hotTable(), verdicts, first_seq);
       await appendHourSums(this.#connection, sums, this.#next_seq - 1);
-      committing = true;
-      await this.#connection.run("COMMIT");
-    } catch (error) {
-      await this.#connection.run("ROLLBACK").catch(() => undefined);
-      throw error;
-    } finally {
-      // Also after a failed commit, which may have reached the disk: an entry without a row is harmless, a
+      // Before the commit, which may reach the disk and fail all the same: an entry without a row is harmless, a
       // row without an entry would be stored twice.
-      if (committing) this.#enter(verdicts, first_seq);
-    }
+      this.#enter(verdicts, first_seq);
+    };
+    const rows = { first_seq, last_seq: this.#next_seq - 1, rows: count };
+    await this.#engine.transact(this.#connection, "commit", insert, rows);
   }
 
   #hotTable(): HotTable {
@@ -256,6 +289,23 @@ export class Writer {
       }
     }
   }
+}
+
+/** How long callers wait to be told what became of a failed commit. */
+export const PATIENCE_MS = 5_000;
+
+function notStoredError(cause: unknown): AppError {
+  return unavailable(
+    "Cannot store the events: the commit failed and none of them is stored; send them again",
+    1,
+    cause,
+  );
+}
+
+function unknownError(cause: unknown): AppError {
+  const message =
+    "Cannot tell yet whether the events are stored: send them again with the same ids, by which none counts twice";
+  return unavailable(message, 5, cause);
 }
 
 function answer({ request, fresh, duplicates, refusal }: Verdict): void {
