@@ -11,7 +11,7 @@ import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
 import { Refusals } from "./core/refusals.ts";
-import { openSecrets } from "./core/sealing.ts";
+import { openSecrets, type Secrets } from "./core/sealing.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { Claim } from "./features/idempotency/claims.ts";
@@ -45,6 +45,8 @@ export interface Deps {
   usage: UsageStore;
   documents: DocumentFiles;
   request_limiter: RateLimiter;
+  /** For secrets that the database keeps. */
+  secrets: Secrets;
   refusals: Refusals;
   /** Work that outlives its call; told to stop before the stores close. */
   background: Background;
@@ -80,6 +82,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   showUsage(metrics, usage);
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
+  const secrets = openSecrets(config.secrets_keys);
   const documents = new DocumentFiles(join(config.data_dir, "documents"));
   const services = {
     log,
@@ -91,7 +94,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     tokens,
     passwords: openPasswords(),
     login_guard: openLoginGuard(config, clock),
-    secrets: openSecrets(config.secrets_keys),
+    secrets,
     background,
     observe: metrics.observeOperation.bind(metrics),
     note: () => undefined,
@@ -105,6 +108,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     usage,
     documents,
     request_limiter: new RateLimiter(config.rate_limit_requests),
+    secrets,
     refusals: new Refusals(config),
     background,
     authenticate: (token) => authenticate(store.read, tokens, token, clock.now()),

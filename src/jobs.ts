@@ -15,6 +15,7 @@ import { LOAN_CONSENT_JOBS } from "./features/loan_consents/jobs.ts";
 import { LOAN_DOCUMENT_JOBS } from "./features/loan_documents/jobs.ts";
 import { USAGE_JOBS } from "./features/usage/jobs.ts";
 import { SESSION_JOBS } from "./features/sessions/jobs.ts";
+import { WEBHOOK_SECRET_JOBS } from "./features/webhooks/jobs.ts";
 import { WEBHOOK_JOBS } from "./features/webhook_logs/jobs.ts";
 import { MANDATE_ORDER_JOBS } from "./features/mandate_orders/jobs.ts";
 import { MANDATE_JOBS } from "./features/mandates/jobs.ts";
@@ -25,6 +26,7 @@ export const JOBS: readonly Job[] = [
   ...USAGE_JOBS,
   ...EVENT_JOBS,
   ...WEBHOOK_JOBS,
+  ...WEBHOOK_SECRET_JOBS,
   ...AUDIT_JOBS,
   ...IDEMPOTENCY_JOBS,
   ...AUTHORIZATION_JOBS,

@@ -57,6 +57,7 @@ async function examine({ rebuild_sums, read_documents }: Asked): Promise<Finding
     await check("usage store", () => examineUsage(config, rebuild_sums)),
     await check("loan documents", () => examineDocuments(config, read_documents)),
     examineSecret(config),
+    examineSealing(config),
     await check("FPX", () => examineFpx(config)),
     examineDisk(config.data_dir),
     examineClock(),
@@ -112,6 +113,14 @@ async function examineUsage(config: Config, rebuild_sums: boolean): Promise<stri
       return "in use by another process: a running server";
     throw error;
   }
+}
+
+function examineSealing({ secrets_keys }: Config): Finding {
+  const state =
+    secrets_keys === null
+      ? "SECRETS_KEY is not set: webhook secrets lie open in the database"
+      : "sealed with SECRETS_KEY";
+  return { ok: true, text: `secrets in the database: ${state}` };
 }
 
 /** One that is too short has stopped the check of the configuration. */

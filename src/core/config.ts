@@ -293,7 +293,7 @@ export const SETTINGS = {
   secrets_keys: defineSetting(
     "SECRETS_KEY",
     null,
-    "Seals secrets in the database: 32 bytes in base64 or hex, an older key after a comma; unset: none can be stored",
+    "Seals secrets in the database: 32 bytes in base64 or hex, an older key after a comma; unset: webhook secrets lie open, private keys are refused",
     secretsKeys,
   ),
   fpx_url: defineSetting(

@@ -13,6 +13,11 @@ export interface Secrets {
   reseal(sealed: string, place: string): string | null;
 }
 
+/** Whether a text is a sealed secret: one that was stored before there was a key is not. */
+export function isSealed(stored: string): boolean {
+  return stored.startsWith(`${VERSION}.`);
+}
+
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

@@ -1,13 +1,16 @@
 import { Webhook } from "standardwebhooks";
 import type { Background } from "../../core/background.ts";
 import type { Config } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
+import type { Secrets } from "../../core/sealing.ts";
 import { type Clock, iso } from "../../core/time.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import { type Callable, disableCalled, listCallable } from "../webhooks/queries.ts";
 import { signingSecrets } from "../webhooks/rules.ts";
+import { fromStore } from "../webhooks/sealed_secrets.ts";
 import { fanOut } from "./fan_out.ts";
 import {
   type ClaimedLog,
@@ -21,7 +24,7 @@ import {
   updateClaimed,
 } from "./queries.ts";
 import { hasSucceeded, isGone, retrySteps, verdict } from "./rules.ts";
-import { type SendOutcome, send } from "./send.ts";
+import { type Message, type SendOutcome, send } from "./send.ts";
 
 /** What the dispatcher uses of what is opened. */
 interface Tools {
@@ -29,6 +32,7 @@ interface Tools {
   clock: Clock;
   log: Log;
   config: Pick<Config, "is_production">;
+  secrets: Secrets;
   background: Background;
 }
 
@@ -150,11 +154,11 @@ export class Dispatcher {
 
   /** Sends one delivery; never rejects. */
   async #attempt(delivery: Delivery): Promise<void> {
-    const { clock, config } = this.#tools;
+    const { clock, config, secrets } = this.#tools;
     const began_at = clock.now();
-    const message = { url: delivery.endpoint.url, ...signed(delivery, began_at) };
     const options = { is_production: config.is_production, stop: this.#cut.signal };
-    const outcome = await send(message, options);
+    const message = signed(secrets, delivery, began_at);
+    const outcome = message instanceof AppError ? unsent(message) : await send(message, options);
     this.#ended.push({ ...delivery, began_at, ended_at: clock.now(), outcome, random: Math.random() });
     this.#wake();
   }
@@ -247,15 +251,23 @@ async function claim(
   });
 }
 
-/** The body and its headers, signed anew for each attempt with every secret that holds. */
-function signed({ log, endpoint }: Delivery, now: Temporal.Instant) {
+/** What comes of an attempt that could not be made. It is made again like any other that failed. */
+function unsent({ message: error }: AppError): SendOutcome {
+  return { status_code: null, retry_after: null, response_excerpt: null, duration_ms: 0, error };
+}
+
+/**
+ * The message, its body and headers, signed anew for each attempt with every secret that holds; or why it can't be
+ * signed, where no key opens a secret.
+ */
+function signed(secrets: Secrets, { log, endpoint }: Delivery, now: Temporal.Instant): Message | AppError {
   const { type, timestamp, data } = log.payload;
   const body = JSON.stringify({ type, timestamp, data });
   // oxlint-disable-next-line no-restricted-globals -- the library asks for one
   const at = new Date(now.epochMilliseconds);
-  const signatures = signingSecrets(endpoint.secrets, now).map((secret) =>
-    new Webhook(secret).sign(log.message_id, at, body),
-  );
+  const signing = openAll(secrets, endpoint, now);
+  if (signing instanceof AppError) return signing;
+  const signatures = signing.map((secret) => new Webhook(secret).sign(log.message_id, at, body));
   const headers = {
     "content-type": "application/json",
     "user-agent": "Meterhouse",
@@ -263,7 +275,21 @@ function signed({ log, endpoint }: Delivery, now: Temporal.Instant) {
     "webhook-timestamp": String(Math.floor(now.epochMilliseconds / 1_000)),
     "webhook-signature": signatures.join(" "),
   };
-  return { body, headers };
+  return { url: endpoint.url, body, headers };
+}
+
+/** The secrets that sign at `now`, opened; or why one can't be. */
+function openAll(
+  secrets: Secrets,
+  { company_id, secrets: stored }: Callable,
+  now: Temporal.Instant,
+): string[] | AppError {
+  try {
+    return signingSecrets(stored, now).map((secret) => fromStore(secrets, company_id, secret));
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
 }
 
 /** Writes down what attempts came to. Returns the logs whose claim was lost: another dispatcher has them. */

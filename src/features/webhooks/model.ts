@@ -32,6 +32,7 @@ export const WebhookWithSecret = Type.Object(
 
 /** A secret that signs, the newest first; `ends_at` is null for the one that signs for good. */
 export interface SigningSecret {
+  /** Sealed where the deployment has a SECRETS_KEY: decision 0061. */
   secret: string;
   ends_at: string | null;
 }

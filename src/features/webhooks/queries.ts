@@ -58,6 +58,31 @@ export async function findSecrets(q: Reads, scope: Scope, id: number): Promise<S
   return row?.secrets;
 }
 
+/** The secrets of all endpoints. */
+export function listSecrets(q: Reads, scope: Scope): Promise<{ id: number; secrets: SigningSecret[] }[]> {
+  const { webhooks: t } = q.tables;
+  return q
+    .select({ id: t.id, secrets: t.secrets })
+    .from(t)
+    .where(inScope(q, scope))
+    .orderBy(asc(t.id))
+    .execute();
+}
+
+/** Puts another seal on the same secrets: the endpoint stays as it was. */
+export async function updateSecrets(
+  q: Queries,
+  scope: Scope,
+  id: number,
+  secrets: SigningSecret[],
+): Promise<void> {
+  const { webhooks: t } = q.tables;
+  await q
+    .update(t)
+    .set({ secrets })
+    .where(and(inScope(q, scope), eq(t.id, id)));
+}
+
 type Editable = Pick<Webhook, "url" | "event_types" | "description">;
 
 export async function insertWebhook(

@@ -14,6 +14,7 @@ import { addressesOf, RefusedDestination } from "./destination.ts";
 import { CreateWebhook, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret } from "./model.ts";
 import * as queries from "./queries.ts";
 import { readUrl, rotated, type Surroundings } from "./rules.ts";
+import { resealed, toStore } from "./sealed_secrets.ts";
 
 /** Lists the company's endpoints by id; whole when no page is asked for. Source: webhooks.md. */
 export const listWebhooks = operation({
@@ -48,7 +49,7 @@ export const createWebhook = operation({
   permission: "webhooks:write",
   input: CreateWebhook,
   output: WebhookWithSecret,
-  async run({ store, actor, now, config }, { url, event_types, description = null }) {
+  async run({ store, actor, now, config, secrets: sealing }, { url, event_types, description = null }) {
     await checkUrl(url, config);
     const secret = makeSecret();
     return store.tx(async (q) => {
@@ -59,7 +60,7 @@ export const createWebhook = operation({
           `Cannot create a webhook: there are ${LIMITS.webhook_endpoints} already`,
         );
       }
-      const secrets = [{ secret, ends_at: null }];
+      const secrets = [{ secret: toStore(sealing, scope.company_id, secret), ends_at: null }];
       const webhook = { url, event_types, description, secrets };
       return { ...(await queries.insertWebhook(q, scope, now, webhook)), secret };
     });
@@ -122,13 +123,14 @@ export const rotateWebhookSecret = operation({
   target: "webhook",
   input: ById,
   output: WebhookWithSecret,
-  run({ store, actor, now }, { id }) {
+  run({ store, actor, now, secrets: sealing }, { id }) {
     const secret = makeSecret();
     return store.tx(async (q) => {
       const scope = scopeOf(actor);
       const secrets = await queries.findSecrets(q, scope, id);
       if (!secrets) throw notFound("Webhook", id);
-      const change = { secrets: rotated(secrets, secret, now) };
+      const stored = toStore(sealing, scope.company_id, secret);
+      const change = { secrets: rotated(secrets, stored, now) };
       const webhook = await queries.updateWebhook(q, scope, now, id, change);
       if (!webhook) throw notFound("Webhook", id);
       return { ...webhook, secret };
@@ -165,6 +167,29 @@ export const testWebhook = operation({
       };
       return only(await insertLogs(q, now, [message]));
     }),
+});
+
+/**
+ * Seals the secrets of the company's endpoints that lie as they are, or under an older key, with the newest of the
+ * keys that SECRETS_KEY names; without one nothing is done. Errors: conflict where none opens one. Decision 0061.
+ */
+export const resealWebhookSecrets = operation({
+  name: "reseal_webhook_secrets",
+  permission: "webhooks:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, secrets: sealing }) {
+    if (!sealing.can_seal) return {};
+    const scope = scopeOf(actor);
+    await store.tx(async (q) => {
+      for (const { id, secrets } of await queries.listSecrets(q, scope)) {
+        const fresh = resealed(sealing, scope.company_id, secrets);
+        if (fresh) await queries.updateSecrets(q, scope, id, fresh);
+      }
+    });
+    return {};
+  },
 });
 
 /** Errors: invalid. A host that does not resolve yet is let through: each call checks again. */

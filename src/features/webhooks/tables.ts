@@ -13,7 +13,7 @@ export function webhookTables(k: ColumnKit, { companies }: CompanyTables) {
       description: k.text("description"),
       status: k.enumeration("status", ["active", "disabled"]).notNull(),
       disabled_reason: k.text("disabled_reason"),
-      /** As they are, since they sign: decision 0061. Emptied when the endpoint is deleted. */
+      /** Sealed with SECRETS_KEY where there is one: decision 0061. Emptied when the endpoint is deleted. */
       secrets: k.json<SigningSecret[]>("secrets").notNull(),
       /** Deleted endpoints keep their row: logs refer to it. */
       deleted_at: k.at("deleted_at"),
