@@ -11,7 +11,7 @@ COPY package.json bunfig.toml tsconfig.json LICENSE ./
 COPY data/migrations ./data/migrations
 COPY data/seed ./data/seed
 COPY src ./src
-RUN mkdir /data && chown bun:bun /data
+RUN mkdir -m 0700 /data && chown bun:bun /data
 USER bun
 # Long usage queries must not hold up other native calls: the thread pool is read before any code runs.
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 DATA_DIR=/data

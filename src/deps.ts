@@ -6,6 +6,7 @@ import { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import { openDataDir } from "./core/data_dir.ts";
 import { LIMITS } from "./core/limits.ts";
+import { makePrivate } from "./core/private_files.ts";
 import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
@@ -73,6 +74,9 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   const { clock = systemClock, without_usage = false } = options;
   openDataDir(config.data_dir);
   const log = openLog(config.log_level);
+  const open_to_others = makePrivate(config.data_dir);
+  if (open_to_others.length > 0)
+    log.warn({ files: open_to_others }, "others may read these files, which belong to another user");
   const metrics = openMetrics();
   const store = await openTransactional(config);
   const usage = await (without_usage ? unopenedUsage() : openUsage(config, log)).catch(async (error) => {

@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Config, readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -60,6 +60,7 @@ async function examine({ rebuild_sums, read_documents }: Asked): Promise<Finding
     examineSealing(config),
     await check("FPX", () => examineFpx(config)),
     examineDisk(config.data_dir),
+    examineFolder(config.data_dir),
     examineClock(),
     examineThreads(),
   ];
@@ -148,6 +149,13 @@ function examineDisk(data_dir: string): Finding {
     ok: free > LOW_DISK_BYTES,
     text: `disk: ${(free / 1024 ** 3).toFixed(1)} GiB free in ${data_dir}`,
   };
+}
+
+/** Its files are private in any case; their names and sizes are not. */
+function examineFolder(data_dir: string): Finding {
+  const is_private = (statSync(data_dir).mode & 0o077) === 0;
+  const advice = is_private ? "nobody else may look into it" : "others may list it: chmod 700 is better";
+  return { ok: true, text: `data directory: ${advice}` };
 }
 
 function examineClock(): Finding {

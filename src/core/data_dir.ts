@@ -7,7 +7,7 @@ import { join } from "node:path";
  */
 export function openDataDir(data_dir: string): void {
   try {
-    mkdirSync(data_dir, { recursive: true });
+    mkdirSync(data_dir, { recursive: true, mode: 0o700 });
     accessSync(data_dir, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const name of readdirSync(data_dir)) checkEntry(join(data_dir, name));
   } catch (error) {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { TEST_STORE } from "../harness.ts";
 import { makePlace, type Place, run, startServer } from "./process.ts";
 
@@ -115,6 +116,42 @@ describe("serve", () => {
     for (const server of servers) server.kill("SIGTERM");
     expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
     second.remove();
+  });
+
+  test("nobody else may read what it writes, nor what an older version left readable", async () => {
+    const data_dir = join(place.data_dir, "var", "meterhouse");
+    const env = { ...place.env, DATA_DIR: data_dir };
+    const modes = () => {
+      const paths = ["", ...readdirSync(data_dir, { recursive: true }).map(String)];
+      return paths.map((path): [string, string] => {
+        const found = statSync(join(data_dir, path));
+        return [path, `${found.isDirectory() ? "folder" : "file"} ${(found.mode & 0o777).toString(8)}`];
+      });
+    };
+    const open = () => modes().filter(([, mode]) => !["file 600", "folder 700"].includes(mode));
+
+    const server = await startServer(env);
+    const api = await server.signIn();
+    const event = { external_subscription_id: "unknown", usage: 1 };
+    await api("POST", "/usage/events", event);
+    await api("POST", "/clients", { name: "Acme" });
+    const running = modes().map(([path]) => path);
+    expect(running).toEqual(expect.arrayContaining(["jwt_secret", "usage.duckdb"]));
+    if (TEST_STORE === "sqlite")
+      expect(running).toEqual(expect.arrayContaining(["meterhouse.sqlite", "meterhouse.sqlite-wal"]));
+    expect(open()).toEqual([]);
+    server.kill("SIGKILL");
+    await server.exited;
+    expect(open()).toEqual([]);
+
+    const left = modes().filter(([, mode]) => mode.startsWith("file"));
+    for (const [path] of left) chmodSync(join(data_dir, path), 0o644);
+    expect(open()).toHaveLength(left.length);
+    const again = await startServer(env);
+    expect(open()).toEqual([]);
+    again.kill("SIGTERM");
+    await again.exited;
+    expect(open()).toEqual([]);
   });
 
   test("a damaged signing secret stops the start with a clear line", async () => {

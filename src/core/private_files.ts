@@ -1,0 +1,27 @@
+import { chmodSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** What the service keeps in its data directory, and what lies beside these files while it runs. */
+const OURS = /^(meterhouse\.sqlite|usage\.duckdb|jwt_secret|documents|control)/;
+
+/**
+ * Takes away what others may do with files of the data directory: those of a version that left them readable, and
+ * those that were copied there. The directory itself is left as whoever runs the deployment made it. Answers the
+ * names of files that belong to someone else.
+ */
+export function makePrivate(data_dir: string): string[] {
+  return readdirSync(data_dir)
+    .filter((name) => OURS.test(name))
+    .filter((name) => !isMadePrivate(join(data_dir, name)));
+}
+
+function isMadePrivate(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found || (found.mode & 0o077) === 0) return true;
+  try {
+    chmodSync(path, found.isDirectory() ? 0o700 : 0o600);
+    return true;
+  } catch {
+    return false;
+  }
+}
