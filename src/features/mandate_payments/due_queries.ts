@@ -1,8 +1,9 @@
-import { and, asc, eq, gt, inArray, isNull, lt, or } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, or } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
-import type { IsoInstant } from "../../core/time.ts";
+import type { Decimal } from "../../core/money.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
-import type { Reads } from "../../store/store.ts";
+import type { Queries, Reads } from "../../store/store.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import { OPEN_STATUSES } from "./rules.ts";
 
@@ -67,4 +68,33 @@ export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: numbe
     .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
     .orderBy(asc(t.id));
   return rows.map(({ id }) => id);
+}
+
+/** How many payments of a mandate's collections wait. */
+export async function countWaiting(q: Reads, scope: Scope, mandate_id: number): Promise<number> {
+  return q.$count(q.tables.mandate_payments, waiting(q, scope, mandate_id));
+}
+
+/** Lets the collections of a mandate that wait take another amount. */
+export async function updateWaitingAmounts(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate_id: number,
+  amount: Decimal,
+): Promise<void> {
+  await q
+    .update(q.tables.mandate_payments)
+    .set({ amount, updated_at: iso(now) })
+    .where(waiting(q, scope, mandate_id));
+}
+
+/** What was asked for by hand is of the amount that was asked for. */
+function waiting({ tables: { mandate_payments: t } }: Reads, scope: Scope, mandate_id: number) {
+  return and(
+    ofCompany(t, scope),
+    eq(t.mandate_id, mandate_id),
+    inArray(t.status, [...OPEN_STATUSES]),
+    isNotNull(t.period_key),
+  );
 }

@@ -154,6 +154,31 @@ export const MandateDetail = Type.Object(
   { title: "MandateDetail" },
 );
 
+/** What a mandate says, as far as a change goes. */
+export const AmendedTerms = Type.Object({
+  bankscheme_txn_amount: nullable(AmountAnswer),
+  max_amount: AmountAnswer,
+  frequency: oneOf(FREQUENCIES),
+  expiry_date: nullable(Type.String()),
+  next_collections: Type.Array(Type.String(), { description: "the next days of collection, three at most" }),
+});
+export type AmendedTerms = Static<typeof AmendedTerms>;
+
+/** What a change would come to. */
+export const AmendmentPreview = Type.Object(
+  {
+    before: AmendedTerms,
+    after: AmendedTerms,
+    due: Type.Array(Type.String(), {
+      description: "days that are due by the frequency that it has now, and are collected by it",
+    }),
+    waiting_payments: Type.Integer({
+      description: "payments of collections that wait, further attempts too: they take the new amount",
+    }),
+  },
+  { title: "AmendmentPreview" },
+);
+
 export const ListMandates = strict({
   status: Type.Optional(oneOf(MANDATE_STATUSES)),
   customer_id: Type.Optional(Id),
@@ -199,4 +224,6 @@ export const AmendMandateBody = strict(
   },
   { title: "AmendMandate" },
 );
+/** The same as query text. */
+export const PreviewAmendmentQuery = strict({ ...AmendMandateBody.properties });
 export const AmendMandate = strict({ ...ById.properties, ...AmendMandateBody.properties });

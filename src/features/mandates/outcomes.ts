@@ -1,16 +1,16 @@
 import type { Scope } from "../../core/access.ts";
-import { dayAt, startOfDay } from "../../core/kuala_lumpur.ts";
-import { iso } from "../../core/time.ts";
+import { dayAt } from "../../core/kuala_lumpur.ts";
 import type { Queries } from "../../store/store.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import type { CallbackOutcome } from "../mandate_orders/model.ts";
 import { findOrder, type MandateOrder, type OrderChange, updateOrder } from "../mandate_orders/queries.ts";
 import { meaningOf } from "../mandate_orders/rules.ts";
-import { firstCollection, nextCollection } from "../mandate_payments/rules.ts";
-import type { Amendment, MandateTrigger } from "./model.ts";
+import { amendPayments } from "../mandate_payments/amending.ts";
+import { collectionStart, takeAmendment } from "./amending.ts";
+import type { MandateTrigger } from "./model.ts";
 import { moveMandate, tellOfMandate } from "./moves.ts";
 import { findStoredMandate, type StoredMandate, updateMandate } from "./queries.ts";
-import { amended, isFinal, type MandateChange, moved } from "./rules.ts";
+import { isFinal, type MandateChange, moved } from "./rules.ts";
 import type { SchemeResult } from "./schemes/scheme.ts";
 
 /** What is answered, and what it is answered about. */
@@ -75,19 +75,9 @@ async function enrolment(answer: Answer, is_ahead: boolean) {
 /** The bank has decided on a mandate that the customer authorized. */
 async function decided(answer: Answer) {
   if (answer.result.status !== "ok") return settle(answer, "refused");
-  return settle(answer, "approved", {}, await collectionStart(answer));
-}
-
-/** When a mandate that is active from now on is collected first; never where debits are made by hand only. */
-async function collectionStart({
-  q,
-  scope,
-  now,
-  mandate,
-}: Pick<Answer, "q" | "scope" | "now" | "mandate">): Promise<MandateChange> {
-  const first = firstCollection(mandate, dayAt(now), await findConfig(q, scope));
-  if (first === null || mandate.bankscheme_txn_amount === null) return {};
-  return { anchor_date: first.toString(), next_collection_at: iso(startOfDay(first)) };
+  const { q, scope, now, mandate } = answer;
+  const start = collectionStart(mandate, dayAt(now), await findConfig(q, scope));
+  return settle(answer, "approved", {}, start);
 }
 
 function termination(answer: Answer) {
@@ -124,34 +114,18 @@ async function amendment({ q, scope, now, order, mandate, result }: Answer) {
     awaits: null,
   } as const;
   if (!(await updateOrder(q, scope, now, order, heard))) return "repeated";
-  const terms = is_good ? await takenTerms(q, scope, now, mandate, mandate.amendment) : {};
+  const taken = is_good
+    ? takeAmendment(mandate, mandate.amendment, dayAt(now), await findConfig(q, scope))
+    : { terms: {}, due: [] };
   const reason = is_good ? null : reasonOf(result);
-  const change = { ...terms, amendment: null, authorization_url: null, status_reason: reason };
+  const change = { ...taken.terms, amendment: null, authorization_url: null, status_reason: reason };
   const after = await updateMandate(q, scope, now, mandate, change);
   if (!after) return "ignored";
+  const { amount = null } = is_good ? mandate.amendment : {};
+  await amendPayments(q, scope, now, mandate.id, { due: taken.due, amount });
   const type = is_good ? "emandate.mandate.amended" : "emandate.mandate.amendment_refused";
   await tellOfMandate(q, scope, now, after, type, reason);
   return "applied";
-}
-
-/**
- * What the mandate says from now on. One that was not collected any more is again: it was debited by hand and now
- * has an amount, or its last day was put off.
- */
-async function takenTerms(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  mandate: StoredMandate,
-  taken: Amendment,
-): Promise<MandateChange> {
-  const terms = amended(mandate, taken);
-  if (mandate.next_collection_at !== null) return terms;
-  const then = { ...mandate, ...terms };
-  if (then.anchor_date === null)
-    return { ...terms, ...(await collectionStart({ q, scope, now, mandate: then })) };
-  const next = nextCollection(then, dayAt(now));
-  return { ...terms, next_collection_at: next && iso(startOfDay(next)) };
 }
 
 function told(order: MandateOrder, { code, message, scheme_txn_id }: SchemeResult) {

@@ -6,6 +6,7 @@ import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
 import {
+  AmendmentPreview,
   AmendMandateBody,
   AuthorizeMandateBody,
   CreateMandate,
@@ -13,6 +14,7 @@ import {
   Mandate,
   MandateActionBody,
   MandateDetail,
+  PreviewAmendmentQuery,
 } from "./model.ts";
 import {
   amendMandate,
@@ -21,6 +23,7 @@ import {
   createMandate,
   getMandate,
   listMandates,
+  previewAmendment,
   resumeMandate,
   suspendMandate,
   terminateMandate,
@@ -59,6 +62,24 @@ const recordRoutes = (deps: Deps) =>
       response: answers({ 200: dataOf(MandateDetail), 404: ErrorBody }),
       detail: { summary: "Get a mandate", description: "With its last payments and what happened to it." },
     });
+
+const previewRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
+    .use(session(deps, "company"))
+    .get(
+      "/:id/amend/preview",
+      ({ ctx, params, query }) => data(call(ctx, previewAmendment, { ...params, ...query })),
+      {
+        params: IdPath,
+        query: fromText(PreviewAmendmentQuery),
+        response: answers({ 200: dataOf(AmendmentPreview), ...refusals }),
+        detail: {
+          summary: "Preview an amendment",
+          description:
+            "What the mandate would say and when it would be collected, if the bank took the change today. Nobody is asked and nothing changes.",
+        },
+      },
+    );
 
 const actionRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
@@ -127,4 +148,5 @@ const actionRoutes = (deps: Deps) =>
       },
     );
 
-export const mandateRoutes = (deps: Deps) => new Elysia().use(recordRoutes(deps)).use(actionRoutes(deps));
+export const mandateRoutes = (deps: Deps) =>
+  new Elysia().use(recordRoutes(deps)).use(previewRoutes(deps)).use(actionRoutes(deps));

@@ -14,10 +14,14 @@ import { findConfig } from "../emandate_config/queries.ts";
 import { findOrMakeCustomer } from "../emandate_customers/queries.ts";
 import { findEmandateProduct } from "../emandate_products/queries.ts";
 import { findLastOrder } from "../mandate_orders/queries.ts";
+import { countWaiting } from "../mandate_payments/due_queries.ts";
 import { listPayments } from "../mandate_payments/queries.ts";
 import { nextCollection } from "../mandate_payments/rules.ts";
+import { takeAmendment, termsOf } from "./amending.ts";
 import { askScheme } from "./asking.ts";
 import {
+  type Amendment,
+  AmendmentPreview,
   AmendMandate,
   AuthorizeMandate,
   CreateMandate,
@@ -250,26 +254,58 @@ export const amendMandate = operation({
   async run(ctx, { id, ...amendment }) {
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
-    if (Object.keys(amendment).length === 0) {
-      throw invalid("", "must have at least one of amount, frequency and expiry_date");
-    }
-    checkLastDay(amendment.expiry_date, dayAt(now));
+    checkAmendment(amendment, dayAt(now));
     await askScheme(ctx, scope, id, "amendment", async (q) => {
       const mandate = await findStored(q, scope, id);
-      const { status } = mandate;
-      if (!isInForce(status)) throw new AppError("conflict", `Cannot amend mandate ${id}: it is ${status}`);
-      if (mandate.amendment !== null) {
-        throw new AppError(
-          "conflict",
-          `Cannot amend mandate ${id}: the bank has not answered the last change`,
-        );
-      }
+      checkAmendable(mandate);
       const change = { amendment, application_type: "02" as const };
       return (await queries.updateMandate(q, scope, now, mandate, change)) ?? mandate;
     });
     return findAnswered(store.read, scope, id);
   },
 });
+
+/**
+ * Tells what a change would come to if the bank took it today: what the mandate would say, and when it would be
+ * collected. Asks nobody and changes nothing. Errors: as `amendMandate`. Decision 0141.
+ */
+export const previewAmendment = operation({
+  name: "preview_amendment",
+  permission: "emandate:read",
+  input: AmendMandate,
+  output: AmendmentPreview,
+  async run({ store, actor, now }, { id, ...amendment }) {
+    const scope = scopeOf(actor);
+    const today = dayAt(now);
+    checkAmendment(amendment, today);
+    const mandate = await findStored(store.read, scope, id);
+    checkAmendable(mandate);
+    const taken = takeAmendment(mandate, amendment, today, await findConfig(store.read, scope));
+    const days = taken.due.filter(({ status }) => status === "scheduled");
+    const waiting_payments = amendment.amount === undefined ? 0 : await countWaiting(store.read, scope, id);
+    return {
+      before: termsOf(mandate, today),
+      after: termsOf({ ...mandate, ...taken.terms }, today),
+      due: days.map(({ due_date }) => due_date),
+      waiting_payments,
+    };
+  },
+});
+
+/** Errors: invalid. */
+function checkAmendment(amendment: Amendment, today: Temporal.PlainDate): void {
+  if (Object.keys(amendment).length === 0) {
+    throw invalid("", "must have at least one of amount, frequency and expiry_date");
+  }
+  checkLastDay(amendment.expiry_date, today);
+}
+
+/** Errors: conflict. */
+function checkAmendable({ id, status, amendment }: queries.StoredMandate): void {
+  if (!isInForce(status)) throw new AppError("conflict", `Cannot amend mandate ${id}: it is ${status}`);
+  if (amendment === null) return;
+  throw new AppError("conflict", `Cannot amend mandate ${id}: the bank has not answered the last change`);
+}
 
 /** Errors: invalid. */
 function checkLastDay(expiry_date: string | undefined, today: Temporal.PlainDate): void {
@@ -305,7 +341,7 @@ export const expireMandates = operation({
 });
 
 /** Errors: not_found. */
-async function findStored(q: Queries, scope: Scope, id: number): Promise<queries.StoredMandate> {
+async function findStored(q: Reads, scope: Scope, id: number): Promise<queries.StoredMandate> {
   const mandate = await queries.findStoredMandate(q, scope, id);
   if (!mandate) throw notFound("Mandate", id);
   return mandate;

@@ -131,7 +131,7 @@ const changeMandate = tool({
   name: "emandate_change_mandate",
   title: "Suspend, resume or amend a mandate",
   description:
-    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed. Ask the person first.",
+    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. Ask the person first.",
   level: "company",
   operations: [suspendMandate, resumeMandate, amendMandate],
   is_outlined_elsewhere: true,

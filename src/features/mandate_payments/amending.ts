@@ -1,0 +1,23 @@
+import type { Scope } from "../../core/access.ts";
+import type { Decimal } from "../../core/money.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { updateWaitingAmounts } from "./due_queries.ts";
+import { insertPayments, type NewPayment } from "./queries.ts";
+import { paymentEvent } from "./rules.ts";
+
+/**
+ * What a change that the bank took means to the payments of a mandate: what is due by the frequency that it had is
+ * on record before another one counts, and collections that wait take the amount that it says now. Decision 0141.
+ */
+export async function amendPayments(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  mandate_id: number,
+  { due, amount }: { due: readonly NewPayment[]; amount: Decimal | null },
+): Promise<void> {
+  const payments = await insertPayments(q, scope, now, due);
+  await recordEvents(q, scope, now, payments.map(paymentEvent));
+  if (amount !== null) await updateWaitingAmounts(q, scope, now, mandate_id, amount);
+}
