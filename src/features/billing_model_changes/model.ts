@@ -22,10 +22,17 @@ export const BillingModelChange = Type.Object(
     effective_at: At,
     applied_at: nullable(At),
     cancelled_at: nullable(At),
+    voided_at: nullable({
+      ...At,
+      description: "of a change that was applied: when it was taken out of the timeline again",
+    }),
     requested_by: nullable(Id),
-    credits_added: nullable(Type.Integer({ description: "what an upgrade added to its month" })),
+    credits_added: nullable(
+      Type.Integer({ description: "what an upgrade added to its month when it was made" }),
+    ),
     adjustment_billing_record_ids: Type.Array(Id, {
-      description: "the adjustments of periods that were closed when it was applied",
+      description:
+        "the adjustments of periods that were closed when it was applied, and then when it was voided",
     }),
     last_error: nullable(Type.String({ description: "why the last attempt to apply it failed" })),
     attempts: Type.Integer({ minimum: 0, description: "failed ones" }),

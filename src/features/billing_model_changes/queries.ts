@@ -9,7 +9,7 @@ import type { BillingModelChange } from "./model.ts";
 
 function changeColumns({ tables: { billing_model_changes: t } }: Reads) {
   const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status } = t;
-  const { effective_at, applied_at, cancelled_at, requested_by, credits_added } = t;
+  const { effective_at, applied_at, cancelled_at, voided_at, requested_by, credits_added } = t;
   const { adjustment_billing_record_ids, last_error, attempts, created_at, updated_at } = t;
   return {
     id,
@@ -21,6 +21,7 @@ function changeColumns({ tables: { billing_model_changes: t } }: Reads) {
     effective_at,
     applied_at,
     cancelled_at,
+    voided_at,
     requested_by,
     credits_added,
     adjustment_billing_record_ids,
@@ -63,6 +64,21 @@ export async function listTimelineChanges(
     .where(and(ofSubscription(q, scope, subscription_id), ne(t.status, "cancelled")))
     .orderBy(asc(t.effective_at));
   return rows;
+}
+
+/** A change of a subscription, whatever its status. */
+export async function findChange(
+  q: Reads,
+  scope: Scope,
+  subscription_id: number,
+  id: number,
+): Promise<BillingModelChange | undefined> {
+  const { billing_model_changes: t } = q.tables;
+  const [row] = await q
+    .select(changeColumns(q))
+    .from(t)
+    .where(and(ofSubscription(q, scope, subscription_id), eq(t.id, id)));
+  return row;
 }
 
 /** A step of a timeline. */
@@ -207,6 +223,7 @@ export async function insertChange(
       company_id: scope.company_id,
       applied_at: change.status === "applied" ? iso(now) : null,
       cancelled_at: null,
+      voided_at: null,
       adjustment_billing_record_ids: [],
       last_error: null,
       attempts: 0,
@@ -235,7 +252,23 @@ export async function applyScheduledChange(
   return row;
 }
 
-/** Names the adjustments that applying a change has made. */
+/** Takes those of these changes that are applied out of the timeline, by their ids; returns them. */
+export async function voidAppliedChanges(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  ids: readonly number[],
+): Promise<BillingModelChange[]> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ status: "cancelled", cancelled_at: iso(now), voided_at: iso(now), updated_at: iso(now) })
+    .where(and(inCompany(q, scope), inArray(t.id, [...ids]), eq(t.status, "applied")))
+    .returning(changeColumns(q));
+  return rows.toSorted((a, b) => a.id - b.id);
+}
+
+/** Names the adjustments that a change has made. */
 export async function setAdjustments(
   q: Queries,
   scope: Scope,
@@ -266,7 +299,7 @@ export async function noteFailure(
     .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")));
 }
 
-/** Says from which model a scheduled change takes over. */
+/** Says from which model a change takes over. */
 export async function setOldModel(
   q: Queries,
   scope: Scope,
@@ -278,7 +311,7 @@ export async function setOldModel(
   await q
     .update(t)
     .set({ old_billing_model_id, updated_at: iso(now) })
-    .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")));
+    .where(and(inCompany(q, scope), eq(t.id, id), ne(t.status, "cancelled")));
 }
 
 /** Cancels those changes of a subscription that are still scheduled: by their ids, or from an instant on. */

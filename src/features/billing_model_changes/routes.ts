@@ -1,12 +1,17 @@
 import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
-import { listed } from "../../core/schema.ts";
+import { listed, Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
 import { BillingModelChange, ChangePath, CreateBillingModelChangeBody, ListChangesQuery } from "./model.ts";
-import { cancelBillingModelChange, createBillingModelChange, listBillingModelChanges } from "./service.ts";
+import {
+  cancelBillingModelChange,
+  createBillingModelChange,
+  listBillingModelChanges,
+  voidBillingModelChange,
+} from "./service.ts";
 
 const ORDER =
   "Scheduled, applied and cancelled ones, ordered by effective_at. Whole, or one page when page or limit is given.";
@@ -37,6 +42,16 @@ export const billingModelChangeRoutes = (deps: Deps) =>
         summary: "Cancel a scheduled billing model change",
         description:
           "Only while it is scheduled: an applied or cancelled one answers 404. A scheduled change after it that would then turn to the model already in force is cancelled with it.",
+      },
+    })
+    .post("/:changeId/void", ({ ctx, params }) => data(call(ctx, voidBillingModelChange, params)), {
+      params: fromText(ChangePath),
+      body: Nothing,
+      response: answers({ 200: dataOf(BillingModelChange), 404: ErrorBody, 409: ErrorBody, 503: ErrorBody }),
+      detail: {
+        summary: "Void an applied billing model change",
+        description:
+          "The subscription is billed as if the change had not been made: periods that are closed already are adjusted, credits that it added are gone, and what was used of them is overage. The change is then cancelled, with voided_at; an applied change after it that would turn to the model already in force is voided with it, a scheduled one cancelled. 409 when it is not applied, or when a billing model that was deleted would be in force again.",
       },
     });
 

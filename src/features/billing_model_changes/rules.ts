@@ -5,7 +5,7 @@ import type { BillingModelChange } from "./model.ts";
 /** A change that takes part in a subscription's timeline: one that is not cancelled. */
 export type TimelineChange = Pick<
   BillingModelChange,
-  "id" | "old_billing_model_id" | "new_billing_model_id" | "effective_at" | "status"
+  "id" | "old_billing_model_id" | "new_billing_model_id" | "effective_at" | "status" | "kind"
 >;
 
 /** The subscription under a timeline; `billing_model_id` is the model that its last applied change left. */
@@ -78,34 +78,41 @@ function toModel(message: string): Refused {
   return { field: "new_billing_model_id", message };
 }
 
-/** What scheduled changes become when one before them came or went. */
+/** What changes become when one before them came or went. */
 export interface Relinked {
   /** Changes that take over from another model than they say. */
   readonly moved: readonly { readonly id: number; readonly old_billing_model_id: number }[];
-  /** Changes that would change nothing any more. */
+  /** Changes that would change nothing any more, or that no longer hold. */
   readonly pointless: readonly number[];
+  /** The model that the applied ones leave in force. */
+  readonly in_force: number;
 }
 
 /**
  * Brings a timeline in order after a change entered or left it, so that every change takes over from its
- * neighbour and adjacent models differ. `first_model_id`: as `firstModel` tells it. Applied changes stay as they
- * are. Decision 0065.
+ * neighbour and adjacent models differ. `first_model_id`: as `firstModel` tells it. `holds`: whether a change may
+ * still be made of the model before it. Decisions 0065, 0132.
  */
-export function relink(first_model_id: number, changes: readonly TimelineChange[]): Relinked {
+export function relink(
+  first_model_id: number,
+  changes: readonly TimelineChange[],
+  holds: (change: TimelineChange, before: number) => boolean = () => true,
+): Relinked {
   const moved: { id: number; old_billing_model_id: number }[] = [];
   const pointless: number[] = [];
+  let before = first_model_id;
   let in_force = first_model_id;
-  for (const { id, status, old_billing_model_id, new_billing_model_id } of changes.toSorted(ascending)) {
-    if (status === "scheduled" && new_billing_model_id === in_force) {
+  for (const change of changes.toSorted(ascending)) {
+    const { id, status, old_billing_model_id, new_billing_model_id } = change;
+    if (new_billing_model_id === before || !holds(change, before)) {
       pointless.push(id);
       continue;
     }
-    if (status === "scheduled" && old_billing_model_id !== in_force) {
-      moved.push({ id, old_billing_model_id: in_force });
-    }
-    in_force = new_billing_model_id;
+    if (old_billing_model_id !== before) moved.push({ id, old_billing_model_id: before });
+    before = new_billing_model_id;
+    if (status === "applied") in_force = before;
   }
-  return { moved, pointless };
+  return { moved, pointless, in_force };
 }
 
 /**
@@ -126,13 +133,13 @@ export function nextAttempt(attempts: number, now: Temporal.Instant): IsoInstant
   return iso(now.add({ seconds: pause_s }));
 }
 
-/** What is told of a change when it is scheduled, applied or cancelled. */
+/** What is told of a change when it is scheduled, applied, cancelled or voided. */
 export function changeEvent(change: BillingModelChange): NewEvent {
   const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status, effective_at } =
     change;
   const models = { old_billing_model_id, new_billing_model_id };
   return {
-    type: `billing_model_change.${status}`,
+    type: `billing_model_change.${change.voided_at === null ? status : "voided"}`,
     data: { id, subscription_id, ...models, kind, status, effective_at },
   };
 }

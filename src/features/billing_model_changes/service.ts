@@ -24,6 +24,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { placeChange } from "./rules.ts";
+import { voidChange } from "./voiding.ts";
 
 /**
  * Lists all changes of a subscription, whatever their status, in the order in which they take effect; whole
@@ -91,6 +92,20 @@ export const cancelBillingModelChange = operation({
       return cancelled;
     });
   },
+});
+
+/**
+ * Takes an applied change back: the timeline is as if it had not been, and periods that are closed already are
+ * adjusted. Changes after it that would then change nothing go with it. It reads as cancelled, with `voided_at`.
+ * Errors: not_found; conflict when it is not applied, or a model that was deleted would be in force; unavailable.
+ * Source: States and transitions. Decision 0132.
+ */
+export const voidBillingModelChange = operation({
+  name: "void_billing_model_change",
+  permission: "subscriptions:write",
+  input: ChangePath,
+  output: BillingModelChange,
+  run: (ctx, { id, changeId }) => voidChange(ctx, scopeOf(ctx.actor), id, changeId),
 });
 
 /**

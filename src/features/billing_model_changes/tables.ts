@@ -30,8 +30,12 @@ export function billingModelChangeTables(
       kind: k.enumeration("kind", CHANGE_KINDS).notNull(),
       status: k.enumeration("status", CHANGE_STATUSES).notNull(),
       effective_at: k.at("effective_at").notNull(),
+      /** An instant of the billing period whose end is meant, where that is: effective_at follows the zone. */
+      after_period_at: k.at("after_period_at"),
       applied_at: k.at("applied_at"),
       cancelled_at: k.at("cancelled_at"),
+      /** Of one that was applied: when it was taken out of the timeline, and so became cancelled. */
+      voided_at: k.at("voided_at"),
       /** A user's id, which outlives the user; null where the house asked. */
       requested_by: k.integer("requested_by"),
       credits_added: k.integer("credits_added"),

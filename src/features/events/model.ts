@@ -19,6 +19,7 @@ export const EVENT_TYPES = [
   "billing_model_change.scheduled",
   "billing_model_change.applied",
   "billing_model_change.cancelled",
+  "billing_model_change.voided",
   "billing_record.created",
   "billing_record.adjusted",
   "credits.threshold_reached",

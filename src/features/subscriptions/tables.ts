@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { BillingModelTables } from "../billing_models/tables.ts";
@@ -37,12 +38,15 @@ export function subscriptionTables(
       started_at: k.at("started_at").notNull(),
       /** When it ends or ended; the status on the wire follows from it. */
       ends_at: k.at("ends_at"),
+      /** An instant of its last billing period, where that one's end is meant: ends_at follows the zone. */
+      last_period_at: k.at("last_period_at"),
       billing_anchor_day: k.integer("billing_anchor_day").notNull(),
       ...stamps(k),
     },
     (t) => [
       k.uniqueIndex("subscriptions_external_id").on(t.company_id, t.external_subscription_id),
       k.index("subscriptions_client").on(t.client_id),
+      k.index("subscriptions_following").on(t.company_id, t.ends_at).where(sql`last_period_at is not null`),
       k.index("subscriptions_product").on(t.product_id),
       k.index("subscriptions_billing_model").on(t.billing_model_id),
     ],

@@ -15,6 +15,7 @@ import {
   cancelBillingModelChange,
   createBillingModelChange,
   listBillingModelChanges,
+  voidBillingModelChange,
 } from "../../features/billing_model_changes/service.ts";
 import { CreditBalance } from "../../features/credits/model.ts";
 import { downgradeSubscription, getCredits, upgradeSubscription } from "../../features/credits/service.ts";
@@ -95,6 +96,7 @@ export const OVERVIEW_DETAILS = [
   "attempts",
   "applied_at",
   "cancelled_at",
+  "voided_at",
   "adjustment_billing_record_ids",
 ];
 
@@ -180,7 +182,7 @@ const changePlan = tool({
   name: "billing_change_plan",
   title: "Change a subscription's plan",
   description:
-    "Moves a subscription to another billing model of the same currency. kind change: any model, at effective_at; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted, which can't be undone. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer, from the next billing month. billing_find_billing_models lists models.",
+    "Moves a subscription to another billing model of the same currency. kind change: any model, at effective_at; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer, from the next billing month. billing_find_billing_models lists models.",
   level: "company",
   operations: [createBillingModelChange, upgradeSubscription, downgradeSubscription],
   is_destructive: true,
@@ -211,7 +213,7 @@ const listPlanChanges = tool({
   name: "billing_list_plan_changes",
   title: "List a subscription's plan changes",
   description:
-    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled by its id.",
+    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled by its id, an applied one voided; voided_at tells it from one that never was applied.",
   level: "company",
   operations: [listBillingModelChanges],
   details: [],
@@ -225,7 +227,7 @@ const cancelPlanChange = tool({
   name: "billing_cancel_plan_change",
   title: "Cancel a scheduled plan change",
   description:
-    "Cancels a plan change while it is scheduled. One that is applied stays: billing_change_plan moves back to the old model.",
+    "Cancels a plan change while it is scheduled. One that is applied is taken back by billing_void_plan_change.",
   level: "company",
   operations: [cancelBillingModelChange],
   is_destructive: true,
@@ -233,6 +235,20 @@ const cancelPlanChange = tool({
   output: dataOf(BillingModelChange),
   run: (ctx, { subscription_id: id, change_id: changeId }) =>
     data(call(ctx, cancelBillingModelChange, { id, changeId })),
+});
+
+const voidPlanChange = tool({
+  name: "billing_void_plan_change",
+  title: "Void an applied plan change",
+  description:
+    "Takes an applied plan change back as if it had never been made: the subscription has the plan before it again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
+  level: "company",
+  operations: [voidBillingModelChange],
+  is_destructive: true,
+  input: { subscription_id, change_id: said(Id, "The change's id") },
+  output: dataOf(BillingModelChange),
+  run: (ctx, { subscription_id: id, change_id: changeId }) =>
+    data(call(ctx, voidBillingModelChange, { id, changeId })),
 });
 
 const findCredits = tool({
@@ -255,5 +271,6 @@ export const subscriptionTools = [
   changePlan,
   listPlanChanges,
   cancelPlanChange,
+  voidPlanChange,
   findCredits,
 ];

@@ -47,6 +47,7 @@ describe("a change now or in the past", () => {
       effective_at: "2024-03-15T00:00:00.000Z",
       applied_at: NOW,
       cancelled_at: null,
+      voided_at: null,
       requested_by: expect.any(Number),
       credits_added: null,
       adjustment_billing_record_ids: [],

@@ -14,6 +14,7 @@ function change(id: number, given: Partial<TimelineChange>): TimelineChange {
   return {
     id,
     status: "scheduled",
+    kind: "change",
     old_billing_model_id: 1,
     new_billing_model_id: 2,
     effective_at,
@@ -45,7 +46,7 @@ test("relink() leaves adjacent models different, in whatever order the changes c
   const pointless = change(2, { old_billing_model_id: 3, new_billing_model_id: 2 });
   const moved = change(3, { old_billing_model_id: 2, new_billing_model_id: 4 });
   const stale = change(4, { old_billing_model_id: 9, new_billing_model_id: 5 });
-  const expected = { pointless: [2], moved: [{ id: 4, old_billing_model_id: 4 }] };
+  const expected = { pointless: [2], moved: [{ id: 4, old_billing_model_id: 4 }], in_force: 2 };
   expect(relink(1, [applied, pointless, moved, stale])).toEqual(expected);
   expect(relink(1, [stale, moved, pointless, applied])).toEqual(expected);
 });

@@ -83,9 +83,10 @@ async function doEverything(): Promise<void> {
   const credits = `/subscriptions/${(await subscribe(small.id, "credits")).id}`;
   await add("/billing-runs", {});
   const changes = `/subscriptions/${id}/billing-model-changes`;
-  await add(changes, { new_billing_model_id: dearer.id, effective_at: "2026-02-15T00:00:00Z" });
+  const made = await add(changes, { new_billing_model_id: dearer.id, effective_at: "2026-02-15T00:00:00Z" });
   const later = await add(changes, { new_billing_model_id: flat.id, effective_at: "2026-05-01T00:00:00Z" });
   await api("DELETE", `${changes}/${later.id}`);
+  await add(`${changes}/${made.id}/void`, {});
   await api("PUT", `/subscriptions/${id}`, { name: "T" });
   await add(`/subscriptions/${id}/cancel`, { at: "period_end" });
   await add(`${credits}/upgrade`, { new_billing_model_id: large.id });
