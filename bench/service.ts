@@ -7,6 +7,9 @@ import { type ServerProcess, startProcess } from "./processes.ts";
 export const FIRST_EMAIL = "admin@example.com";
 export const PASSWORD = "correct horse battery";
 
+/** Who may read its numbers. */
+const METRICS_TOKEN = "metrics-are-for-the-benchmark-only";
+
 /** The usage store; what it keeps beside it has a longer name. */
 const USAGE_FILE = "usage.duckdb";
 
@@ -48,6 +51,7 @@ export class Service {
       ADMIN_PASSWORD: PASSWORD,
       RATE_LIMIT_ENABLED: "false",
       LOG_LEVEL: "warn",
+      METRICS_TOKEN,
     });
     const { status } = await fetch(`${this.origin}/health`);
     if (status !== 200) throw new Error(`Cannot start the service: /health answers ${status}`);
@@ -88,7 +92,8 @@ export class Service {
 
   /** The value of one of its own numbers, or undefined when `/metrics` has no such name. */
   async metric(name: string): Promise<number | undefined> {
-    const text = await (await fetch(`${this.origin}/metrics`)).text();
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+    const text = await (await fetch(`${this.origin}/metrics`, { headers })).text();
     const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "m").exec(text)?.[1];
     return value === undefined ? undefined : Number(value);
   }

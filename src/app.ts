@@ -49,6 +49,7 @@ import { lenderWebhookLogRoutes, webhookLogRoutes } from "./features/webhook_log
 import { webhookRoutes } from "./features/webhooks/routes.ts";
 import { failures } from "./http/failures.ts";
 import { documentation } from "./http/openapi.ts";
+import { metrics } from "./http/metrics.ts";
 import { probes } from "./http/probes.ts";
 import { mcpEndpoint } from "./mcp/endpoint.ts";
 
@@ -61,6 +62,7 @@ export function buildApp(deps: Deps) {
   })
     .use(failures(deps, () => app.routes))
     .use(probes(deps))
+    .use(metrics(deps))
     .use(documentation(() => app))
     .use(metadataRoutes(deps))
     .use(oauthRoutes(deps))

@@ -1,12 +1,15 @@
 import { buildApp } from "./app.ts";
 import { LIMITS } from "./core/limits.ts";
 import type { Deps } from "./deps.ts";
+import { listenForMetrics } from "./http/metrics.ts";
 import { Dispatcher } from "./features/webhook_logs/dispatcher.ts";
 
 /** A listening server. */
 export interface Server {
   /** Where it listens on this machine: `http://localhost:3000`. */
   url: string;
+  /** Where METRICS_PORT is; null where it is not set. */
+  metrics_url: string | null;
   /** Stops listening, answers what is in flight, then cuts off what is still open. */
   stop(): Promise<void>;
 }
@@ -17,6 +20,7 @@ export interface Server {
  */
 export async function listen(deps: Deps): Promise<Server> {
   const app = buildApp(deps);
+  const metrics = listenForMetrics(deps);
   app.listen({
     port: deps.config.port,
     hostname: deps.config.host,
@@ -29,7 +33,9 @@ export async function listen(deps: Deps): Promise<Server> {
   void deps.background.keep(new Dispatcher(deps).run());
   return {
     url: `http://localhost:${app.server?.port}`,
+    metrics_url: metrics && `http://localhost:${metrics.port}/metrics`,
     async stop() {
+      await metrics?.stop(true);
       const drained = app.stop().then(() => true);
       if (await Promise.race([drained, Bun.sleep(LIMITS.drain_ms)])) return;
       await app.stop(true);

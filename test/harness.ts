@@ -13,6 +13,9 @@ import { testPostgres } from "./postgres.ts";
 /** Which transactional store this run tests: TEST_STORE=sqlite (the default) or postgres. */
 export const TEST_STORE = process.env.TEST_STORE ?? "sqlite";
 
+/** Who may read /metrics. */
+const METRICS_TOKEN = "the metrics token of tests, which no one has".replaceAll(" ", "-");
+
 export const PASSWORD = "correct horse battery";
 
 // biome-ignore lint: answers are read as the test expects them
@@ -71,6 +74,11 @@ export interface HouseOptions {
   env?: Record<string, string>;
   timezone?: string;
   currency?: string;
+}
+
+/** The numbers of the process, as Prometheus reads them. */
+export function readMetrics(house: Pick<House, "anonymous">): Promise<Answer> {
+  return house.anonymous("GET", "origin:/metrics", undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
 }
 
 /** Starts the service; stop it after the tests. */
@@ -133,6 +141,7 @@ async function testConfig(data_dir: string, env: Record<string, string> = {}): P
     LOG_LEVEL: "fatal",
     RATE_LIMIT_ENABLED: "false",
     USAGE_MEMORY_LIMIT: "512MB",
+    METRICS_TOKEN,
     ...database,
     ...env,
   });

@@ -32,6 +32,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const stopJobs = startJobs(deps);
     const origin = deps.config.public_url ?? server.url;
     console.log(`Meterhouse listens on ${server.url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
+    if (server.metrics_url !== null) console.log(`Metrics are at ${server.metrics_url}`);
 
     const signal = await firstSignal();
     deps.log.info({ signal }, "stopping");

@@ -33,6 +33,9 @@ export interface Config {
   usage_memory_limit: string;
   /** Believe X-Forwarded-For: only behind a proxy that sets it. */
   trust_proxy: boolean;
+  /** Who may read /metrics: whoever has this token, or reaches that port; neither: nobody. */
+  metrics_token: string | null;
+  metrics_port: number | null;
   /** Lets agents of users work on loans by tools; null: nobody sees such tools. */
   loan_service_key: string | null;
   /** Outside of production webhooks may go to this machine. */
@@ -175,6 +178,13 @@ function size(value: string): string {
   throw new BadSetting("must be a size such as 512MB or 4GB");
 }
 
+function metricsToken(value: string): string {
+  if (/^[\x21-\x7e]+$/.test(value) && value.length >= LIMITS.secret_bytes) return value;
+  throw new BadSetting(
+    `must be at least ${LIMITS.secret_bytes} letters, digits and punctuation of ASCII, without spaces`,
+  );
+}
+
 /** A shorter one could be found by trying, from any token that it signed. */
 function signingSecret(value: string): string {
   const bytes = new TextEncoder().encode(value).length;
@@ -278,6 +288,18 @@ export const SETTINGS = {
     size,
   ),
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
+  metrics_token: defineSetting(
+    "METRICS_TOKEN",
+    null,
+    "Bearer token for `/metrics`, 32 characters or more; without it and METRICS_PORT nobody sees them",
+    metricsToken,
+  ),
+  metrics_port: defineSetting(
+    "METRICS_PORT",
+    null,
+    "TCP port that serves `/metrics` alone, for a network that the world does not reach",
+    integer(0, 65_535),
+  ),
   loan_service_key: defineSetting(
     "LOAN_SERVICE_KEY",
     null,
@@ -335,6 +357,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push(`${name} ${error.message}`);
     }
   }
+  if (values.metrics_port !== null && values.metrics_port !== 0 && values.metrics_port === values.port)
+    problems.push("METRICS_PORT must be another than PORT");
   const { admin_email, admin_password } = values;
   if (typeof admin_email === "string" && typeof admin_password === "string") {
     const problem = passwordProblem(admin_password, admin_email);

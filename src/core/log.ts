@@ -12,6 +12,8 @@ const SECRETS = [
   "authorization",
   "jwt_secret",
   "loan_service_key",
+  "metrics_token",
+  "admin_password",
   "secret",
   "secrets",
   "secrets_keys",

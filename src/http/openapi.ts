@@ -36,6 +36,7 @@ const JWT = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
 const SECURITY = {
   bearer: { ...JWT, description: "A user's token, from `POST /api/v1/login`; valid for 24 hours." },
   apiKey: { ...JWT, description: "A machine's token, from `POST /api/v1/auth/token`; valid for an hour." },
+  metrics: { type: "http", scheme: "bearer", description: "METRICS_TOKEN of the deployment." },
 };
 
 /** Paths that only machines are admitted to. */

@@ -6,7 +6,7 @@ import { Readiness } from "./readiness.ts";
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
 
-/** What a supervisor asks, at the origin: alive, ready, and the numbers of the process. */
+/** What a supervisor asks, at the origin: alive, and ready. */
 export const probes = (deps: Deps) => {
   const readiness = new Readiness(deps);
   return new Elysia({ name: "probes", tags: ["Operations"] })
@@ -27,18 +27,6 @@ export const probes = (deps: Deps) => {
       {
         response: { 200: State, 503: ErrorBody },
         detail: { summary: "Whether both stores answer", security: [] },
-      },
-    )
-    .get(
-      "/metrics",
-      async ({ set }) => {
-        const { body, content_type } = await deps.metrics.print();
-        set.headers["content-type"] = content_type;
-        return body;
-      },
-      {
-        response: { 200: Type.String() },
-        detail: { summary: "The process's numbers, for Prometheus", security: [] },
       },
     );
 };

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { JsonLines } from "../../../src/http/json_lines.ts";
-import { type House, PASSWORD, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type House, PASSWORD, readMetrics, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { addSubscription, ms, search } from "./facts.ts";
 import { eventLines, openStream, sendLines, tokenOf } from "./streams.ts";
 
@@ -158,7 +158,7 @@ describe("a stream under way", () => {
     socket.terminate();
     // The rest would be stored by now, if it ever were: what comes after it is.
     expect((await sendLines(tenant.api, [good])).status).toBe(201);
-    const { body } = await house.anonymous("GET", "origin:/metrics");
+    const { body } = await readMetrics(house);
     expect(body).toContain('route="/api/v1/usage/events",status="400"} ');
     expect(body).not.toContain('route="/api/v1/usage/events",status="500"} ');
     expect(await stored(tenant)).toBe(2_001);
