@@ -22,6 +22,7 @@ const BODIES: Record<string, object | string> = {
   "POST /emandate/mandates/{id}/resume": {},
   "POST /emandate/mandates/{id}/cancel": {},
   "POST /emandate/mandates/{id}/terminate": {},
+  "POST /emandate/mandates/{id}/withdraw": {},
   "POST /emandate/mandates/{id}/amend": { amount: "5.00" },
   "POST /emandate/mandates/{id}/payments": { amount: "5.00" },
   "POST /emandate/payments/{id}/retry": {},

@@ -6,6 +6,7 @@ import type { Queries, Store } from "../../store/store.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
 import { type Applied, applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
 import type { ReadResults } from "../mandates/schemes/collection_file.ts";
+import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { CollectionResults } from "./model.ts";
 import { listRunOrders } from "./queries.ts";
 
@@ -52,7 +53,7 @@ export async function applyResults(
       const heard: Heard[] = [];
       for (const { line, order_no, amount, result } of some) {
         const order = orders.get(order_no);
-        const reason = order === undefined ? unknown : amountProblem(amount, order);
+        const reason = order === undefined ? unknown : lineProblem(amount, result, order);
         if (order === undefined || reason !== null) wrong.push({ line, reason: reason ?? "" });
         else heard.push({ order, result });
       }
@@ -70,6 +71,7 @@ export async function applyResults(
   return { ...told, rejected: rejections.length, rejections: first };
 }
 
-function amountProblem(amount: Decimal, order: MandateOrder): string | null {
-  return compare(order.amount, amount) === 0 ? null : `amount must be ${order.amount}`;
+function lineProblem(amount: Decimal, { answers }: SchemeResult, order: MandateOrder): string | null {
+  if (compare(order.amount, amount) !== 0) return `amount must be ${order.amount}`;
+  return order.kind === "debit" && answers === "end" ? "ended_by is for orders of mandates" : null;
 }

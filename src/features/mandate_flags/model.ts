@@ -16,6 +16,7 @@ export const FLAG_REASONS = [
   "failed_after_correction",
   "earlier_attempt_returned",
   "confirmed_too_late",
+  "refused_too_late",
 ] as const;
 export type FlagReason = (typeof FLAG_REASONS)[number];
 

@@ -55,6 +55,34 @@ export async function raiseFlags(
   return new Set(rows.map(({ order_id }) => order_id));
 }
 
+/**
+ * Flags an order of which the scheme complains that our message is wrong. What is wrong is wrong for all: while one
+ * such flag of a company is open, others with that code are not raised. Returns whether it was.
+ */
+export async function raiseComplaint(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  order: NewFlag["order"],
+  said: NewFlag["said"],
+): Promise<boolean> {
+  const { mandate_flags: t } = q.tables;
+  const reason = "message_refused";
+  const [open] = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(
+      and(
+        ofCompany(t, scope),
+        isNull(t.resolved_at),
+        besides(and(eq(t.reason, reason), eq(t.about, said.code ?? ""))),
+      ),
+    )
+    .limit(1);
+  if (open) return false;
+  return (await raiseFlags(q, scope, now, [{ order, reason, said }])).has(order.id);
+}
+
 function flagged({ tables: { mandate_flags: t } }: Reads) {
   const { id, mandate_id, payment_id, order_id, reason } = t;
   return { id, mandate_id, payment_id, order_id, reason };

@@ -34,8 +34,10 @@ export async function applyResults(
   for (const order of orders) {
     const result = results.get(order.id);
     if (result === undefined) continue;
-    if (order.kind === "debit") debits.push({ order, result });
-    else outcomes.set(order.id, await applyMandateResult(q, scope, now, order, result));
+    if (order.kind === "debit") {
+      // A complaint about an enquiry says nothing of what was asked for.
+      if (result.is_about_message !== true) debits.push({ order, result });
+    } else outcomes.set(order.id, await applyMandateResult(q, scope, now, order, result));
   }
   const { changed, flagged } = await applyPaymentResults(q, scope, now, debits);
   for (const { order, result } of debits) {
@@ -59,7 +61,8 @@ export async function applyDecisions(
   const changed = new Set<number>();
   const flagged = new Set<number>();
   for (const { order, result } of heard) {
-    const answers = order.kind === "enrolment" ? "approval" : "confirmation";
+    const decided = order.kind === "enrolment" ? "approval" : "confirmation";
+    const answers = result.answers === "end" ? "end" : decided;
     const outcome = await applyMandateResult(q, scope, now, order, { ...result, answers });
     if (outcome === "applied") changed.add(order.id);
     if (outcome === "flagged") flagged.add(order.id);

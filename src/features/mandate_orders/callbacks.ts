@@ -3,6 +3,7 @@ import { AppError, notFound } from "../../core/errors.ts";
 import { compare } from "../../core/money.ts";
 import { readFpxCallback } from "../emandate_config/callbacks.ts";
 import { applyResult } from "./applying.ts";
+import { tellOfComplaints } from "./polling.ts";
 import { type CallbackNote, findOrderByNumber, insertCallback, isKnownCallback } from "./queries.ts";
 
 /**
@@ -32,6 +33,7 @@ export async function takeCallback({ store, now, address, log }: Context, body: 
     const problem = `Cannot take the callback: the amount of order ${order_no} is another`;
     return refuse(new AppError("malformed", problem), { ...heard, company_id });
   }
+  tellOfComplaints({ log }, { company_id }, [{ result }]);
   const outcome = await store.tx(async (q) => {
     const came = (await isKnownCallback(q, order_no, digest))
       ? ("repeated" as const)

@@ -12,7 +12,7 @@ import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
 import { applyResults } from "./applying.ts";
 import { claimOrders, listDueOrders, postponeOrders } from "./polling_queries.ts";
 import { listSchemeOrders, type MandateOrder } from "./queries.ts";
-import { isUnanswered, nextQueryAt, UNANSWERED } from "./rules.ts";
+import { answerInTime, nextQueryAt } from "./rules.ts";
 
 /**
  * Asks the scheme what became of some orders that are due, and does what it says. Returns whether there may be more.
@@ -27,7 +27,9 @@ export async function pollSome(ctx: Context, scope: Scope): Promise<boolean> {
   const claimed = await store.tx((q) => claimOrders(q, scope, now, due, until));
   const orders = await listSchemeOrders(store.read, scope, claimed);
   for (const [name, some] of Map.groupBy(orders, ({ order }) => order.connector)) {
-    await applyAll(ctx, scope, await ask(ctx, scope, name, some));
+    const heard = await ask(ctx, scope, name, some);
+    tellOfComplaints(ctx, scope, heard);
+    await applyAll(ctx, scope, heard);
   }
   return due.length === limit;
 }
@@ -62,6 +64,21 @@ async function ask(
   return orders.map(({ order }) => ({ order, result: results.get(order.order_no) ?? NOTHING_NEW }));
 }
 
+/** What the scheme has against our messages stops everything that is asked: whoever runs this must know. */
+export function tellOfComplaints(
+  { log }: Pick<Context, "log">,
+  { company_id }: Scope,
+  heard: readonly Pick<Heard, "result">[],
+): void {
+  const complaints = new Set(
+    heard.flatMap(({ result: { code, message, is_about_message } }) =>
+      is_about_message === true ? [`${code}: ${message}`] : [],
+    ),
+  );
+  if (complaints.size === 0) return;
+  log.warn({ company_id, complaints: [...complaints] }, "the scheme refuses our messages");
+}
+
 /** All in one transaction; where that fails one by one, so that one's trouble is not the others'. */
 async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Promise<void> {
   const { store, now, log } = ctx;
@@ -86,18 +103,9 @@ async function apply(
   now: Temporal.Instant,
   heard: readonly Heard[],
 ): Promise<void> {
-  const late = (order: MandateOrder, { status }: SchemeResult) =>
-    status === "pending" && isUnanswered(order, now);
-  const told = heard.map(({ order, result }) => ({
-    order,
-    result: late(order, result) ? UNANSWERED : result,
-  }));
-  const outcomes = await applyResults(
-    q,
-    scope,
-    now,
-    told.filter(({ result }) => result.status !== "pending"),
-  );
+  const told = heard.map(({ order, result }) => ({ order, result: answerInTime(order, result, now) }));
+  const news = told.filter(({ result }) => result.status !== "pending");
+  const outcomes = await applyResults(q, scope, now, news);
   const same = heard.filter(({ order }) => outcomes.get(order.id) !== "applied");
   const postponed = same.map(({ order, result }) => ({
     order,

@@ -8,7 +8,7 @@ import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import { modeOf } from "../emandate_products/rules.ts";
-import type { ConnectorName } from "../mandates/model.ts";
+import type { Amendment, ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder } from "../mandates/schemes/scheme.ts";
 import type { CallbackOutcome, OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
@@ -33,12 +33,14 @@ export interface MandateOrder {
   submitted_at: IsoInstant;
   completed_at: IsoInstant | null;
   corrected_code: string | null;
+  /** What an amendment asks for. */
+  amendment: Amendment | null;
 }
 
 function orderColumns({ tables: { mandate_orders: t } }: Reads) {
   const { id, company_id, mandate_id, payment_id, connector, kind, order_no, attempt_no, amount } = t;
   const { status, awaits, awaits_since, response_code, response_message, scheme_txn_id } = t;
-  const { submitted_at, completed_at, corrected_code } = t;
+  const { submitted_at, completed_at, corrected_code, amendment } = t;
   return {
     id,
     company_id,
@@ -58,6 +60,7 @@ function orderColumns({ tables: { mandate_orders: t } }: Reads) {
     submitted_at,
     completed_at,
     corrected_code,
+    amendment,
   };
 }
 
@@ -73,6 +76,8 @@ export interface NewOrder {
   payment_id?: number;
   attempt_no?: number;
   collection_run_id?: number | null;
+  /** Of an amendment: what it asks for. */
+  amendment?: Amendment | null;
 }
 
 /** An order's number, which no other order has: at most 40 letters and digits. */
@@ -87,10 +92,12 @@ export async function insertOrders(
   now: Temporal.Instant,
   orders: readonly NewOrder[],
 ): Promise<MandateOrder[]> {
-  const rows = orders.map(({ payment_id = null, attempt_no = 1, collection_run_id = null, ...order }) => {
+  const rows = orders.map((order) => {
+    const { payment_id = null, attempt_no = 1, collection_run_id = null, amendment = null } = order;
     const next = nextQueryAt(order.connector, now, now);
     return {
       ...order,
+      amendment,
       company_id,
       payment_id,
       attempt_no,
@@ -232,12 +239,13 @@ function changedRow(
   return { id, ...change, ...asking, updated_at: iso(now) };
 }
 
-/** Gives up what is still awaited of a mandate itself, which has ended: what is heard of it later changes nothing. */
+/** Gives up what is still awaited of a mandate itself, which has ended, or of its orders of one kind. */
 export async function closeMandateOrders(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   mandate_id: number,
+  kind?: OrderKind,
 ): Promise<void> {
   const { mandate_orders: t } = q.tables;
   const at = iso(now);
@@ -249,6 +257,7 @@ export async function closeMandateOrders(
         ofCompany(t, scope),
         eq(t.mandate_id, mandate_id),
         isNull(t.payment_id),
+        kind && eq(t.kind, kind),
         inArray(t.status, ["submitted", "pending"]),
       ),
     );
@@ -277,7 +286,6 @@ export async function listSchemeOrders(
         expiry_date: mandates.expiry_date,
       },
       frequency: mandates.frequency,
-      amendment: mandates.amendment,
       description: payments.description,
     })
     .from(t)
@@ -286,10 +294,10 @@ export async function listSchemeOrders(
     .leftJoin(payments, eq(payments.id, t.payment_id))
     .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
     .orderBy(asc(t.id));
-  return rows.map(({ order, mandate, frequency, amendment, description }) => {
+  return rows.map(({ order, mandate, frequency, description }) => {
     const { order_no, kind, awaits, amount, submitted_at } = order;
     // A change is asked for in the words that it would have.
-    const wanted = kind === "amendment" && amendment !== null ? amendment : {};
+    const wanted = order.amendment ?? {};
     return {
       order,
       asked: {

@@ -46,7 +46,7 @@ export interface OrderStanding {
 }
 
 /** Whether a customer has not authorized within 24 hours, and so will not. Source: emandate.md, Mandate states. */
-export function isUnanswered({ awaits, awaits_since }: OrderStanding, now: Temporal.Instant): boolean {
+function isUnanswered({ awaits, awaits_since }: OrderStanding, now: Temporal.Instant): boolean {
   const until = instant(awaits_since).add({ hours: LIMITS.mandate_authorization_hours });
   return awaits === "authorization" && Temporal.Instant.compare(now, until) >= 0;
 }
@@ -60,11 +60,15 @@ const ORDER_OF_ANSWERS: readonly OrderAwaits[] = [
   "settlement",
 ];
 
-/** What a result answers; null where the order awaits nothing and the result does not say. */
+/**
+ * What a result answers. That a mandate was ended answers an order to end it; null where the order awaits nothing and
+ * the result does not say.
+ */
 export function answeredBy(
   { kind, awaits }: Pick<OrderStanding, "kind" | "awaits">,
   { answers }: Pick<SchemeResult, "answers">,
 ): OrderAwaits | "end" | null {
+  if (answers === "end" && kind === "termination") return "confirmation";
   return answers === "first" ? FIRST_AWAITED[kind] : (answers ?? awaits);
 }
 
@@ -82,12 +86,30 @@ export function meaningOf(order: OrderStanding, result: SchemeResult): "next" | 
   return difference > 0 ? "ahead" : null;
 }
 
-/** What is taken for the answer where there was none within 24 hours. */
-export const UNANSWERED: SchemeResult = {
+/** What is taken for the answer where there was none. */
+const silence = (message: string): SchemeResult => ({
   status: "failed",
   answers: null,
   code: null,
-  message: `Not authorized within ${LIMITS.mandate_authorization_hours} hours`,
+  message,
   is_retriable: false,
   scheme_txn_id: null,
-};
+});
+const UNAUTHORIZED = silence(`Not authorized within ${LIMITS.mandate_authorization_hours} hours`);
+const UNCONFIRMED = silence(`Not confirmed within ${LIMITS.mandate_order_hours} hours`);
+
+/**
+ * What an answer comes to at its time: a customer who has not come within a day will not, and a change or an end
+ * that nobody confirms while it is asked for is given up. A bank that says it is at it may take its time, and while
+ * the scheme can't be asked nothing is known. Decision 0136.
+ */
+export function answerInTime(
+  order: OrderStanding & { connector: ConnectorName },
+  result: SchemeResult,
+  now: Temporal.Instant,
+): SchemeResult {
+  if (result.status !== "pending" && result.is_about_message !== true) return result;
+  if (result.is_idle === true && isUnanswered(order, now)) return UNAUTHORIZED;
+  const is_over = nextQueryAt(order.connector, instant(order.awaits_since), now) === null;
+  return order.awaits === "confirmation" && is_over ? UNCONFIRMED : result;
+}

@@ -69,6 +69,10 @@ export function mandateOrderTables(
       k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
     ],
   );
+  return { mandate_orders, ...callbackTables(k, companies) };
+}
+
+function callbackTables(k: ColumnKit, companies: CompanyTables["companies"]) {
   /** What came in over the scheme's callbacks, also what was refused. */
   const scheme_callbacks = k.table(
     "scheme_callbacks",
@@ -90,7 +94,7 @@ export function mandateOrderTables(
       k.index("scheme_callbacks_time").on(t.received_at),
     ],
   );
-  return { mandate_orders, scheme_callbacks };
+  return { scheme_callbacks };
 }
 
 export type MandateOrderTables = ReturnType<typeof mandateOrderTables>;

@@ -162,8 +162,10 @@ function moveBy(
   };
   // Should it fail again, that is another failure than one that was forgiven.
   const paid = trigger === "pay" ? { paid_at: iso(now), forgiven_at: null } : {};
+  const is_ours = trigger === "fail" && result.is_about_message === true;
+  const forgiven = is_ours ? { forgiven_at: iso(now) } : {};
   // From now on the attempt counts that was answered.
-  const change = { status, next_attempt_at, order_no: order.order_no, ...said, ...paid };
+  const change = { status, next_attempt_at, order_no: order.order_no, ...said, ...paid, ...forgiven };
   const is_correction = trigger === "pay" && order.status === "failed";
   const corrected = is_correction ? { corrected_code: order.response_code } : {};
   const attempt = { order, change: { ...said, ...corrected, ...ORDER_CHANGES[trigger] } };
@@ -201,9 +203,11 @@ async function countOutcomes(
   moves: readonly Move[],
   terms: RetryTerms | null,
 ): Promise<void> {
-  const lost = moves.flatMap(({ trigger, payment }) =>
-    // One that had failed is counted already.
-    trigger === "pay" || trigger === "fail_for_now" || payment.status === "failed" ? [] : payment,
+  // One that had failed is counted already; a mistake of ours is not the customer's.
+  const lost = moves.flatMap(({ trigger, payment, change }) =>
+    trigger === "pay" || trigger === "fail_for_now" || payment.status === "failed" || change.forgiven_at
+      ? []
+      : payment,
   );
   if (terms === null || lost.length === 0) return;
   const most = terms.suspend_after_failures;

@@ -266,7 +266,7 @@ export type PaymentChange = Partial<
     MandatePayment,
     "next_attempt_at" | "order_no" | "scheme_txn_id" | "response_code" | "response_message" | "paid_at"
   >
-> & { status: PaymentStatus; forgiven_at?: null };
+> & { status: PaymentStatus; forgiven_at?: IsoInstant | null };
 
 /** Changes a payment that still stands where it was read; else returns nothing. */
 export async function movePayment(

@@ -39,7 +39,13 @@ export async function askScheme(
   const connector = await openConnector(ctx, stored, mandate?.connector);
   const { order, asked } = await store.tx(async (q) => {
     const changed = await change(q);
-    const wanted = { mandate_id: id, connector: changed.connector, kind, amount: AUTHORIZATION_AMOUNT };
+    const wanted = {
+      mandate_id: id,
+      connector: changed.connector,
+      kind,
+      amount: AUTHORIZATION_AMOUNT,
+      amendment: kind === "amendment" ? changed.amendment : null,
+    };
     const inserted = only(await insertOrders(q, scope, now, [wanted]));
     const read = only(await listSchemeOrders(q, scope, [inserted.id]));
     if (kind === "enrolment" || connector.authorizationForm(read.asked) !== null) {

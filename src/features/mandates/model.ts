@@ -64,6 +64,7 @@ export const MANDATE_TRIGGERS = [
   "terminate",
   "termination_confirmed",
   "termination_refused",
+  "withdraw",
   "ended_by_bank",
   "expire",
 ] as const;

@@ -27,6 +27,7 @@ import {
   resumeMandate,
   suspendMandate,
   terminateMandate,
+  withdrawMandateRequest,
 } from "./service.ts";
 
 const refusals = { 404: ErrorBody, 409: ErrorBody };
@@ -119,7 +120,12 @@ const actionRoutes = (deps: Deps) =>
         summary: "Cancel a mandate",
         description: "Only until the customer authorized it; one in force is terminated.",
       },
-    })
+    });
+
+/** What the bank is asked of a mandate in force. */
+const bankRequestRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/emandate/mandates", tags: ["E-mandates"] })
+    .use(session(deps, "company"))
     .post(
       "/:id/terminate",
       ({ ctx, params, body }) => data(call(ctx, terminateMandate, { ...params, ...body })),
@@ -129,6 +135,18 @@ const actionRoutes = (deps: Deps) =>
           summary: "Terminate a mandate",
           description:
             "The bank is asked to end it; until it has, the mandate is pending_termination. Payments that are not yet submitted are cancelled.",
+        },
+      },
+    )
+    .post(
+      "/:id/withdraw",
+      ({ ctx, params, body }) => data(call(ctx, withdrawMandateRequest, { ...params, ...body })),
+      {
+        ...acted,
+        detail: {
+          summary: "Withdraw what the bank was asked",
+          description:
+            "Takes back an end, else a change, that the bank has not answered: the mandate stands as before. Nothing can be called back at the bank: an answer that comes all the same counts.",
         },
       },
     )
@@ -149,4 +167,8 @@ const actionRoutes = (deps: Deps) =>
     );
 
 export const mandateRoutes = (deps: Deps) =>
-  new Elysia().use(recordRoutes(deps)).use(previewRoutes(deps)).use(actionRoutes(deps));
+  new Elysia()
+    .use(recordRoutes(deps))
+    .use(previewRoutes(deps))
+    .use(actionRoutes(deps))
+    .use(bankRequestRoutes(deps));

@@ -16,7 +16,8 @@ type Goal = MandateStatus | "before";
  */
 export const MANDATE_MOVES: Record<MandateTrigger, Partial<Record<MandateStatus, Goal>>> = {
   authorize: { pending: "pending_authorization", failed: "pending_authorization" },
-  authorized: { pending_authorization: "pending_approval" },
+  // A customer whom nobody expected any more, or who got through at the second try.
+  authorized: { pending_authorization: "pending_approval", failed: "pending_approval" },
   not_authorized: { pending_authorization: "failed" },
   approved: { pending_approval: "active" },
   refused: { pending_approval: "rejected" },
@@ -26,7 +27,8 @@ export const MANDATE_MOVES: Record<MandateTrigger, Partial<Record<MandateStatus,
   terminate: { active: "pending_termination", suspended: "pending_termination" },
   termination_confirmed: { pending_termination: "terminated" },
   termination_refused: { pending_termination: "before" },
-  ended_by_bank: { active: "terminated", suspended: "terminated" },
+  withdraw: { pending_termination: "before" },
+  ended_by_bank: { active: "terminated", suspended: "terminated", pending_termination: "terminated" },
   expire: { active: "expired", suspended: "expired" },
 };
 
@@ -43,6 +45,7 @@ export const MANDATE_EVENTS = {
   terminate: "emandate.mandate.pending_termination",
   termination_confirmed: "emandate.mandate.terminated",
   termination_refused: "emandate.mandate.termination_refused",
+  withdraw: "emandate.mandate.termination_withdrawn",
   ended_by_bank: "emandate.mandate.terminated",
   expire: "emandate.mandate.expired",
 } as const satisfies Record<MandateTrigger, EventType>;
@@ -100,6 +103,7 @@ export function changeBy(
     terminate: { application_type: "03", status_before: status },
     termination_confirmed: { ...ended, terminated_at: at },
     termination_refused: { status_before: null, authorization_url: null },
+    withdraw: { status_before: null, authorization_url: null },
     ended_by_bank: { ...ended, terminated_at: at },
     expire: ended,
   };

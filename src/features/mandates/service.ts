@@ -34,6 +34,7 @@ import {
 import { moveMandate, tellOfMandate } from "./moves.ts";
 import * as queries from "./queries.ts";
 import { debitAmount, frequencyOf, isInForce, type MandateChange, moveOf, type Terms } from "./rules.ts";
+import { withdrawRequest } from "./withdrawing.ts";
 
 /** Lists mandates, newest first, always by pages. Source: interface, Company: e-mandate. */
 export const listMandates = operation({
@@ -262,6 +263,25 @@ export const amendMandate = operation({
       return (await queries.updateMandate(q, scope, now, mandate, change)) ?? mandate;
     });
     return findAnswered(store.read, scope, id);
+  },
+});
+
+/**
+ * Takes back what the bank was asked and has not answered: an end, else a change. The mandate stands as before; an
+ * answer that comes all the same counts. Errors: not_found, conflict where neither is awaited. Decision 0136.
+ */
+export const withdrawMandateRequest = operation({
+  name: "withdraw_mandate_request",
+  permission: "emandate:write",
+  target: "mandate",
+  input: MandateAction,
+  output: Mandate,
+  run({ store, actor, now }, { id, reason = null }) {
+    const scope = scopeOf(actor);
+    return store.tx(async (q) => {
+      await withdrawRequest(q, scope, now, await findStored(q, scope, id), reason);
+      return findAnswered(q, scope, id);
+    });
   },
 });
 

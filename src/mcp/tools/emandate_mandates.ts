@@ -21,6 +21,7 @@ import {
   resumeMandate,
   suspendMandate,
   terminateMandate,
+  withdrawMandateRequest,
 } from "../../features/mandates/service.ts";
 import { data, dataOf } from "../../http/answers.ts";
 import { customer_id, emandate_page, emandate_product_id, mandate_id, search } from "../params.ts";
@@ -125,15 +126,16 @@ const authorize = tool({
   run: (ctx, { mandate_id: id, ...body }) => data(call(ctx, authorizeMandate, { id, ...body })),
 });
 
-const CHANGES = ["suspend", "resume", "amend"] as const;
+const CHANGES = ["suspend", "resume", "amend", "withdraw"] as const;
+const ACTIONS = { suspend: suspendMandate, resume: resumeMandate, withdraw: withdrawMandateRequest };
 
 const changeMandate = tool({
   name: "emandate_change_mandate",
-  title: "Suspend, resume or amend a mandate",
+  title: "Suspend, resume or amend a mandate, or withdraw a request",
   description:
-    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. Ask the person first.",
+    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. kind withdraw: takes back an end or a change that the bank has not answered. Ask the person first.",
   level: "company",
-  operations: [suspendMandate, resumeMandate, amendMandate],
+  operations: [amendMandate, ...Object.values(ACTIONS)],
   is_outlined_elsewhere: true,
   is_destructive: true,
   reaches_out: true,
@@ -141,7 +143,7 @@ const changeMandate = tool({
   input: {
     mandate_id,
     kind: said(oneOf(CHANGES), "What is done"),
-    reason: said(MandateAction.properties.reason, "Why, of suspend and resume"),
+    reason: said(MandateAction.properties.reason, "Why, of all but amend"),
     amount: said(AmendMandate.properties.amount, "Of amend: what each debit takes"),
     frequency: said(AmendMandate.properties.frequency, "Of amend"),
     expiry_date: said(AmendMandate.properties.expiry_date, "Of amend: the last day"),
@@ -150,7 +152,7 @@ const changeMandate = tool({
   run(ctx, { mandate_id: id, kind, ...given }) {
     if (kind === "amend") return data(call(ctx, amendMandate, decode(AmendMandate, { id, ...given })));
     const action = decode(MandateAction, { id, ...given });
-    return data(call(ctx, kind === "suspend" ? suspendMandate : resumeMandate, action));
+    return data(call(ctx, ACTIONS[kind], action));
   },
 });
 

@@ -12,10 +12,12 @@ export async function doEverythingWithMandates(house: House, clock: TestClock): 
   await world.act(id, "resume");
   await world.act(id, "amend", { amount: "20.00" }, 202);
   await world.pass({ seconds: 5 });
-  await world.act(id, "amend", { amount: "30.00" }, 202);
-  await refuse(world, id);
-  await world.act(id, "terminate");
-  await refuse(world, id);
+  for (const end of [() => refuse(world, id), () => world.act(id, "withdraw")]) {
+    await world.act(id, "amend", { amount: "30.00" }, 202);
+    await end();
+    await world.act(id, "terminate");
+    await end();
+  }
   return doPayments(world);
 }
 

@@ -90,18 +90,26 @@ describe("a callback", () => {
     ).toHaveLength(1);
   });
 
-  test("that declines fails the mandate; one that says the contrary later is ignored", async () => {
+  test("that declines fails the mandate; one that says the contrary later counts", async () => {
     expect((await post(confirmation({ debitAuthCode: "1C" }))).status).toBe(200);
     const failed = await world.read(mandate.id);
     expect([failed.status, failed.status_reason]).toEqual(["failed", expect.any(String)]);
-    expect([(await post(confirmation())).body, await status()]).toEqual(["OK", "failed"]);
-    expect((await written())[0]).toMatchObject({ outcome: "ignored" });
+    expect([(await post(confirmation())).body, await status()]).toEqual(["OK", "pending_approval"]);
+    expect((await written())[0]).toMatchObject({ outcome: "applied" });
   });
 
-  test("on a mandate that has ended is written down, answered OK and ignored", async () => {
+  test("on a mandate that was cancelled is answered OK and changes nothing; somebody is to look, once", async () => {
     await world.act(mandate.id, "cancel");
-    expect([(await post(confirmation())).body, await status()]).toEqual(["OK", "cancelled"]);
-    expect((await written())[0]).toMatchObject({ order_no, outcome: "ignored" });
+    for (const [fpxTxnId, outcome] of [
+      ["1", "flagged"],
+      ["2", "repeated"],
+    ] as const) {
+      const answer = await post(confirmation({ fpxTxnId }));
+      expect([answer.body, await status()]).toEqual(["OK", "cancelled"]);
+      expect((await written())[0]).toMatchObject({ order_no, outcome });
+    }
+    const { body } = await house.api("GET", `/emandate/flags?mandate_id=${mandate.id}`);
+    expect(body.data).toMatchObject([{ reason: "confirmed_too_late", payment_id: null, order_no }]);
   });
 
   test("that says pending changes nothing", async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { ORDER_AWAITS, ORDER_KINDS } from "../../../src/features/mandate_orders/model.ts";
+import { ORDER_KINDS } from "../../../src/features/mandate_orders/model.ts";
 import {
   answeredBy,
+  answerInTime,
   FIRST_AWAITED,
-  isUnanswered,
   meaningOf,
   nextQueryAt,
 } from "../../../src/features/mandate_orders/rules.ts";
@@ -44,14 +44,6 @@ test("the next time is always ahead, whenever somebody last looked, also before 
   );
 });
 
-test("a customer has 24 hours to authorize; nothing else is waited for so", () => {
-  for (const awaits of ORDER_AWAITS) {
-    const order = { kind: "enrolment", status: "pending", awaits, awaits_since: began.toString() } as const;
-    expect(isUnanswered(order, after(86_400_000 - 1))).toBe(false);
-    expect(isUnanswered(order, after(86_400_000))).toBe(awaits === "authorization");
-  }
-});
-
 const result = (more: Partial<SchemeResult>): SchemeResult => ({
   status: "ok",
   answers: null,
@@ -60,6 +52,28 @@ const result = (more: Partial<SchemeResult>): SchemeResult => ({
   is_retriable: false,
   scheme_txn_id: null,
   ...more,
+});
+
+const DAY = 86_400_000;
+test.each([
+  // A customer who has not come within a day will not.
+  ["authorization", { is_idle: true }, DAY - 1, "pending"],
+  ["authorization", { is_idle: true }, DAY, "Not authorized within 24 hours"],
+  // The bank is at it, nobody could be asked, or the enquiry was wrong: nothing is known.
+  ["authorization", { code: "99" }, 2 * DAY, "pending"],
+  ["authorization", {}, 2 * DAY, "pending"],
+  ["authorization", { status: "failed", is_about_message: true }, 2 * DAY, "failed"],
+  ["approval", { is_idle: true }, 2 * DAY, "pending"],
+  ["payment", { is_idle: true }, 2 * DAY, "pending"],
+  ["confirmation", {}, 2 * DAY - 1, "pending"],
+  ["confirmation", {}, 2 * DAY, "Not confirmed within 48 hours"],
+  ["confirmation", { status: "failed", is_about_message: true }, 2 * DAY, "Not confirmed within 48 hours"],
+  ["confirmation", { status: "ok" }, 3 * DAY, "ok"],
+] as const)("of an order that awaits %s: %p is after %i ms: %s", (awaits, said, ms, expected) => {
+  const order = { kind: "enrolment", status: "pending", awaits, awaits_since: began.toString() } as const;
+  const told = result({ status: "pending", code: null, ...said });
+  const { status, message } = answerInTime({ ...order, connector: "fpx" }, told, after(ms));
+  expect(message ?? status).toBe(expected);
 });
 
 /** Of an enrolment: what it awaits, what is answered, what that means. */

@@ -195,3 +195,11 @@ describe("what can't be applied", () => {
     }
   });
 });
+
+test("a debit that the bank refuses for our own message fails, and does not count against the mandate", async () => {
+  const { tenant, payment, run_id, mandate } = await collected();
+  await tenant.api("PUT", "/emandate/config", { suspend_after_failures: 1 });
+  expect(await file(tenant, run_id, `D${payment}-1`, "30,")).toEqual(APPLIED);
+  expect((await getPayment(tenant.api, payment)).status).toBe("failed");
+  expect((await tenant.api("GET", `/emandate/mandates/${mandate}`)).body.data.status).toBe("active");
+});

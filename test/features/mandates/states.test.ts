@@ -15,6 +15,7 @@ const LEADS: Record<string, Partial<Record<string, string>>> = {
   resume: { suspended: "active" },
   cancel: { pending: "cancelled", pending_authorization: "cancelled" },
   terminate: { active: "pending_termination", suspended: "pending_termination" },
+  withdraw: { pending_termination: "active" },
   mandate_authorized: { pending_authorization: "pending_approval" },
   mandate_activated: { pending_approval: "active" },
   mandate_rejected: { pending_approval: "rejected" },
@@ -22,8 +23,13 @@ const LEADS: Record<string, Partial<Record<string, string>>> = {
     pending_authorization: "failed",
     active: "terminated",
     suspended: "terminated",
+    pending_termination: "terminated",
   },
-  mandate_terminated_by_bank: { active: "terminated", suspended: "terminated" },
+  mandate_terminated_by_bank: {
+    active: "terminated",
+    suspended: "terminated",
+    pending_termination: "terminated",
+  },
   mandate_expired: { active: "expired", suspended: "expired" },
 };
 

@@ -69,7 +69,12 @@ export interface ReadResults {
 }
 
 const REQUIRED = ["order_no", "amount", "response_code"] as const;
-const OPTIONAL = ["charged_back", "scheme_txn_id", "message"] as const;
+const OPTIONAL = ["charged_back", "ended_by", "scheme_txn_id", "message"] as const;
+/** Who may end a mandate that is in force, and what is then said of it. */
+const ENDED_BY = new Map([
+  ["bank", "Ended by the bank"],
+  ["customer", "Ended by the customer at the bank"],
+]);
 type ResultColumn = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
 
 /**
@@ -115,6 +120,11 @@ function lineProblem(value: ValueOf, seen: ReadonlyMap<string, number>): string 
     return "response_code must be one of the scheme's codes, such as 00 or 51";
   }
   if (!["", "yes", "no"].includes(value("charged_back"))) return "charged_back must be yes, no or empty";
+  const ended_by = value("ended_by");
+  if (ended_by !== "" && !ENDED_BY.has(ended_by)) return "ended_by must be bank, customer or empty";
+  if (ended_by !== "" && (value("response_code") !== "00" || value("charged_back") === "yes")) {
+    return "ended_by goes with the response_code 00, and without charged_back";
+  }
   if (!/^[\x21-\x7E]{0,40}$/.test(value("scheme_txn_id"))) {
     return "scheme_txn_id must be at most 40 characters without spaces";
   }
@@ -126,7 +136,9 @@ function lineProblem(value: ValueOf, seen: ReadonlyMap<string, number>): string 
 
 function resultIn(value: ValueOf): SchemeResult {
   const result = resultOf(value("response_code"), value("scheme_txn_id") || null);
-  const message = value("message") || result.message;
+  const ended = ENDED_BY.get(value("ended_by"));
+  const message = value("message") || (ended ?? result.message);
+  if (ended !== undefined) return { ...result, message, answers: "end" };
   return value("charged_back") === "yes"
     ? { ...result, message, status: "charged_back", is_retriable: false }
     : { ...result, message };

@@ -4,6 +4,7 @@ import { type Decimal, amountOf, senOf } from "../../../core/money.ts";
 import type { OrderKind } from "../../mandate_orders/model.ts";
 import { schemeBanks } from "./banks.ts";
 import {
+  APPLICATION,
   BadMessage,
   bankListMessage,
   type Fields,
@@ -42,6 +43,9 @@ const BANK_LIST = "/FPXMain/RetrieveBankList";
 /** AE's "no such transaction": the customer may still be on the way to the bank. */
 const NOT_FOUND = "76";
 
+/** The one failure that may be tried again and is not the system's. */
+const NO_FUNDS = "51";
+
 /** Orders that are asked for at once. */
 const QUERIES_AT_ONCE = 8;
 
@@ -68,7 +72,7 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     const { order_no, amount, result } = read.value;
     if (order_no !== order.order_no) return pending("the answer is about another order");
     if (senOf(amount) !== senOf(order.amount)) return pending("the answer is about another amount");
-    return result.code === NOT_FOUND ? pending(result.message) : result;
+    return asEnquired(result);
   }
 
   async function listBanksOf(msgToken: "01" | "02", now: Temporal.Instant): Promise<SchemeBank[] | null> {
@@ -112,6 +116,17 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
   };
 }
 
+/**
+ * What an answer to an enquiry says: a complaint about the enquiry, or a system that was down for it, is no answer
+ * about the order.
+ */
+function asEnquired(result: SchemeResult): SchemeResult {
+  if (result.code === NOT_FOUND)
+    return { ...result, status: "pending", is_about_message: false, is_idle: true };
+  const is_system = result.is_retriable && result.code !== NO_FUNDS;
+  return is_system ? { ...result, status: "pending", is_retriable: false, is_idle: true } : result;
+}
+
 /** Nothing is sent from here: the customer's browser posts the form. */
 async function awaitCustomer(order: SchemeOrder): Promise<SchemeResult> {
   if (order.mandate.bank_code === null) {
@@ -138,14 +153,20 @@ function readConfirmation(account: Believing, text: string, now: Temporal.Instan
     throw new BadMessage("it is for another seller");
   }
   const { sellerExOrderNo = "", txnAmount = "", txnCurrency, debitAuthCode = "", fpxTxnId = "" } = fields;
+  const { buyerIban = "" } = fields;
   if (!/^[\x21-\x7E]{1,40}$/.test(sellerExOrderNo)) throw new BadMessage("the order's number can't be read");
   if (txnCurrency !== "MYR") throw new BadMessage("the currency is not MYR");
   if (!/^[A-Z0-9]{2}$/.test(debitAuthCode)) throw new BadMessage("the response code can't be read");
   const scheme_txn_id = /^[\x21-\x7E]{1,40}$/.test(fpxTxnId) ? fpxTxnId : null;
+  const [application] = buyerIban.split(",");
   return {
     order_no: sellerExOrderNo,
     amount: readAmount(txnAmount),
-    result: { ...resultOf(debitAuthCode, scheme_txn_id), answers: "first" },
+    // Of an order to end a mandate that is the answer; of another one that the mandate was ended.
+    result: {
+      ...resultOf(debitAuthCode, scheme_txn_id),
+      answers: application === APPLICATION.termination ? "end" : "first",
+    },
   };
 }
 

@@ -26,7 +26,7 @@ export interface Seller {
 const ZONE = "Asia/Kuala_Lumpur";
 
 /** What the scheme is asked for by the message AD. Debits have no message: they go by file. */
-const APPLICATION: Record<Exclude<OrderKind, "debit">, string> = {
+export const APPLICATION: Record<Exclude<OrderKind, "debit">, string> = {
   enrolment: "01",
   amendment: "02",
   termination: "03",

@@ -1,7 +1,11 @@
 import codes from "../../../../data/seed/fpx_response_codes.json" with { type: "json" };
 import type { SchemeResult } from "./scheme.ts";
 
-/** What a code means to an order. Source: emandate.md, FPX facts. */
+/**
+ * What a code means to an order. `message` complains about what we sent, or as whom: our mistake, or our
+ * configuration's; `duplicate` refuses what was sent before, which goes on. Source: emandate.md, FPX facts;
+ * decision 0136.
+ */
 export const RESPONSE_CLASSES = [
   "success",
   "pending",
@@ -10,6 +14,8 @@ export const RESPONSE_CLASSES = [
   "account",
   "mandate",
   "request",
+  "message",
+  "duplicate",
 ] as const;
 export type ResponseClass = (typeof RESPONSE_CLASSES)[number];
 
@@ -45,6 +51,7 @@ export function resultOf(code: string, scheme_txn_id: string | null = null): Sch
     is_retriable: known?.class === "retriable",
     scheme_txn_id,
     answers: null,
+    ...(known?.class === "message" ? { is_about_message: true } : {}),
   };
 }
 
@@ -56,4 +63,6 @@ const STATUS_OF_CLASS: Record<ResponseClass, SchemeResult["status"]> = {
   account: "failed",
   mandate: "failed",
   request: "failed",
+  message: "failed",
+  duplicate: "pending",
 };

@@ -9,6 +9,8 @@ import type { SchemeConnector, SchemeOrder, SchemeResult } from "./scheme.ts";
 
 const OK = resultOf("00");
 const PENDING = resultOf("09");
+/** Of a customer who waits for scenarios. */
+const NOT_COME: SchemeResult = { ...PENDING, is_idle: true };
 const CHARGED_BACK: SchemeResult = { ...OK, status: "charged_back", code: "CB", message: "Charged back" };
 const CLOSED = resultOf("53");
 /** What a bank says that does not want a mandate. */
@@ -66,7 +68,8 @@ function answerTo({ awaits, mandate, order_no, submitted_at }: SchemeOrder, now:
   if (Temporal.Instant.compare(now, answered_at) < 0) return PENDING;
   // Changes and ends are confirmed to everyone; a customer of another name waits for scenarios.
   const answer = awaits === "confirmation" ? OK : ANSWERS[firstWord(mandate.customer_name)]?.[awaits];
-  return answer === undefined ? PENDING : { ...answer, scheme_txn_id: `SANDBOX-${order_no}` };
+  if (answer === undefined) return awaits === "authorization" ? NOT_COME : PENDING;
+  return { ...answer, scheme_txn_id: `SANDBOX-${order_no}` };
 }
 
 function firstWord(name: string): string {

@@ -5,7 +5,7 @@ import type { ConnectorName } from "../model.ts";
 
 /**
  * What a result is about: something that an order awaits; `first`, what it awaited at first; or `end`, that the
- * customer or the bank ended a mandate that was in force, told by the number of its enrolment without being asked.
+ * customer or the bank ended a mandate that was in force, told by the number of an order of its without being asked.
  */
 export type SchemeAnswer = OrderAwaits | "first" | "end";
 
@@ -27,6 +27,10 @@ export interface SchemeResult {
    * the customer authorized, and that is no approval by the bank; an approval may come before it.
    */
   answers: SchemeAnswer | null;
+  /** Whether the scheme complains about the message that it was sent, which says nothing of a mandate. */
+  is_about_message?: boolean;
+  /** Whether nothing goes on at the bank as far as the scheme knows: the customer has not come, or not got through. */
+  is_idle?: boolean;
 }
 
 /** An order as a connector needs it. Amounts are "100.00", in MYR. */
@@ -92,7 +96,7 @@ export interface SchemeConnector {
   authorizationForm(order: SchemeOrder): AuthorizationForm | null;
   /** Debits; the result of an order that is not in the answer is pending. FPX takes them by file. */
   collect(orders: readonly SchemeOrder[]): Promise<Map<string, SchemeResult>>;
-  /** Asks how orders stand; one that is not in the answer is pending. */
+  /** Asks how orders stand, for so long as there is time; one that is not in the answer was not asked for. */
   queryStatus(orders: readonly SchemeOrder[], now: Temporal.Instant): Promise<Map<string, SchemeResult>>;
   /** Reads a callback's raw body. Errors: malformed for a bad signature or an unreadable body. */
   parseCallback(raw_body: string, now: Temporal.Instant): SchemeCallback;

@@ -56,7 +56,12 @@ describe("asking FPX how an order stands", () => {
     ["51", "failed", true],
     ["09", "pending", false],
     ["99", "pending", false],
+    // About the enquiry: nothing that became of the order.
     ["98", "failed", false],
+    ["45", "pending", false],
+    // The system was down, for this enquiry or for the customer.
+    ["OE", "pending", false],
+    ["FE", "pending", false],
     // The customer may still be on the way to the bank.
     ["76", "pending", false],
     ["ZZ", "pending", false],

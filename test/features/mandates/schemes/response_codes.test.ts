@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { schemeBanks } from "../../../../src/features/mandates/schemes/banks.ts";
 import { findResponseCode, resultOf } from "../../../../src/features/mandates/schemes/response_codes.ts";
 
-/** The specification's table. */
+/** The specification's table, with what is about our own messages told apart. */
 const TABLE = {
   success: "00",
   pending: "09 99",
@@ -10,7 +10,9 @@ const TABLE = {
   declined: "80 BC 1A 1B 1C 1D 1E 1F 1G 1H 1I 1J 1K 1L 1M",
   account: "14 53 57 58 77 92",
   mandate: "DA DB DC DD DE DF",
-  request: "03 05 12 13 20 2A 30 31 39 45 46 47 48 49 50 76 78 98 XB XE XI XN XS XW",
+  request: "12 13 2A 31 39 47 48 49 50",
+  message: "03 05 20 30 46 76 78 98 XB XE XI XS XW",
+  duplicate: "45 XN",
 };
 const ROWS = Object.entries(TABLE).flatMap(([kind, codes]) =>
   codes.split(" ").map((code) => [code, kind] as const),
@@ -21,9 +23,11 @@ describe("response codes", () => {
     const known = findResponseCode(code);
     expect(known?.class).toBe(kind as never);
     expect(known?.message).not.toBe("");
-    const { status, is_retriable } = resultOf(code);
-    expect(status).toBe(kind === "success" ? "ok" : kind === "pending" ? "pending" : "failed");
+    const { status, is_retriable, is_about_message = false } = resultOf(code);
+    const is_pending = kind === "pending" || kind === "duplicate";
+    expect(status).toBe(kind === "success" ? "ok" : is_pending ? "pending" : "failed");
     expect(is_retriable).toBe(kind === "retriable");
+    expect(is_about_message).toBe(kind === "message");
   });
 
   test("there are no others: what nobody knows says nothing of the money", () => {
