@@ -7,6 +7,7 @@ import { type Deps, openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { foundCompany, listCompanies } from "../features/companies/service.ts";
 import { interruptCollections } from "../features/collections/service.ts";
+import { followZoneRules } from "../features/billing_model_changes/service.ts";
 import { interruptRuns } from "../features/billing/service.ts";
 import { releaseIdempotencyKeys } from "../features/idempotency/service.ts";
 import { makePassword } from "../features/sessions/passwords.ts";
@@ -28,6 +29,9 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     preferRequests();
     await addFirstCompany(deps);
     if (deps.store.dialect === "sqlite") await endLostWork(deps);
+    for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
+      await call(commandContext(deps, id), followZoneRules, {});
+    }
     const server = await listen(deps);
     const stopJobs = startJobs(deps);
     const origin = deps.config.public_url ?? server.url;

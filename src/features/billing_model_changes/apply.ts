@@ -3,7 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
-import { iso } from "../../core/time.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import type { BillingModel } from "../billing_models/model.ts";
@@ -124,7 +124,7 @@ export async function relinkChanges(
   const { subscription, changes } = await findStanding(q, scope, now, subscription_id);
   const { moved, pointless } = relink(firstModel(subscription, changes), changes);
   for (const { id, old_billing_model_id } of moved) {
-    await queries.setOldModel(q, scope, now, id, old_billing_model_id);
+    await queries.updateChange(q, scope, now, id, { old_billing_model_id });
   }
   await cancelChanges(q, scope, now, subscription_id, pointless);
 }
@@ -149,6 +149,8 @@ export interface Decided
     BillingModelChange,
     "new_billing_model_id" | "old_billing_model_id" | "effective_at" | "kind" | "credits_added"
   > {
+  /** An instant of the billing period whose end is meant, where that is: `effective_at` then follows the zone. */
+  readonly after_period_at?: IsoInstant | undefined;
   /** Scheduled changes that it takes the place of. */
   readonly replaces: readonly number[];
   /** Whether it is applied at once; else it is scheduled. */

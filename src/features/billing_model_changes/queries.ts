@@ -1,4 +1,19 @@
-import { and, asc, count, eq, gt, gte, inArray, isNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  eq,
+  gt,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
@@ -207,7 +222,10 @@ export type NewChange = Pick<
   | "effective_at"
   | "requested_by"
   | "credits_added"
->;
+> & {
+  /** An instant of the billing period whose end is meant by `effective_at`. */
+  after_period_at?: IsoInstant | undefined;
+};
 
 /** Errors: invalid for an instant at which another change takes effect. */
 export async function insertChange(
@@ -220,6 +238,7 @@ export async function insertChange(
     .insert(q.tables.billing_model_changes)
     .values({
       ...change,
+      after_period_at: change.after_period_at ?? null,
       company_id: scope.company_id,
       applied_at: change.status === "applied" ? iso(now) : null,
       cancelled_at: null,
@@ -299,19 +318,40 @@ export async function noteFailure(
     .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")));
 }
 
-/** Says from which model a change takes over. */
-export async function setOldModel(
+/** Changes that wait for the end of a billing period: an instant of it, and the day on which periods start. */
+export async function listChangesAfterPeriods(
+  q: Reads,
+  scope: Scope,
+): Promise<{ change: BillingModelChange; after_period_at: IsoInstant; billing_anchor_day: number }[]> {
+  const { billing_model_changes: t, subscriptions } = q.tables;
+  const { after_period_at } = t;
+  const { billing_anchor_day } = subscriptions;
+  const rows = await q
+    .select({ change: changeColumns(q), after_period_at, billing_anchor_day })
+    .from(t)
+    .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
+    .where(and(inCompany(q, scope), sql`${t.status} = 'scheduled'`, isNotNull(after_period_at)))
+    .orderBy(asc(t.id));
+  return rows.flatMap(({ after_period_at: at, ...row }) =>
+    at === null ? [] : [{ ...row, after_period_at: at }],
+  );
+}
+
+/** Says from which model a change takes over, or when; returns nothing of one that is cancelled. */
+export async function updateChange(
   q: Queries,
   scope: Scope,
   now: Temporal.Instant,
   id: number,
-  old_billing_model_id: number,
-): Promise<void> {
+  change: { old_billing_model_id: number } | { effective_at: IsoInstant },
+): Promise<BillingModelChange | undefined> {
   const { billing_model_changes: t } = q.tables;
-  await q
+  const [row] = await q
     .update(t)
-    .set({ old_billing_model_id, updated_at: iso(now) })
-    .where(and(inCompany(q, scope), eq(t.id, id), ne(t.status, "cancelled")));
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(inCompany(q, scope), eq(t.id, id), ne(t.status, "cancelled")))
+    .returning(changeColumns(q));
+  return row;
 }
 
 /** Cancels those changes of a subscription that are still scheduled: by their ids, or from an instant on. */

@@ -15,6 +15,7 @@ import {
   relinkChanges,
   requestChange,
 } from "./apply.ts";
+import { followZones } from "./following.ts";
 import {
   AppliedChanges,
   BillingModelChange,
@@ -136,6 +137,22 @@ export const applyDueChanges = operation({
       await Bun.sleep(0);
     }
     return told;
+  },
+});
+
+/**
+ * Moves ends and downgrades that wait for the end of a billing period to where it ends by the zones' rules of this
+ * program, which may be newer than those that they were made by. Decision 0133.
+ */
+export const followZoneRules = operation({
+  name: "follow_zone_rules",
+  permission: "subscriptions:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, now }) {
+    await store.tx((q) => followZones(q, scopeOf(actor), now));
+    return {};
   },
 });
 

@@ -125,7 +125,7 @@ async function takeOut(
   if (gone.length !== ids.length) throw new FactsChanged();
   await cancelChanges(q, scope, now, id, cancelled);
   for (const { id: change_id, old_billing_model_id } of moved) {
-    await queries.setOldModel(q, scope, now, change_id, old_billing_model_id);
+    await queries.updateChange(q, scope, now, change_id, { old_billing_model_id });
   }
   await updateSubscription(q, scope, now, id, { billing_model_id: in_force });
   return gone;

@@ -4,6 +4,7 @@ import { scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import type { Queries } from "../../store/store.ts";
+import { followZones } from "../billing_model_changes/following.ts";
 import { insertUser } from "../users/queries.ts";
 import { checkPassword } from "../users/rules.ts";
 import { AddCompany, Company, UpdateCompany } from "./model.ts";
@@ -24,8 +25,8 @@ export const getCompany = operation({
 });
 
 /**
- * Changes the company. A new time zone counts from the next billing period, a new currency for billing models
- * made from now on.
+ * Changes the company. A new time zone counts from the next billing period, also for ends and downgrades that wait
+ * for it (decision 0133), a new currency for billing models made from now on.
  */
 export const updateCompany = operation({
   name: "update_company",
@@ -39,7 +40,10 @@ export const updateCompany = operation({
       const company = await queries.updateCompany(q, scope, now, change);
       if (!before || !company) throw notFound("Company", scope.company_id);
       note({ before, after: company });
-      if (before.timezone !== company.timezone) await queries.insertTimezone(q, scope, now, company.timezone);
+      if (before.timezone !== company.timezone) {
+        await queries.insertTimezone(q, scope, now, company.timezone);
+        await followZones(q, scope, now);
+      }
       return company;
     }),
 });

@@ -111,7 +111,8 @@ export const downgradeSubscription = operation({
         const { started_at, billing_anchor_day } = subscription;
         const live = later(ctx.now, instant(started_at));
         const next_month = periodContaining(live, billing_anchor_day, zones).to;
-        return placePlan(standing, "downgrade", new_billing_model_id, iso(next_month));
+        const decided = placePlan(standing, "downgrade", new_billing_model_id, iso(next_month));
+        return { ...decided, after_period_at: iso(live) };
       },
       noting(ctx, scope, "credits.downgrade_scheduled"),
     );

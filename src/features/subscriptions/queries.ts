@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, not, or, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
@@ -126,7 +126,12 @@ export async function updateSubscription(
   scope: Scope,
   now: Temporal.Instant,
   id: number,
-  change: { name?: string; ends_at?: IsoInstant; billing_model_id?: number },
+  change: {
+    name?: string;
+    ends_at?: IsoInstant;
+    last_period_at?: IsoInstant | null;
+    billing_model_id?: number;
+  },
 ): Promise<boolean> {
   const { subscriptions } = q.tables;
   const rows = await q
@@ -135,6 +140,23 @@ export async function updateSubscription(
     .where(and(inScope(q, scope), eq(subscriptions.id, id)))
     .returning({ id: subscriptions.id });
   return rows.length > 0;
+}
+
+/** Subscriptions that are still to end with a billing period, and an instant of that period. */
+export async function listEndsWithPeriods(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
+  const { subscriptions: t } = q.tables;
+  const rows = await q
+    .select({ ...subscriptionColumns(q), last_period_at: t.last_period_at })
+    .from(t)
+    .where(and(inScope(q, scope), isNotNull(t.last_period_at), gt(t.ends_at, iso(now))))
+    .orderBy(asc(t.id));
+  return rows.flatMap(({ last_period_at, ...row }) =>
+    last_period_at === null ? [] : [{ ...withStatus(row, now), last_period_at }],
+  );
 }
 
 /** The company's time zones, as billing periods are cut by them. */

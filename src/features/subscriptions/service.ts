@@ -16,7 +16,7 @@ import { findProduct } from "../products/queries.ts";
 import { SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
 import * as queries from "./queries.ts";
-import { endOf, turnOf } from "./rules.ts";
+import { endOf, subscriptionEvent, turnOf } from "./rules.ts";
 
 /**
  * Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. A client
@@ -99,9 +99,9 @@ export const cancelSubscription = operation({
       const scope = scopeOf(actor);
       const before = await detailOf(q, scope, now, id);
       const turn = turnOf(before, now);
-      const ends_at = endOf(before, at, turn, await queries.listZones(q, scope));
-      await queries.updateSubscription(q, scope, turn, id, { ends_at });
-      const cancelled = await cancelScheduledChanges(q, scope, turn, id, { from: ends_at });
+      const end = endOf(before, at, turn, await queries.listZones(q, scope));
+      await queries.updateSubscription(q, scope, turn, id, end);
+      const cancelled = await cancelScheduledChanges(q, scope, turn, id, { from: end.ends_at });
       await recordEvents(q, scope, turn, cancelled.map(changeEvent));
       const after = await told(q, scope, turn, "subscription.cancelled", await detailOf(q, scope, turn, id));
       note({ before, after });
@@ -128,9 +128,7 @@ async function told(
   type: NewEvent["type"],
   subscription: SubscriptionDetail,
 ): Promise<SubscriptionDetail> {
-  const { id, status, ends_at, client_id, product_id, billing_model_id } = subscription;
-  const data = { id, status, ends_at, client_id, product_id, billing_model_id };
-  await recordEvents(q, scope, now, [{ type, data }]);
+  await recordEvents(q, scope, now, [subscriptionEvent(type, subscription)]);
   return subscription;
 }
 

@@ -1,0 +1,69 @@
+import type { Scope } from "../../core/access.ts";
+import { periodContaining } from "../../core/periods.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Queries } from "../../store/store.ts";
+import { recordEvents } from "../events/queries.ts";
+import { listEndsWithPeriods, listZones, updateSubscription } from "../subscriptions/queries.ts";
+import { subscriptionEvent, turnOf } from "../subscriptions/rules.ts";
+import { relinkChanges } from "./apply.ts";
+import * as queries from "./queries.ts";
+import { changeEvent } from "./rules.ts";
+
+/**
+ * Moves what is to happen at the end of a billing period to where that period ends by the company's zones and their
+ * rules as they are now: the ends of subscriptions that were cancelled so, and downgrades that wait. Events tell of
+ * each. Decision 0133.
+ */
+export async function followZones(q: Queries, scope: Scope, now: Temporal.Instant): Promise<void> {
+  const ended = await moveEnds(q, scope, now);
+  const changed = await moveChanges(q, scope, now);
+  for (const { id, ends_at } of ended) {
+    const cancelled = await queries.cancelScheduledChanges(q, scope, now, id, { from: ends_at });
+    await recordEvents(q, scope, now, cancelled.map(changeEvent));
+  }
+  for (const id of new Set([...ended.map((of) => of.id), ...changed])) await relinkChanges(q, scope, now, id);
+}
+
+async function moveEnds(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+): Promise<{ id: number; ends_at: string }[]> {
+  const zones = await listZones(q, scope);
+  const moved: { id: number; ends_at: string }[] = [];
+  for (const { last_period_at, ...subscription } of await listEndsWithPeriods(q, scope, now)) {
+    const { id, billing_anchor_day } = subscription;
+    const ends_at = iso(periodContaining(instant(last_period_at), billing_anchor_day, zones).to);
+    if (ends_at === subscription.ends_at) continue;
+    const turn = turnOf(subscription, now);
+    await updateSubscription(q, scope, turn, id, { ends_at });
+    await recordEvents(q, scope, turn, [
+      subscriptionEvent("subscription.updated", { ...subscription, ends_at }),
+    ]);
+    moved.push({ id, ends_at });
+  }
+  return moved;
+}
+
+/** Returns the subscriptions whose changes were moved. */
+async function moveChanges(q: Queries, scope: Scope, now: Temporal.Instant): Promise<number[]> {
+  const zones = await listZones(q, scope);
+  const moved: number[] = [];
+  for (const { change, after_period_at, billing_anchor_day } of await queries.listChangesAfterPeriods(
+    q,
+    scope,
+  )) {
+    const { id, subscription_id } = change;
+    let at = periodContaining(instant(after_period_at), billing_anchor_day, zones).to;
+    const others = await queries.listTimelineChanges(q, scope, subscription_id);
+    const taken = new Set(others.filter((other) => other.id !== id).map((other) => other.effective_at));
+    // An instant belongs to one change.
+    while (taken.has(iso(at))) at = at.add({ milliseconds: 1 });
+    if (iso(at) === change.effective_at) continue;
+    const after = await queries.updateChange(q, scope, now, id, { effective_at: iso(at) });
+    if (!after) continue;
+    await recordEvents(q, scope, now, [changeEvent(after)]);
+    moved.push(subscription_id);
+  }
+  return moved;
+}
