@@ -30,9 +30,13 @@ const BODIES: Record<string, object | string> = {
   "POST /emandate/flags/{id}/resolve": { note: "Looked at" },
   "PUT /emandate/config": { max_retries: 1 },
   "POST /emandate/collections/run": {},
+  "POST /emandate/collections/results": "order_no,amount,response_code\r\n",
   "POST /emandate/collections/{id}/results": "order_no,amount,response_code\r\n",
   "POST /emandate/simulator/scenarios/{name}/run": { mandate_id: 1 },
 };
+
+/** Query text that a route does not go without. */
+const QUERIES: Record<string, string> = { "GET /emandate/mandates/{id}/amend/preview": "?amount=5.00" };
 
 interface Route {
   readonly method: string;
@@ -81,9 +85,10 @@ afterAll(() => house.stop());
 
 async function statusOf(api: Api, { method, path }: Route): Promise<number> {
   const body = BODIES[`${method} ${path}`];
-  const filled = path.replace("{id}", "1").replace("{name}", "mandate_expired").replace("{order_no}", "X1");
+  const query = QUERIES[`${method} ${path}`] ?? "";
+  const named = path.replace("{id}", "1").replace("{name}", "mandate_expired").replace("{order_no}", "X1");
   const type: Record<string, string> = typeof body === "string" ? { "content-type": "text/csv" } : {};
-  return (await api(method, filled, body, type)).status;
+  return (await api(method, `${named}${query}`, body, type)).status;
 }
 
 /** What each route with a token answers somebody. */

@@ -269,21 +269,22 @@ export async function listRunLines(
   return rows.map((row) => ({ ...row, currency: "MYR" }));
 }
 
-/** The orders of a run with these numbers: all that results need of them. */
-export async function listRunOrders(
+/** The debits with these numbers, of one run where one is named: all that results need of them. */
+export async function listDebitOrders(
   q: Reads,
   scope: Scope,
-  run_id: number,
   order_nos: readonly string[],
+  run_id?: number,
 ): Promise<Map<string, MandateOrder>> {
   const { mandate_orders: t } = q.tables;
+  const of_run = run_id === undefined ? undefined : eq(t.collection_run_id, run_id);
   const rows = await q
     .select()
     .from(t)
     .where(
       and(
         inArray(t.order_no, [...order_nos]),
-        besides(and(ofCompany(t, scope), eq(t.collection_run_id, run_id))),
+        besides(and(ofCompany(t, scope), eq(t.kind, "debit"), of_run)),
       ),
     );
   return new Map(rows.map((order) => [order.order_no, order]));

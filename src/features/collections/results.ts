@@ -8,7 +8,7 @@ import { type Applied, applyPaymentResults, type Heard } from "../mandate_paymen
 import type { ReadResults } from "../mandates/schemes/collection_file.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { CollectionResults } from "./model.ts";
-import { listRunOrders } from "./queries.ts";
+import { listDebitOrders } from "./queries.ts";
 
 /** Which orders a file may be about, and what its lines do to them. */
 interface About {
@@ -18,10 +18,10 @@ interface About {
   unknown: string;
 }
 
-/** What a bank says of the debits of a run. */
-export function aboutRun(scope: Scope, now: Temporal.Instant, run_id: number): About {
+/** What a bank says of debits, of one run's where one is named. */
+export function aboutDebits(scope: Scope, now: Temporal.Instant, run_id?: number): About {
   return {
-    listOrders: (q, order_nos) => listRunOrders(q, scope, run_id, order_nos),
+    listOrders: (q, order_nos) => listDebitOrders(q, scope, order_nos, run_id),
     // Said of the debit itself, as often as it is said.
     apply: (q, heard) => {
       const debits = heard.map(({ order, result }) => ({
@@ -30,7 +30,7 @@ export function aboutRun(scope: Scope, now: Temporal.Instant, run_id: number): A
       }));
       return applyPaymentResults(q, scope, now, debits);
     },
-    unknown: "order_no is of no debit of this run",
+    unknown: run_id === undefined ? "order_no is of no debit" : "order_no is of no debit of this run",
   };
 }
 

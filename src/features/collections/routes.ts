@@ -9,6 +9,7 @@ import { session } from "../../http/session.ts";
 import { CollectionResults, CollectionRun, ListCollectionRuns, RunCollection } from "./model.ts";
 import {
   applyCollectionResults,
+  applyDebitResults,
   getCollectionFile,
   getCollectionRun,
   listCollectionRuns,
@@ -56,10 +57,29 @@ export const collectionRoutes = (deps: Deps) =>
       },
     });
 
+const RESULT_ANSWERS = { 200: dataOf(CollectionResults), 400: ErrorBody, 413: ErrorBody, 415: ErrorBody };
+const RESULTS_SENT = { required: true, content: CSV_CONTENT };
+
 /** What a bank sends is no JSON. */
 export const collectionResultRoutes = (deps: Deps) =>
   new Elysia({ prefix: "/emandate/collections", tags: TAGS })
     .use(session(deps, "company", { reads_body: false }))
+    .post(
+      "/results",
+      async ({ ctx, request }) => {
+        const csv = await readText(request, ctx, [CSV]);
+        return data(call(ctx, applyDebitResults, { csv }));
+      },
+      {
+        response: answers(RESULT_ANSWERS),
+        detail: {
+          summary: "Apply a bank's results, of any runs",
+          description:
+            "CSV, a line for each debit, which is found by its order_no, whichever run made it, or none: charge-backs come months later. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are documented in docs/emandate_fpx.md.",
+          requestBody: RESULTS_SENT,
+        },
+      },
+    )
     .post(
       "/:id/results",
       async ({ ctx, params, request }) => {
@@ -68,18 +88,12 @@ export const collectionResultRoutes = (deps: Deps) =>
       },
       {
         params: IdPath,
-        response: answers({
-          200: dataOf(CollectionResults),
-          400: ErrorBody,
-          404: ErrorBody,
-          413: ErrorBody,
-          415: ErrorBody,
-        }),
+        response: answers({ ...RESULT_ANSWERS, 404: ErrorBody }),
         detail: {
-          summary: "Apply a bank's results",
+          summary: "Apply a bank's results, of one run",
           description:
-            "CSV, a line for each debit. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are documented in docs/emandate_fpx.md.",
-          requestBody: { required: true, content: CSV_CONTENT },
+            "CSV, a line for each debit of the run. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are documented in docs/emandate_fpx.md.",
+          requestBody: RESULTS_SENT,
         },
       },
     );

@@ -25,7 +25,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { runningError } from "./tables.ts";
-import { aboutRun, applyResults } from "./results.ts";
+import { aboutDebits, applyResults } from "./results.ts";
 import { runToEnd, type Work } from "./runs.ts";
 
 /**
@@ -159,8 +159,23 @@ export const applyCollectionResults = operation({
   async run(ctx, { id, csv }) {
     const scope = scopeOf(ctx.actor);
     await findRun(ctx.store.read, scope, id);
-    return applyResults(ctx.store, aboutRun(scope, ctx.now, id), await readResults(csv));
+    return applyResults(ctx.store, aboutDebits(scope, ctx.now, id), await readResults(csv));
   },
+});
+
+/**
+ * Applies a bank's results for debits of any run, and for those that no run made: CSV, which finds them by their
+ * numbers. Charge-backs come months later, in files of many runs' debits. As `applyCollectionResults` otherwise.
+ * Errors: invalid for what is not such a file. Decision 0143.
+ */
+export const applyDebitResults = operation({
+  name: "apply_debit_results",
+  permission: "emandate:write",
+  target: "mandate_payment",
+  input: strict({ csv: Type.String() }),
+  output: CollectionResults,
+  run: async ({ store, actor, now }, { csv }) =>
+    applyResults(store, aboutDebits(scopeOf(actor), now), await readResults(csv)),
 });
 
 const NOTHING_YET: CollectionCounts = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };

@@ -5,6 +5,7 @@ import { dayAt } from "../../core/kuala_lumpur.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, paged } from "../../core/schema.ts";
+import { instant } from "../../core/time.ts";
 import { only } from "../../store/rows.ts";
 import type { Reads } from "../../store/store.ts";
 import { openConnector } from "../emandate_config/connect.ts";
@@ -53,9 +54,10 @@ export const createMandatePayment = operation({
     const scope = scopeOf(actor);
     const today = dayAt(now);
     const due = due_date === undefined ? today : Temporal.PlainDate.from(due_date);
-    checkAhead(due, today);
+    const stored = await findMandate(store.read, scope, id);
+    checkDue(due, today, stored);
     const day = Temporal.PlainDate.compare(due, today) > 0 ? due : today;
-    const connectors = await connectorsOf(ctx, scope, await findMandate(store.read, scope, id));
+    const connectors = await connectorsOf(ctx, scope, stored);
     const made = await store.tx(async (q) => {
       const mandate = await findMandate(q, scope, id);
       const { frequency } = mandate;
@@ -165,11 +167,18 @@ async function connectorsOf(ctx: Context, scope: Scope, { connector }: StoredMan
   return new Map([[connector, await openConnector(ctx, config, connector)]]);
 }
 
-/** Errors: invalid. */
-function checkAhead(due: Temporal.PlainDate, today: Temporal.PlainDate): void {
+/** Nothing was due before there was a mandate. Errors: invalid. */
+function checkDue(
+  due: Temporal.PlainDate,
+  today: Temporal.PlainDate,
+  { effective_date, created_at }: StoredMandate,
+): void {
+  const earliest = effective_date ?? dayAt(instant(created_at)).toString();
   const latest = today.add({ years: LIMITS.emandate_due_years_ahead });
-  if (Temporal.PlainDate.compare(due, latest) <= 0) return;
-  throw invalid("/due_date", `must not be after ${latest.toString()}`);
+  if (due.toString() < earliest)
+    throw invalid("/due_date", `must not be before the mandate began, ${earliest}`);
+  if (Temporal.PlainDate.compare(due, latest) > 0)
+    throw invalid("/due_date", `must not be after ${latest.toString()}`);
 }
 
 function refusal(mandate_id: number, { rule, message }: DebitProblem): AppError {

@@ -94,7 +94,7 @@ const changePayment = tool({
   name: "emandate_change_payment",
   title: "Retry or cancel a debit",
   description:
-    "kind retry: tries a debit that failed for want of funds or by a fault of the system once more, now: takes money, and counts as an attempt. kind cancel: gives up one that is scheduled or waits for its next attempt. Ask the person first.",
+    "kind retry: tries a debit that failed for want of funds or by a fault of the system once more, now, or makes one that was skipped: takes money, and counts as an attempt. kind cancel: gives up one that is scheduled or waits for its next attempt. Ask the person first.",
   level: "company",
   operations: Object.values(PAYMENT_CHANGES),
   is_outlined_elsewhere: true,

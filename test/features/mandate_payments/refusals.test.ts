@@ -39,6 +39,8 @@ describe("bodies", () => {
     [{ amount: "1", due_date: "10.03.2026" }, "/due_date"],
     [{ amount: "1", due_date: "2026-3-1" }, "/due_date"],
     [{ amount: "1", due_date: 20260301 }, "/due_date"],
+    [{ amount: "1", due_date: "2026-03-04" }, "/due_date"],
+    [{ amount: "1", due_date: "1990-01-01" }, "/due_date"],
     [{ amount: "1", due_date: "2026-10-01" }, "/due_date"],
     [{ amount: "1", due_date: "2027-03-11" }, "/due_date"],
     [{ amount: "1", description: " " }, "/description"],
