@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
 import type { Context } from "./context.ts";
 import type { Actor } from "./core/access.ts";
 import { Background } from "./core/background.ts";
@@ -22,7 +23,8 @@ import { openLoginGuard } from "./features/sessions/login_guard.ts";
 import { openPasswords } from "./features/sessions/passwords.ts";
 import { authenticate } from "./features/sessions/service.ts";
 import { openTokens } from "./features/sessions/tokens.ts";
-import { openDuckDb } from "./features/usage/store/duckdb.ts";
+import { LinkedUsage } from "./features/usage/link.ts";
+import { type DuckDbOptions, openDuckDb } from "./features/usage/store/duckdb.ts";
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
@@ -44,6 +46,8 @@ export interface Deps {
   metrics: Metrics;
   store: Store;
   usage: UsageStore;
+  /** What would have refused the usage store had it not been accepted. */
+  accepted_usage: string | null;
   documents: DocumentFiles;
   request_limiter: RateLimiter;
   /** For secrets that the database keeps. */
@@ -67,11 +71,13 @@ export interface Deps {
 export interface OpenOptions {
   clock?: Clock;
   without_usage?: boolean;
+  /** Takes the usage store as this database's, whatever it lacks: an operator's word. */
+  accept_usage?: boolean;
 }
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
 export async function openDeps(config: Config, options: OpenOptions = {}): Promise<Deps> {
-  const { clock = systemClock, without_usage = false } = options;
+  const { clock = systemClock, without_usage = false, accept_usage = false } = options;
   openDataDir(config.data_dir);
   const log = openLog(config.log_level);
   const open_to_others = makePrivate(config.data_dir);
@@ -79,10 +85,12 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     log.warn({ files: open_to_others }, "others may read these files, which belong to another user");
   const metrics = openMetrics();
   const store = await openTransactional(config);
-  const usage = await (without_usage ? unopenedUsage() : openUsage(config, log)).catch(async (error) => {
+  const opening = without_usage ? unopenedUsage() : openUsage(config, store, { clock, log, accept_usage });
+  const opened = await opening.catch(async (error) => {
     await store.close();
     throw error;
   });
+  const { usage } = opened;
   showUsage(metrics, usage);
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
@@ -110,6 +118,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     metrics,
     store,
     usage,
+    accepted_usage: opened.accepted,
     documents,
     request_limiter: new RateLimiter(config.rate_limit_requests),
     secrets,
@@ -132,7 +141,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     }),
     async close() {
       await background.stop();
-      await usage.close();
+      await opened.close();
       await store.close();
     },
   };
@@ -170,10 +179,34 @@ export function usageReaders(): number {
   return Math.max(1, Math.min(LIMITS.usage_readers, threads - OTHER_THREADS));
 }
 
-function openUsage(config: Config, log: Log): Promise<UsageStore> {
+/** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
+async function openUsage(
+  config: Config,
+  store: Store,
+  { clock, log, accept_usage }: { clock: Clock; log: Log; accept_usage: boolean },
+): Promise<OpenedUsage> {
+  const path = join(config.data_dir, "usage.duckdb");
+  const linked = await LinkedUsage.open({
+    store,
+    clock,
+    log,
+    place: `${hostname()}:${resolve(config.data_dir)}`,
+    is_there: existsSync(path),
+    accepts: accept_usage,
+    open: (admit) => openDuckDb({ ...usageOptions(config, log), path, admit }),
+  });
+  return { usage: linked.usage, accepted: linked.accepted, close: () => linked.close() };
+}
+
+interface OpenedUsage {
+  usage: UsageStore;
+  accepted: string | null;
+  close(): Promise<void>;
+}
+
+function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
   const readers = usageReaders();
-  return openDuckDb({
-    path: join(config.data_dir, "usage.duckdb"),
+  return {
     memory_limit: config.usage_memory_limit,
     readers,
     readers_waiting: LIMITS.usage_readers_waiting,
@@ -182,7 +215,7 @@ function openUsage(config: Config, log: Log): Promise<UsageStore> {
     exports_waiting_company: LIMITS.usage_exports_waiting_company,
     pending_events: LIMITS.usage_pending_events,
     on_failure: (error, message) => log.warn(error === undefined ? {} : { err: error }, message),
-  });
+  };
 }
 
 /** Shows the numbers of the usage store. */
@@ -212,8 +245,8 @@ function showUsage(metrics: Metrics, usage: UsageStore): void {
 const refuse = () => Promise.reject(new Error("The usage store was not opened"));
 
 /** Stands where no usage store was opened: whoever asks it all the same has a bug. */
-async function unopenedUsage(): Promise<UsageStore> {
-  return {
+async function unopenedUsage(): Promise<OpenedUsage> {
+  const usage: UsageStore = {
     append: refuse,
     load: refuse,
     search: refuse,
@@ -230,6 +263,7 @@ async function unopenedUsage(): Promise<UsageStore> {
     ping: refuse,
     close: async () => undefined,
   };
+  return { usage, accepted: null, close: () => usage.close() };
 }
 
 /** The signing secret of this data directory, made on the first start. Errors: throws when it was damaged. */

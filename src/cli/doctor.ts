@@ -4,10 +4,12 @@ import { type Config, readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
-import { openDeps } from "../deps.ts";
+import { call } from "../core/operation.ts";
+import { type Deps, openDeps } from "../deps.ts";
+import { listCompanies } from "../features/companies/service.ts";
 import { checkFiles } from "../features/loan_documents/check.ts";
-import { describeSums } from "../features/usage/check.ts";
-import type { Command } from "./command.ts";
+import { acceptUsage, describeSums } from "../features/usage/check.ts";
+import { type Command, commandContext, operatorContext } from "./command.ts";
 
 const PING_MS = 5_000;
 const LOW_DISK_BYTES = 1024 ** 3;
@@ -20,19 +22,27 @@ interface Finding {
 export const doctor: Command = {
   name: "doctor",
   summary: "Check configuration, stores, migrations, documents, disk and clock",
-  help: `Usage: bun src/main.ts doctor [--rebuild-sums] [--read-documents]
+  help: `Usage: bun src/main.ts doctor [--rebuild-sums] [--read-documents] [--accept-usage]
 
 Prints one line for each check and exits with 1 when one fails. Beside a running server it leaves the usage
 store to it, which checks it every night.
 
   --rebuild-sums    makes the sums of usage by hour anew from the events first
-  --read-documents  reads the files of all loan documents, instead of looking at their sizes`,
+  --read-documents  reads the files of all loan documents, instead of looking at their sizes
+  --accept-usage    goes on with a usage store that starts refuse because it is another one than the database's, or
+                    because one of them is older than the other: for when what belongs together is lost. Usage that
+                    is missing is in no later bill; keys and numbers that were used are not given again`,
   operands: 0,
-  options: { "rebuild-sums": { type: "boolean" }, "read-documents": { type: "boolean" } },
+  options: {
+    "rebuild-sums": { type: "boolean" },
+    "read-documents": { type: "boolean" },
+    "accept-usage": { type: "boolean" },
+  },
   async run({ values }) {
     const findings = await examine({
       rebuild_sums: values["rebuild-sums"] === true,
       read_documents: values["read-documents"] === true,
+      accept_usage: values["accept-usage"] === true,
     });
     for (const { ok, text } of findings) console.log(`${ok ? "ok  " : "FAIL"}  ${text}`);
     if (findings.some(({ ok }) => !ok)) throw new Error("Some checks failed");
@@ -42,9 +52,10 @@ store to it, which checks it every night.
 interface Asked {
   rebuild_sums: boolean;
   read_documents: boolean;
+  accept_usage: boolean;
 }
 
-async function examine({ rebuild_sums, read_documents }: Asked): Promise<Finding[]> {
+async function examine({ rebuild_sums, read_documents, accept_usage }: Asked): Promise<Finding[]> {
   const configured = await check("configuration", async () => {
     readConfig(process.env);
     return "every setting can be used";
@@ -54,7 +65,7 @@ async function examine({ rebuild_sums, read_documents }: Asked): Promise<Finding
   return [
     configured,
     await check("transactional store", () => examineStore(config)),
-    await check("usage store", () => examineUsage(config, rebuild_sums)),
+    await check("usage store", () => examineUsage(config, { rebuild_sums, accept_usage })),
     await check("loan documents", () => examineDocuments(config, read_documents)),
     examineSecret(config),
     examineSealing(config),
@@ -97,15 +108,19 @@ async function examineDocuments(config: Config, reads_bytes: boolean): Promise<s
   }
 }
 
-async function examineUsage(config: Config, rebuild_sums: boolean): Promise<string> {
+async function examineUsage(
+  config: Config,
+  { rebuild_sums, accept_usage }: Pick<Asked, "rebuild_sums" | "accept_usage">,
+): Promise<string> {
   try {
-    const deps = await openDeps(config);
+    const deps = await openDeps(config, { accept_usage });
     try {
+      const accepted = await tellAccepted(deps);
       if (rebuild_sums) await deps.usage.rebuildSums();
       await deps.usage.ping(PING_MS);
       const sums = await deps.usage.check(null, LIMITS.usage_check_ms);
       if (sums.different > 0) throw new Error(describeSums(sums));
-      return `answers, ${describeSums(sums)}`;
+      return `answers, ${describeSums(sums)}${accepted}`;
     } finally {
       await deps.close();
     }
@@ -114,6 +129,16 @@ async function examineUsage(config: Config, rebuild_sums: boolean): Promise<stri
       return "in use by another process: a running server";
     throw error;
   }
+}
+
+/** Writes into every company's audit log that the usage store was accepted, where it was. */
+async function tellAccepted(deps: Deps): Promise<string> {
+  const { accepted_usage: problem } = deps;
+  if (problem === null) return "";
+  for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
+    await call(commandContext(deps, id), acceptUsage, { problem });
+  }
+  return `; accepted although ${problem}`;
 }
 
 function examineSealing({ secrets_keys }: Config): Finding {

@@ -28,7 +28,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const deps = await openDeps(readConfig(process.env));
     preferRequests();
     await addFirstCompany(deps);
-    if (deps.store.dialect === "sqlite") await endLostWork(deps);
+    await endLostWork(deps);
     for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
       await call(commandContext(deps, id), followZoneRules, {});
     }
@@ -65,7 +65,7 @@ async function addFirstCompany(deps: Deps): Promise<void> {
   if (admin_password === null) console.log(`Its password, shown only now: ${password}`);
 }
 
-/** What a killed process left behind: on SQLite this one is the only server. */
+/** What a killed process left behind: the usage store has one server at a time, and it is this one. */
 async function endLostWork(deps: Deps): Promise<void> {
   for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
     await call(commandContext(deps, id), interruptRuns, {});

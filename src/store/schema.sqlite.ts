@@ -14,6 +14,7 @@ export const {
   credit_thresholds,
   billing_runs,
   billing_records,
+  usage_link,
   forms,
   events,
   audit_log,

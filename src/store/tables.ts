@@ -34,6 +34,7 @@ import { productTables } from "../features/products/tables.ts";
 import { sessionTables } from "../features/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTables } from "../features/subscriptions/tables.ts";
 import { USER_CONSTRAINTS, userTables } from "../features/users/tables.ts";
+import { usageTables } from "../features/usage/tables.ts";
 import { webhookLogTables } from "../features/webhook_logs/tables.ts";
 import { webhookTables } from "../features/webhooks/tables.ts";
 import type { ColumnKit } from "./columns.ts";
@@ -79,6 +80,7 @@ export function defineTables(k: ColumnKit) {
     ...changes,
     ...credits,
     ...billing,
+    ...usageTables(k),
     ...forms,
     ...events,
     ...auditTables(k, companies),

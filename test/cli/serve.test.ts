@@ -106,17 +106,22 @@ describe("serve", () => {
     await server.exited;
   });
 
-  test.skipIf(TEST_STORE !== "postgres")("instances that start together found one company", async () => {
-    const second = await makePlace();
-    const env = { ...place.env, DATA_DIR: second.data_dir };
-    const servers = await Promise.all([startServer(place.env), startServer(env)]);
-    expect(servers.filter(({ greeting }) => greeting.includes("Created the company"))).toHaveLength(1);
-    const list = await run(["company", "list"], place.env);
-    expect(list.out.trim().split("\n")).toHaveLength(2);
-    for (const server of servers) server.kill("SIGTERM");
-    expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
-    second.remove();
-  });
+  test.skipIf(TEST_STORE !== "postgres")(
+    "of two that start together on one database one serves",
+    async () => {
+      const second = await makePlace();
+      const env = { ...place.env, DATA_DIR: second.data_dir };
+      const starts = [place.env, env].map((each) => startServer(each).catch(() => null));
+      const servers = (await Promise.all(starts)).filter((server) => server !== null);
+      expect(servers).toHaveLength(1);
+      const list = await run(["company", "list"], place.env);
+      expect(list.out.trim().split("\n")).toHaveLength(2);
+      for (const server of servers) server.kill("SIGTERM");
+      expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0]);
+      second.remove();
+    },
+    30_000,
+  );
 
   test("nobody else may read what it writes, nor what an older version left readable", async () => {
     const data_dir = join(place.data_dir, "var", "meterhouse");

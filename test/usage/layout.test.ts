@@ -289,6 +289,8 @@ describe("the snapshot of the index", () => {
     const failures = await reopened(path, events);
     expect(failures).toHaveLength(told === undefined ? 0 : 1);
     if (told !== undefined) expect(failures[0]).toMatch(new RegExp(told));
+    // It can't be believed later.
+    expect(existsSync(`${path}.ids`)).toBe(false);
   });
 
   test("of another store, or of another history, is left aside", async () => {
@@ -316,7 +318,15 @@ describe("the snapshot of the index", () => {
     });
     expect(failures).toHaveLength(1);
     expect(await back.append(1, events.slice(0, 100), NOW_MS)).toEqual({ accepted: 50, duplicates: 50 });
+    await back.append(1, newEvents(60), NOW_MS);
+    // As many as before, so that the numbers of the snapshot are there again.
+    await back.append(1, events.slice(160, 1_000), NOW_MS);
     await back.close();
+    const again = await openDuckDb({ path: earlier_path });
+    expect(await again.append(1, events.slice(0, 100), NOW_MS)).toEqual({ accepted: 0, duplicates: 100 });
+    expect(await again.append(1, events.slice(160, 1_000), NOW_MS)).toEqual({ accepted: 0, duplicates: 840 });
+    expect(await count(again)).toBe(1_000);
+    await again.close();
   });
 });
 

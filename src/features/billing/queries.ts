@@ -324,3 +324,10 @@ function ofClient(q: Reads, client_id: number): SQL {
     .where(eq(subscriptions.client_id, client_id));
   return inArray(billing_records.subscription_id, of_client);
 }
+
+/** The number of the last event that a bill of any company has counted; 0 where none has. */
+export async function findLastCounted(q: Reads): Promise<number> {
+  const { billing_records: t } = q.tables;
+  const [row] = await q.select({ seq: max(t.usage_seq) }).from(t);
+  return row?.seq ?? 0;
+}

@@ -72,6 +72,7 @@ async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Ru
 async function billAll(run: Run): Promise<boolean> {
   const { ctx, options, progress, subscription_ids: ids } = run;
   const { read } = ctx.store;
+  await refuseOldUsage(run);
   const zones = await listZones(read, options.scope);
   const guard = new StoreGuard();
   let after_id = 0;
@@ -98,6 +99,21 @@ async function billAll(run: Run): Promise<boolean> {
     after_id = last.id;
   }
   return false;
+}
+
+/**
+ * Bills count from events that bills before them have counted: where those are gone, as in a usage store put back to
+ * an earlier state, none is written. Errors: conflict.
+ */
+async function refuseOldUsage({ ctx: { store, usage, config }, options }: Run): Promise<void> {
+  // In this order: whatever a bill has counted was stored before.
+  const counted = await queries.findLastCounted(store.read);
+  const stored = await usage.lastSeq(options.scope.company_id, config.usage_query_timeout_ms);
+  if (stored >= counted) return;
+  throw new AppError(
+    "conflict",
+    `Cannot bill: the usage store is older than the bills: its events end at number ${stored}, and bills have counted up to ${counted}; doctor says what to do`,
+  );
 }
 
 async function tellProgress({ ctx, progress }: Run): Promise<void> {

@@ -62,6 +62,7 @@ export function billingTables(
       // by a trigger, which a migration that makes the table anew must make again.
       k.uniqueIndex("billing_records_period").on(t.subscription_id, t.billingStartAt, t.sequence),
       k.index("billing_records_company").on(t.company_id, t.id),
+      k.index("billing_records_usage_seq").on(t.usage_seq),
     ],
   );
   return { billing_runs, billing_records };

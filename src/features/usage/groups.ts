@@ -47,8 +47,8 @@ export function groupOrder(
 }
 
 /**
- * Folds the store's rows into the groups asked for and gives them their keys and names. `names` must hold
- * every subscription of the rows; with no group_by the one row is the total.
+ * Folds the store's rows into the groups asked for and gives them their keys and names. `names` holds
+ * the subscriptions of the rows; with no group_by the one row is the total.
  */
 export function foldGroups(
   company_id: number,
@@ -65,7 +65,7 @@ export function foldGroups(
       const key =
         row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
       return typeof key === "number"
-        ? namedPart(company_id, kind, namesOf(names, key))
+        ? namedPart(company_id, kind, names.get(key))
         : textPart(kind, key ?? null, hours);
     });
     const text = JSON.stringify(parts.map(({ key }) => key));
@@ -83,13 +83,9 @@ function isFolded(kind: Grouping): boolean {
   return kind === "client" || kind === "product";
 }
 
-function namesOf(names: ReadonlyMap<number, SubscriptionNames>, id: number): SubscriptionNames {
-  const found = names.get(id);
-  if (!found) throw new Error(`Cannot name subscription ${id}: it has usage but no record`);
-  return found;
-}
-
-function namedPart(company_id: number, kind: Grouping, of: SubscriptionNames): Part {
+/** A subscription that the database has lost (decision 0116) has usage and no name. */
+function namedPart(company_id: number, kind: Grouping, of: SubscriptionNames | undefined): Part {
+  if (of === undefined) return { key: null, name: null, order: null };
   if (kind === "client") return { key: String(of.client_id), name: of.client_name, order: of.client_id };
   if (kind === "product") return { key: String(of.product_id), name: of.product_name, order: of.product_id };
   const key = compositeKey(company_id, of.external_subscription_id);

@@ -1,11 +1,14 @@
 import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
-import { instant } from "../../core/time.ts";
+import { instant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
 import { isOneOf } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
-import type { Reads } from "../../store/store.ts";
+import { lastKey, raiseKey } from "../../store/keys.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import type { StoreFacts } from "./store/identity.ts";
 
 /** What decides whether a subscription takes an event: its life, in Unix ms, the end exclusive. */
 export interface MeteredSubscription {
@@ -167,4 +170,59 @@ function inScope({ tables: { subscriptions } }: Reads, scope: Scope): SQL | unde
     eq(subscriptions.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : eq(subscriptions.client_id, scope.client_id),
   );
+}
+
+/** The database's usage store as far as it knows it. */
+export async function findLink(q: Reads) {
+  const [link] = await q.select().from(q.tables.usage_link);
+  return link;
+}
+
+/** Gives the database its name, where it has none. */
+export async function insertLink(q: Queries, now: Temporal.Instant, database_id: string): Promise<void> {
+  const unknown = { store_id: null, opening_number: 0, opening_id: null, last_seq: 0, place: null };
+  await q
+    .insert(q.tables.usage_link)
+    .values({ id: 1, database_id, ...unknown, ...stamped(now) })
+    .onConflictDoNothing();
+}
+
+/** Writes down which usage store was opened with the database. */
+export async function updateLink(
+  q: Queries,
+  now: Temporal.Instant,
+  link: { store_id: string; opening_number: number; opening_id: string; last_seq: number; place: string },
+): Promise<void> {
+  await q.update(q.tables.usage_link).set({ ...link, updated_at: iso(now) });
+}
+
+/** Notes how far the store has got; returns whether this opening of it is still the last one. */
+export async function updateProgress(
+  q: Queries,
+  now: Temporal.Instant,
+  opening_id: string,
+  last_seq: number,
+): Promise<boolean> {
+  const { usage_link: t } = q.tables;
+  const rows = await q
+    .update(t)
+    .set({ last_seq, updated_at: iso(now) })
+    .where(eq(t.opening_id, opening_id))
+    .returning({ id: t.id });
+  return rows.length > 0;
+}
+
+/** The highest keys that usage may be stored under. */
+export async function findLastKeys(q: Reads): Promise<Pick<StoreFacts, "company_id" | "subscription_id">> {
+  const { companies, subscriptions } = q.tables;
+  return { company_id: await lastKey(q, companies), subscription_id: await lastKey(q, subscriptions) };
+}
+
+/** Keeps the keys that usage is stored under from being given again. */
+export async function raiseKeys(
+  q: Queries,
+  { company_id, subscription_id }: Pick<StoreFacts, "company_id" | "subscription_id">,
+): Promise<void> {
+  await raiseKey(q, q.tables.companies, company_id);
+  await raiseKey(q, q.tables.subscriptions, subscription_id);
 }

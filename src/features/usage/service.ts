@@ -179,12 +179,11 @@ function toUsageEvent(
   row: StoredEvent,
   names: ReadonlyMap<number, queries.SubscriptionNames>,
 ): UsageEvent {
-  const subscription = names.get(row.subscription_id);
-  if (!subscription)
-    throw new Error(`Cannot name subscription ${row.subscription_id}: it has usage but no record`);
+  // A subscription that the database has lost (decision 0116) has usage and no name.
+  const external_id = names.get(row.subscription_id)?.external_subscription_id;
   return {
     id: row.id,
-    subscription_id: compositeKey(company_id, subscription.external_subscription_id),
+    subscription_id: compositeKey(company_id, external_id ?? `unknown-${row.subscription_id}`),
     timestamp: row.timestamp,
     usage: Number(row.usage),
     metadata: row.metadata ?? {},

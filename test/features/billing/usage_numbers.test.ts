@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { changeTo } from "../billing_model_changes/facts.ts";
+import { eq } from "drizzle-orm";
 import { type Books, openBooks, PER_UNIT } from "./books.ts";
 
 let books: Books;
@@ -31,4 +32,27 @@ test("sums made anew leave a company's last number at least where its bills have
     "period 5.00",
     "adjustment 15.00",
   ]);
+});
+
+test("a run writes nothing where the bills have counted events that the usage store does not have", async () => {
+  books.clock.set("2024-04-02T00:00:00Z");
+  const company = await books.addCompany();
+  const id = await company.subscribe(PER_UNIT, MARCH);
+  await company.use(id, ["2024-03-05T00:00:00Z", "10"]);
+  await company.run();
+  const { store } = books.house.deps;
+  const setNumber = (usage_seq: number) =>
+    store.tx(async (q) => {
+      const { billing_records: t } = q.tables;
+      await q.update(t).set({ usage_seq }).where(eq(t.subscription_id, id));
+    });
+  await setNumber(1_000_000);
+  books.clock.set("2024-05-02T00:00:00Z");
+  const run = (await company.api("POST", "/billing-runs", {})).body.data;
+  expect(run).toMatchObject({ status: "interrupted", counts: { periods: 0 } });
+  expect(run.errors[0].message).toMatch(
+    /^Cannot bill: the usage store is older than the bills: its events end at number \d+, and bills have counted up to 1000000/,
+  );
+  await setNumber(1);
+  expect((await company.run()).counts).toMatchObject({ periods: 1 });
 });

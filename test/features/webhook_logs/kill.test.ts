@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { readConfig } from "../../../src/core/config.ts";
+import { openDeps } from "../../../src/deps.ts";
+import { Dispatcher } from "../../../src/features/webhook_logs/dispatcher.ts";
 import { makePlace, startServer } from "../../cli/process.ts";
 import { TEST_STORE } from "../../harness.ts";
 import { addWebhook, openReceiver, type Receiver, until } from "../webhooks/receiver.ts";
@@ -57,18 +60,19 @@ test("kill -9 amid deliveries loses none: what was under way is sent again withi
 }, 90_000);
 
 test.skipIf(TEST_STORE !== "postgres")(
-  "two instances on one database share the work: each attempt is made once",
+  "two processes on one database share the work: each attempt is made once",
   async () => {
     const place = await makePlace();
-    const other = await makePlace();
     const env = { ...place.env, NODE_ENV: "development" };
     const receiver = openReceiver();
     receiver.answer(async () => {
       await Bun.sleep(5);
       return new Response("thanks");
     });
-    const servers = await Promise.all([startServer(env), startServer({ ...env, DATA_DIR: other.data_dir })]);
-    const api = await servers[0].signIn();
+    const server = await startServer(env);
+    const api = await server.signIn();
+    const deps = await openDeps(readConfig({ ...env, LOG_LEVEL: "fatal" }), { without_usage: true });
+    const running = new Dispatcher(deps).run();
     await addWebhook(api, receiver.url);
     await Promise.all(
       Array.from({ length: 3 * CLIENTS }, (_, i) => api("POST", "/clients", { name: `c${i}` })),
@@ -76,11 +80,13 @@ test.skipIf(TEST_STORE !== "postgres")(
     await until(() => ids(receiver).size === 3 * CLIENTS, "all events", 30_000);
     await Bun.sleep(1_000);
     expect(receiver.received.length).toBe(3 * CLIENTS);
-    for (const server of servers) server.kill("SIGTERM");
-    expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+    await deps.background.stop();
+    await running;
+    await deps.close();
     await receiver.stop();
     place.remove();
-    other.remove();
   },
   90_000,
 );

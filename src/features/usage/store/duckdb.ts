@@ -11,6 +11,7 @@ import { type Database, openDatabase } from "./duckdb/database.ts";
 import { EngineLostError } from "./duckdb/engine.ts";
 import { type EventBlock, ROW } from "./duckdb/event_block.ts";
 import { checkHours } from "./duckdb/hour_sums.ts";
+import { admit, deleteOpeningsBefore } from "./duckdb/identity.ts";
 import { type IndexFile, openIndex, SnapshotKeeper } from "./duckdb/inventory.ts";
 import { metadataKeys } from "./duckdb/metadata_keys.ts";
 import { haveNewer } from "./duckdb/newer.ts";
@@ -23,6 +24,7 @@ import { SipHash } from "./duckdb/siphash.ts";
 import { lastSeq, totals } from "./duckdb/totals.ts";
 import type { Asker } from "./duckdb/turns.ts";
 import { PATIENCE_MS } from "./duckdb/writer.ts";
+import type { Admission, Opening, StoreFacts } from "./identity.ts";
 import type {
   AggregateQuery,
   AggregateRow,
@@ -71,6 +73,8 @@ export interface DuckDbOptions {
   group_ms?: number;
   /** Events after which it waits no longer. Default 4,096. */
   group_events?: number;
+  /** Decides whether a store of these facts may be used; it refuses by throwing. Default: whatever is there. */
+  admit?: (facts: StoreFacts) => Promise<Admission>;
   /** When stored events are sorted. Default: 500,000 at a time, and again 8,000,000. */
   compaction?: CompactionLimits;
   /** Told when something failed that nobody waits for, and what becomes of it. */
@@ -92,6 +96,7 @@ const COMPACTION: CompactionLimits = {
 export async function openDuckDb(options: DuckDbOptions): Promise<CompactableStore> {
   const { memory_limit = "1GB", threads = 2 } = options;
   const database = await openDatabase(options.path, { memory_limit, threads });
+  if (options.admit) await admit(database, options.admit);
   const { fingerprint_key } = database;
   return openStoreOn(database, options, { path: `${options.path}.ids`, fingerprint_key });
 }
@@ -160,6 +165,10 @@ const belowAll = (pool: number): number => Math.max(1, pool - 1);
 export interface CompactableStore extends UsageStore {
   /** Answers when every event that was stored before is sorted. It happens by itself, sooner or later. */
   compact(): Promise<void>;
+  /** As `lastSeq`, for the store's keeper, whom no company's questions hold up. */
+  progress(timeout_ms: number): Promise<number>;
+  /** Says that the database has heard of this opening: those before it need not be remembered. */
+  confirm(opening: Opening): Promise<void>;
 }
 
 class DuckDbUsageStore implements CompactableStore {
@@ -314,6 +323,20 @@ class DuckDbUsageStore implements CompactableStore {
     this.#recovery.checkWrites();
     const { pings } = await this.#recovery.parts(timeout_ms);
     await pings.runStatement(null, timeout_ms, (connection) => connection.run("SELECT 1"));
+  }
+
+  async progress(timeout_ms: number): Promise<number> {
+    const { pings } = await this.#recovery.parts(timeout_ms);
+    return pings.runStatement(null, timeout_ms, (connection) => lastSeq(connection, this.#last_seq));
+  }
+
+  confirm(opening: Opening): Promise<void> {
+    return this.#recovery.run(({ writer, engine }) =>
+      writer.exclusive(async (connection) => {
+        await engine.transact(connection, "background", () => deleteOpeningsBefore(connection, opening));
+        return { rows: 0, value: undefined };
+      }),
+    );
   }
 
   compact(): Promise<void> {

@@ -3,8 +3,9 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../../core/errors.ts";
+import { insertMeta } from "./identity.ts";
 import { CREATE_TABLES, SCHEMA_VERSION } from "./schema.ts";
-import { asText, Parameters, query } from "./sql.ts";
+import { asText, query } from "./sql.ts";
 
 /** What the engine may take of the machine. */
 export interface EngineLimits {
@@ -154,6 +155,7 @@ async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
       key = crypto.getRandomValues(new Uint8Array(16)).toHex();
       await insertMeta(connection, "fingerprint_key", key);
     }
+    if (!meta.has("store_id")) await insertMeta(connection, "store_id", crypto.randomUUID());
     await connection.run("COMMIT");
     return Uint8Array.fromHex(key);
   } finally {
@@ -164,10 +166,4 @@ async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
 async function readMeta(connection: DuckDBConnection): Promise<Map<string, string>> {
   const rows = await query(connection, "SELECT name, value FROM usage_meta");
   return new Map(rows.map(([name, value]) => [asText(name), asText(value)]));
-}
-
-async function insertMeta(connection: DuckDBConnection, name: string, value: string): Promise<void> {
-  const parameters = new Parameters();
-  const sql = `INSERT INTO usage_meta VALUES (${parameters.text(name)}, ${parameters.text(value)})`;
-  await query(connection, sql, parameters);
 }

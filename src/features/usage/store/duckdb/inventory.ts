@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../time_buckets.ts";
 import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
@@ -5,6 +6,7 @@ import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
 import { HOT_TABLES } from "./schema.ts";
 import type { SipHash } from "./siphash.ts";
 import { asNumber, asUuid, query } from "./sql.ts";
+import { lastSeq } from "./totals.ts";
 import { wordsOf } from "./vector_words.ts";
 
 /** What the store knows of its rows when it opens. */
@@ -41,7 +43,15 @@ export async function takeInventory(connection: DuckDBConnection): Promise<Inven
     settled = 0,
   ] = row.map(asNumber);
   const rows = hot_rows + run_rows + settled;
-  return { last_seq, events, rows, min_timestamp, max_timestamp, hot_rows, run_rows };
+  return {
+    last_seq: await lastSeq(connection, last_seq),
+    events,
+    rows,
+    min_timestamp,
+    max_timestamp,
+    hot_rows,
+    run_rows,
+  };
 }
 
 /** Where the index of stored ids is kept between starts. */
@@ -65,8 +75,10 @@ export async function openIndex(
     (await findId(connection, last_seq)) === last_id;
   const snapshot =
     file &&
-    (await readSnapshot(file.path, file.fingerprint_key, isOurs).catch((cause) => {
+    (await readSnapshot(file.path, file.fingerprint_key, isOurs).catch(async (cause) => {
       onFailure(new Error(`Cannot use ${file.path}, the index is built from the events instead`, { cause }));
+      // Left there it might be believed one day, when the store has events under its last number.
+      await rm(file.path, { force: true });
       return undefined;
     }));
   const { index, last_seq } = snapshot ?? { index: FingerprintIndex.for(events), last_seq: 0 };

@@ -57,7 +57,7 @@ const HOURS_SQL = Object.entries(HOUR_COLUMNS)
   .join(", ");
 
 /**
- * Creates what is missing. usage_meta holds schema_version and fingerprint_key (16 bytes in hex). Questions
+ * Creates what is missing. usage_meta holds schema_version, fingerprint_key (16 bytes in hex) and what identity.ts says. Questions
  * read the views: `usage_events`, and `usage_hours`, which hold the same events at every instant.
  */
 export const CREATE_TABLES = `
