@@ -42,8 +42,9 @@ export const LIMITS = {
   name_length: 200,
   description_length: 1_000,
   external_id_length: 200,
-  /** How far ahead a subscription may start: further is a slip of the keyboard. */
+  /** How far ahead or back a subscription may start: further is a slip of the keyboard. */
   start_years_ahead: 100,
+  start_years_back: 10,
   email_length: 254,
   password_length_min: 12,
   password_length_max: 256,

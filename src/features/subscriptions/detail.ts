@@ -15,3 +15,16 @@ export const SubscriptionDetail = Type.Object(
   { title: "SubscriptionDetail" },
 );
 export type SubscriptionDetail = Static<typeof SubscriptionDetail>;
+
+/** A subscription that was just created, and what that means for its bills. */
+export const CreatedSubscription = Type.Object(
+  {
+    ...SubscriptionDetail.properties,
+    past_periods: Type.Integer({
+      minimum: 0,
+      description:
+        "how many billing periods since started_at have ended already: billing runs bill each of them",
+    }),
+  },
+  { title: "CreatedSubscription" },
+);

@@ -5,7 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
-import { SubscriptionDetail } from "./detail.ts";
+import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
 import {
   CancelSubscriptionBody,
   CreateSubscription,
@@ -34,10 +34,11 @@ export const subscriptionRoutes = (deps: Deps) =>
     })
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createSubscription, body))), {
       body: CreateSubscription,
-      response: answers({ 201: dataOf(SubscriptionDetail) }),
+      response: answers({ 201: dataOf(CreatedSubscription) }),
       detail: {
         summary: "Create a subscription",
-        description: "It starts now unless started_at says otherwise, in the past or in the future.",
+        description:
+          "It starts now unless started_at says otherwise, at most 10 years in the past or 100 in the future. past_periods says how many billing periods have ended since: the next billing run bills them.",
       },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getSubscription, params)), {

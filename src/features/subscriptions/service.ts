@@ -6,6 +6,7 @@ import { listPage } from "../../core/page.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { unbilledPeriods } from "../billing/due.ts";
 import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
 import { changeEvent } from "../billing_model_changes/rules.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
@@ -13,7 +14,7 @@ import { findClient } from "../clients/queries.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import { findProduct } from "../products/queries.ts";
-import { SubscriptionDetail } from "./detail.ts";
+import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
 import * as queries from "./queries.ts";
 import { endOf, subscriptionEvent, turnOf } from "./rules.ts";
@@ -47,24 +48,29 @@ export const getSubscription = operation({
 
 /**
  * Creates a subscription. It starts at `started_at`, past or future (default: now), and its billing months on
- * `billing_anchor_day` (default: 1). Errors: invalid (an id that names nothing to subscribe with, an external
- * id in use, a start too far ahead). Source: interface, Company: subscriptions. Decision 0013.
+ * `billing_anchor_day` (default: 1). `past_periods` says how many have ended already and will be billed. Errors:
+ * invalid (an id that names nothing to subscribe with, an external id in use, a start too far ahead or back). Source: interface, Company: subscriptions. Decision 0013.
  */
 export const createSubscription = operation({
   name: "create_subscription",
   permission: "subscriptions:write",
   input: CreateSubscription,
-  output: SubscriptionDetail,
+  output: CreatedSubscription,
   async run({ store, actor, now }, { started_at, billing_anchor_day = 1, ...input }) {
     const scope = scopeOf(actor);
     const subscription = { ...input, billing_anchor_day, started_at: startOf(started_at, now) };
     return store.tx(async (q) => {
       await checkRelations(q, scope, input);
       const id = await queries.insertSubscription(q, scope, now, subscription);
-      return told(q, scope, now, "subscription.created", await detailOf(q, scope, now, id));
+      const made = await told(q, scope, now, "subscription.created", await detailOf(q, scope, now, id));
+      const past = unbilledPeriods(made, await queries.listZones(q, scope), NOTHING_RECORDED, now, NO_GRACE);
+      return { ...made, past_periods: past.due.length };
     });
   },
 });
+
+const NOTHING_RECORDED = { bounds: [], is_gapless: true };
+const NO_GRACE = new Temporal.Duration();
 
 /** Renames a subscription. Errors: not_found. Source: billing.md, Records. */
 export const updateSubscription = operation({
@@ -137,6 +143,10 @@ function startOf(started_at: string | undefined, now: Temporal.Instant): IsoInst
   const latest = now.toZonedDateTimeISO("UTC").add({ years: LIMITS.start_years_ahead }).toInstant();
   if (Temporal.Instant.compare(instant(started_at), latest) > 0) {
     throw invalid("/started_at", `must be at most ${LIMITS.start_years_ahead} years from now`);
+  }
+  const earliest = now.toZonedDateTimeISO("UTC").subtract({ years: LIMITS.start_years_back }).toInstant();
+  if (Temporal.Instant.compare(instant(started_at), earliest) < 0) {
+    throw invalid("/started_at", `must be at most ${LIMITS.start_years_back} years back`);
   }
   return iso(instant(started_at));
 }

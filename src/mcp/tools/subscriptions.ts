@@ -19,7 +19,7 @@ import {
 } from "../../features/billing_model_changes/service.ts";
 import { CreditBalance } from "../../features/credits/model.ts";
 import { downgradeSubscription, getCredits, upgradeSubscription } from "../../features/credits/service.ts";
-import { SubscriptionDetail } from "../../features/subscriptions/detail.ts";
+import { CreatedSubscription, SubscriptionDetail } from "../../features/subscriptions/detail.ts";
 import {
   CancelSubscription,
   CreateSubscription,
@@ -141,7 +141,7 @@ const addSubscription = tool({
   name: "billing_create_subscription",
   title: "Create a subscription",
   description:
-    "Subscribes a client to a product at a billing model's price. Its usage events name it by external_subscription_id, which must be new in the company.",
+    "Subscribes a client to a product at a billing model's price. Its usage events name it by external_subscription_id, which must be new in the company. past_periods in the answer says how many billing periods since started_at will be billed.",
   level: "company",
   operations: [createSubscription],
   takes_request_id: true,
@@ -158,7 +158,7 @@ const addSubscription = tool({
       "Day on which its billing months begin; 1 unless told",
     ),
   },
-  output: dataOf(SubscriptionDetail),
+  output: dataOf(CreatedSubscription),
   run: (ctx, input) => data(call(ctx, createSubscription, input)),
 });
 

@@ -119,13 +119,13 @@ test("a server that starts moves what older rules of a zone had placed", async (
   const company = await open();
   const id = await company.subscribe(FLAT, LATER);
   await company.api("POST", `/subscriptions/${id}/cancel`, { at: "period_end" });
-  const { store, openContext } = books.house.deps;
-  await store.tx(async (q) => {
+  const { deps } = books.house;
+  await deps.store.tx(async (q) => {
     const { subscriptions: t } = q.tables;
     await q.update(t).set({ ends_at: "2024-06-01T01:00:00.000Z" }).where(eq(t.id, id));
   });
   const actor = { kind: "system", company_id: company.company_id } as const;
-  const ctx = openContext({ actor, origin: "cli", request_id: "test", address: null });
+  const ctx = deps.openContext({ actor, origin: "cli", request_id: "test", address: null });
   await call(ctx, followZoneRules, {});
   expect((await get(company, id)).ends_at).toBe("2024-06-01T00:00:00.000Z");
 });

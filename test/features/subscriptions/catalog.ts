@@ -38,8 +38,14 @@ export function subscriptionBody(catalog: Catalog, given: Record<string, unknown
   return { name: "Main", external_subscription_id: fresh("ext"), ...catalog, ...given };
 }
 
-export function subscribe(api: Api, catalog: Catalog, given: Record<string, unknown> = {}): Promise<Json> {
-  return create(api, "/subscriptions", subscriptionBody(catalog, given));
+/** The subscription as every other answer has it. */
+export async function subscribe(
+  api: Api,
+  catalog: Catalog,
+  given: Record<string, unknown> = {},
+): Promise<Json> {
+  const { past_periods: _, ...made } = await create(api, "/subscriptions", subscriptionBody(catalog, given));
+  return made;
 }
 
 /** How many answers there are of each status. */

@@ -50,15 +50,22 @@ describe("subscriptions", () => {
         `/billing-models/${catalog.billing_model_id}`,
       ].map(async (path) => (await api("GET", path)).body.data),
     );
+    const { past_periods, ...detail } = created.body.data;
+    expect(past_periods).toBe(0);
     const { subscriptions, ...plain_client } = client;
     const record = { ...body, id, name: "Main", company_id: house.company_id, status: "active" };
     const times = { started_at: NOW, ends_at: null, created_at: NOW, updated_at: NOW };
-    expect(created.body).toEqual({
-      data: { ...record, ...times, billing_anchor_day: 1, client: plain_client, product, billing_model },
+    expect(detail).toEqual({
+      ...record,
+      ...times,
+      billing_anchor_day: 1,
+      client: plain_client,
+      product,
+      billing_model,
     });
     expect(subscriptions).toContainEqual({ ...record, ...times, billing_anchor_day: 1 });
-    expect(await api("GET", `/subscriptions/${id}`)).toMatchObject({ status: 200, body: created.body });
-    expect((await api("GET", "/subscriptions")).body.data).toContainEqual(created.body.data);
+    expect(await api("GET", `/subscriptions/${id}`)).toMatchObject({ status: 200, body: { data: detail } });
+    expect((await api("GET", "/subscriptions")).body.data).toContainEqual(detail);
 
     const renamed = await api("PUT", `/subscriptions/${id}`, { name: "Second" });
     expect(renamed).toMatchObject({ status: 200, body: { data: { ...created.body.data, name: "Second" } } });
@@ -67,12 +74,25 @@ describe("subscriptions", () => {
   test.each([
     ["2020-01-31T00:00:00+08:00", "2020-01-30T16:00:00.000Z"],
     ["2030-06-01T12:00:00.123456Z", "2030-06-01T12:00:00.123Z"],
-    ["1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"],
+    ["2016-03-15T10:00:00Z", "2016-03-15T10:00:00.000Z"],
     ["2126-03-15T10:00:00Z", "2126-03-15T10:00:00.000Z"],
   ])("may start in the past or in the future: %s", async (started_at, answered) => {
     const { id } = await subscribe(api, catalog, { started_at, billing_anchor_day: 31 });
     const read = (await api("GET", `/subscriptions/${id}`)).body.data;
     expect(read).toMatchObject({ started_at: answered, billing_anchor_day: 31, status: "active" });
+  });
+
+  test.each([
+    ["2026-03-01T00:00:00Z", 1, 0],
+    ["2026-02-28T23:59:59Z", 1, 1],
+    ["2025-09-20T00:00:00Z", 15, 6],
+    ["2025-09-20T00:00:00Z", 16, 5],
+    ["2016-03-15T10:00:00Z", 1, 120],
+    ["2026-06-01T00:00:00Z", 1, 0],
+  ])("a start at %s, with periods from day %d, leaves %d to be billed", async (started_at, day, expected) => {
+    const given = { started_at, billing_anchor_day: day };
+    const { body } = await api("POST", "/subscriptions", subscriptionBody(catalog, given));
+    expect(body.data.past_periods).toBe(expected);
   });
 
   test("external ids differ by case and may repeat in another company", async () => {
@@ -228,6 +248,7 @@ describe("what a subscription may not be", () => {
     [{ started_at: "2026-03-01" }, ["/started_at"]],
     [{ started_at: "2026-03-01T00:00:00" }, ["/started_at"]],
     [{ started_at: "1969-12-31T23:59:59Z" }, ["/started_at"]],
+    [{ started_at: "2016-03-15T09:59:59.999Z" }, ["/started_at"]],
     [{ started_at: "2126-03-15T10:00:00.001Z" }, ["/started_at"]],
     [{ started_at: "9999-12-31T23:59:59-12:00" }, ["/started_at"]],
     [{ started_at: 1_773_568_800_000 }, ["/started_at"]],
