@@ -68,7 +68,7 @@ describe("subscriptions", () => {
     expect((await api("GET", "/subscriptions")).body.data).toContainEqual(detail);
 
     const renamed = await api("PUT", `/subscriptions/${id}`, { name: "Second" });
-    expect(renamed).toMatchObject({ status: 200, body: { data: { ...created.body.data, name: "Second" } } });
+    expect(renamed).toMatchObject({ status: 200, body: { data: { ...detail, name: "Second" } } });
   });
 
   test.each([
