@@ -12,6 +12,7 @@ import {
   type RoleSources,
   type UsageFile,
 } from "../features/usage/import_file.ts";
+import { engineReason } from "../features/usage/import_head.ts";
 import { importUsage, listSubscriptionKeys, startUsageImport } from "../features/usage/import_service.ts";
 import {
   type Command,
@@ -117,7 +118,7 @@ async function importFile(
   rejects: Rejects,
 ): Promise<void> {
   const started = performance.now();
-  const progress = openProgress(path, company, file);
+  const endProgress = openProgress(path, company, file);
   const { subscription_field } = file;
   const done = { rows: 0, accepted: 0, duplicates: 0, rejected: 0 };
   try {
@@ -132,22 +133,20 @@ async function importFile(
       done.accepted += result.accepted;
       done.duplicates += result.duplicates;
       done.rejected += result.rejected.length;
-      progress.show(done.rows);
     }
     for await (const lines of file.readBrokenLines()) {
       for (const line of lines) await rejects.write(line);
       done.rejected += lines.length;
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     throw new Error(
-      `Stopped after ${done.rows} rows: ${reason}; importing the file again goes on from there`,
+      `Stopped after ${done.rows} rows: ${engineReason(error)}; importing the file again goes on from there`,
       {
         cause: error,
       },
     );
   } finally {
-    progress.end();
+    endProgress();
     await rejects.close();
   }
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
@@ -186,22 +185,25 @@ async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   }
 }
 
-interface Progress {
-  show(rows: number): void;
-  end(): void;
-}
+/** How often a bar on a terminal is drawn anew, and a line is written elsewhere. */
+const BAR_MS = 250;
+const LINE_MS = 10_000;
 
-/** A bar on a terminal; else one plain line. */
-function openProgress(path: string, { id, name }: Company, file: UsageFile): Progress {
+/** Shows how far the file is read, until the result is called. */
+function openProgress(path: string, { id, name }: Company, file: UsageFile): () => void {
+  const is_terminal = process.stderr.isTTY;
   const title = `Importing ${basename(path)} for company ${id} (${name})`;
-  if (!process.stderr.isTTY) {
-    console.log(title);
-    return { show: () => undefined, end: () => undefined };
-  }
-  process.stderr.write(`${title}\n`);
-  return {
-    show: (rows) => void process.stderr.write(`\r${progressBar(file.share, rows)}`),
-    end: () => void process.stderr.write("\r\u001B[K"),
+  if (is_terminal) process.stderr.write(`${title}\n`);
+  else console.log(title);
+  const show = () => {
+    const bar = progressBar(file.share, file.rows_read);
+    if (is_terminal) process.stderr.write(`\r${bar}`);
+    else console.log(bar);
+  };
+  const timer = setInterval(show, is_terminal ? BAR_MS : LINE_MS);
+  return () => {
+    clearInterval(timer);
+    if (is_terminal) process.stderr.write("\r\u001B[K");
   };
 }
 

@@ -79,12 +79,17 @@ test.each([
   ['{"b":1,"__proto__":{"y":1,"x":2}}', '{"__proto__":{"x":2,"y":1},"b":1}'],
   ['{"__proto__":1,"a":2}', '{"__proto__":1,"a":2}'],
   ['{"toJSON":{"b":1,"a":2},"a":1}', '{"a":1,"toJSON":{"a":2,"b":1}}'],
-  ['{"a":-0,"b":1E2,"c":1e999}', '{"a":0,"b":100,"c":null}'],
+  ['{"a":-0,"b":1E2,"c":1e-999}', '{"a":0,"b":100,"c":0}'],
 ])("%s is stored as %s", (text, stored) => {
   const written: string = canonicalJson(JSON.parse(text));
   expect(written).toBe(stored);
   expect(Object.getPrototypeOf(JSON.parse(text))).toBe(Object.prototype);
 });
+
+test.each(['{"a":1e999}', '{"b":1,"a":-1e400}', '{"a":[{"9":0,"1":1e400}]}'])(
+  "%s holds a number that is no double, and is refused",
+  (text) => expect(() => canonicalJson(JSON.parse(text))).toThrow("a number that no double can hold"),
+);
 
 test.each([
   ["in order", "a", "b"],

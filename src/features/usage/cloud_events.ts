@@ -34,10 +34,16 @@ export function sentCloudEvents(body: unknown, is_batch: boolean): SentEvents {
   if (Array.isArray(body) !== is_batch)
     throw invalidBody("", is_batch ? "must be an array of CloudEvents" : "must be a CloudEvent, no array");
   const told: PlacedProblem[] = [];
+  const former_ids = new Map<number, string>();
   const single = !Array.isArray(body);
   const events = single ? [body] : withinBatch(body);
-  const raws = events.map((event, position) => new CloudEventReader(event, position, told).read());
-  return { raws, single, tell: (found) => merge(told, found) };
+  const raws = events.map((event, position) => {
+    const reader = new CloudEventReader(event, position, told);
+    const raw = reader.read();
+    if (reader.former_id !== undefined) former_ids.set(position, reader.former_id);
+    return raw;
+  });
+  return { raws, single, former_ids, tell: (found) => merge(told, found) };
 }
 
 /** Adds what is wrong by the rules of every event, except where something was told already. */
@@ -58,6 +64,8 @@ class CloudEventReader {
   readonly #sent: unknown;
   readonly #position: number;
   readonly #told: PlacedProblem[];
+  /** Under which id it may have been stored by an earlier release, where that is another. */
+  former_id: string | undefined;
 
   constructor(sent: unknown, position: number, told: PlacedProblem[]) {
     this.#sent = sent;
@@ -83,8 +91,10 @@ class CloudEventReader {
     this.#contentType(sent.datacontenttype ?? undefined);
     const timestamp = this.#time(sent.time ?? undefined);
     const data = this.#data(sent);
+    const named = id === undefined || source === undefined ? undefined : eventIds(source, id);
+    this.former_id = named?.former_id;
     return {
-      ...(id === undefined || source === undefined ? {} : { id: eventId(source, id) }),
+      ...(named === undefined ? {} : { id: named.id }),
       ...(external_subscription_id === undefined ? {} : { external_subscription_id }),
       ...(timestamp === undefined ? {} : { timestamp }),
       ...data,
@@ -140,7 +150,16 @@ class CloudEventReader {
   }
 }
 
-/** A UUID is the event's id. Others are unique for their source only, and become a UUID with it. */
-function eventId(source: string, id: string): string {
-  return UUID.test(id) ? id : Bun.randomUUIDv5(`${source}#${id}`, "url");
+/** Where the pairs of a source and an id have their UUIDs that can't be told apart as `source#id`. */
+const PAIRS = Bun.randomUUIDv5("https://cloudevents.io/", "url");
+
+/**
+ * A UUID is the event's id. Others are unique for their source only, and become a UUID with it: that of `source#id`
+ * where neither holds a #, so that no two pairs read the same. Decision 0041.
+ */
+function eventIds(source: string, id: string): { id: string; former_id?: string } {
+  if (UUID.test(id)) return { id };
+  const plain = Bun.randomUUIDv5(`${source}#${id}`, "url");
+  if (!source.includes("#") && !id.includes("#")) return { id: plain };
+  return { id: Bun.randomUUIDv5(JSON.stringify([source, id]), PAIRS), former_id: plain };
 }

@@ -12,6 +12,7 @@ import {
   type Role,
   type RoleValues,
 } from "./import_columns.ts";
+import { engineReason, type FileHead, readHead } from "./import_head.ts";
 import { csvTable, type FileTable, ndjsonTable, parquetTable, quoteName } from "./import_tables.ts";
 import { EventBlock } from "./store/duckdb/event_block.ts";
 import { Parameters, query } from "./store/duckdb/sql.ts";
@@ -35,6 +36,8 @@ export interface UsageFile {
   subscription_field: "external_subscription_id" | "subscription_id";
   /** The share of the file that was read so far, from 0 to 1: it runs ahead of the blocks. */
   readonly share: number;
+  /** The rows that were read so far. */
+  readonly rows_read: number;
   /**
    * The rows in their order, block by block; each has its subscription's place in `keys`, which are as the
    * `subscription_field` has them. Errors: throws when the file can't be read on.
@@ -66,28 +69,36 @@ export async function openUsageFile(
     instance.closeSync();
   };
   try {
-    const { table, chosen } = await TABLES[format](connection, path, sources);
+    const head = format === "parquet" ? NO_HEAD : await readHead(path, format);
+    const { table, chosen } = await TABLES[format](connection, path, sources, head);
     const from = table.from(rawColumns(table, chosen));
     const values = await valuesOf(connection, table, chosen, from);
     const rows = { from, problem: table.problem ?? "NULL", values };
     const canonical = canonicalPattern(await metadataKeys(connection, from, values));
+    let rows_read = 0;
     return {
       subscription_field: chosen.composite ? "subscription_id" : "external_subscription_id",
       get share() {
         return Math.max(connection.progress.percentage, 0) / 100;
       },
+      get rows_read() {
+        return rows_read;
+      },
       async *readBlocks(keys) {
         await numberKeys(connection, keys);
-        yield* readBlocks(connection, blockSql({ ...rows, canonical, has_keys: keys.length > 0 }));
+        const sql = blockSql({ ...rows, canonical, has_keys: keys.length > 0 });
+        yield* readBlocks(connection, sql, (count) => (rows_read += count));
       },
       readBrokenLines: () => readBrokenLines(connection, table),
       close,
     };
   } catch (error) {
     close();
-    throw new Error(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
+    throw new Error(`Cannot read ${path}: ${engineReason(error)}`, { cause: error });
   }
 }
+
+const NO_HEAD: FileHead = { has_mark: false, first_line: "" };
 
 /** A file's rows, and what of them is taken. */
 interface Taken {
@@ -97,7 +108,7 @@ interface Taken {
 
 const TABLES: Record<
   FileFormat,
-  (connection: DuckDBConnection, path: string, sources: RoleSources) => Promise<Taken>
+  (connection: DuckDBConnection, path: string, sources: RoleSources, head: FileHead) => Promise<Taken>
 > = {
   csv: async (connection, path, sources) => taken(await csvTable(connection, path), sources),
   parquet: async (connection, path, sources) => taken(await parquetTable(connection, path), sources),
@@ -113,15 +124,16 @@ async function takenOfNdjson(
   connection: DuckDBConnection,
   path: string,
   sources: RoleSources,
+  head: FileHead,
 ): Promise<Taken> {
   const sample = { rows: LIMITS.usage_import_sample, looked_for: OPTIONAL };
   try {
-    const first = taken(await ndjsonTable(connection, path, sample), sources);
+    const first = taken(await ndjsonTable(connection, path, head, sample), sources);
     if (first.chosen.expressions.size === 0) return first;
   } catch {
     // What is missing may come later.
   }
-  return taken(await ndjsonTable(connection, path), sources);
+  return taken(await ndjsonTable(connection, path, head), sources);
 }
 
 /** What each role is read from; a role without a source is left out. */
@@ -142,6 +154,10 @@ const DEFAULTS: Record<Role, readonly string[]> = {
 
 const OPTIONAL: readonly Role[] = ["id", "metadata"];
 
+/** Columns that are named where one is missing, and how much of each name. */
+const TOLD_COLUMNS = 50;
+const TOLD_LENGTH = 100;
+
 function chooseSources({ columns }: FileTable, sources: RoleSources): Chosen {
   const chosen: Chosen = { columns: new Map(), expressions: new Map(), composite: false };
   const columnNamed = (name: string) =>
@@ -160,9 +176,11 @@ function chooseSources({ columns }: FileTable, sources: RoleSources): Chosen {
       chosen.columns.set(role, fallback);
       if (role === "subscription") chosen.composite = fallback === "subscription_id";
     } else if (!OPTIONAL.includes(role)) {
-      const known = columns.map((column) => JSON.stringify(column)).join(", ");
+      const known = columns
+        .slice(0, TOLD_COLUMNS)
+        .map((column) => JSON.stringify(column.slice(0, TOLD_LENGTH)));
       throw new Error(
-        `it has no column ${DEFAULTS[role].join(" or ")}, only ${known}; say --${role} with a column or an expression`,
+        `it has no column ${DEFAULTS[role].join(" or ")}, only ${known.join(", ")}; say --${role} with a column or an expression`,
       );
     }
   }
@@ -245,13 +263,18 @@ function asWritten(role: Role, value: string, type: string): string {
   return /^(DATE$|TIMESTAMP)/.test(type) ? `epoch_ms(CAST((${value}) AS TIMESTAMP))` : `(${value})`;
 }
 
-async function* readBlocks(connection: DuckDBConnection, sql: string): AsyncGenerator<EventBlock> {
+async function* readBlocks(
+  connection: DuckDBConnection,
+  sql: string,
+  countRows: (count: number) => void,
+): AsyncGenerator<EventBlock> {
   // Lets the engine read on while a block is stored.
   await connection.run(`SET streaming_buffer_size = '${LIMITS.usage_import_buffer}'`);
   await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
   let block = new EventBlock(1, LIMITS.usage_import_block);
   for await (const chunk of await connection.stream(sql)) {
     block.add(chunk);
+    countRows(chunk.rowCount);
     if (!block.is_full) continue;
     yield block;
     block = new EventBlock(block.first_row + block.rows, LIMITS.usage_import_block);
@@ -283,11 +306,4 @@ async function rowsOf(connection: DuckDBConnection, sql: string): Promise<(strin
 
 function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-/** The engine's message without the drawing of where in the statement it is. */
-function oneLine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const lines = message.split("\n").map((line) => line.trim());
-  return lines.find((line) => line !== "") ?? "unknown reason";
 }

@@ -1,5 +1,6 @@
 import { pointerPart } from "../../core/errors.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
+import type { FileHead } from "./import_head.ts";
 import { quoteText } from "./store/duckdb/sql.ts";
 
 /** The rows of a file as the engine's SQL sees them. */
@@ -24,13 +25,16 @@ export function quoteName(name: string): string {
 
 const known = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
 
+/** A line may be so long and its file's dialect is still found out. Longer ones than 2 MB are rejected as rows. */
+const SNIFFED_LINE_BYTES = 4_000_000;
+
 /** A CSV file: dialect and header are found out from its beginning. */
 export async function csvTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
   const file = quoteText(path);
   const found = await connection.run(
     `SELECT Delimiter, Quote, Escape, SkipRows::VARCHAR, HasHeader::VARCHAR,
       DateFormat IS NULL AND TimestampFormat IS NULL, unnest(Columns, recursive := true)
-    FROM sniff_csv(${file}, ignore_errors = true)`,
+    FROM sniff_csv(${file}, ignore_errors = true, max_line_size = ${SNIFFED_LINE_BYTES})`,
   );
   const rows = await found.getRows();
   const [delimiter, quote, escape, skip, header] = (rows[0] ?? []).map(String);
@@ -65,9 +69,10 @@ export async function csvTable(connection: DuckDBConnection, path: string): Prom
 export async function ndjsonTable(
   connection: DuckDBConnection,
   path: string,
+  head: FileHead,
   sample?: { rows: number; looked_for: readonly string[] },
 ): Promise<FileTable> {
-  const source = `read_ndjson_objects(${quoteText(path)}, ignore_errors = true)`;
+  const source = ndjsonLines(path, head);
   const from = sample === undefined ? source : `(FROM ${source} LIMIT ${sample.rows})`;
   const found = await connection.run(
     `SELECT key, string_agg(DISTINCT json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')), ' ')
@@ -85,19 +90,46 @@ export async function ndjsonTable(
     problem: quoteName("raw problem"),
     from: (raw) => {
       const typed = columns.map(({ name, type }) => {
-        const value = type === "JSON" ? "json_extract" : "json_extract_string";
-        return `TRY_CAST(${value}(file.json, ${pointer(name)}) AS ${type}) AS ${quoteName(name)}`;
+        const read = type === "JSON" ? "json_extract" : "json_extract_string";
+        const value = lastMember(name, `${read}(file.json, ${pointer(name)})`, `${read}(file.json, '$.*')`);
+        return `TRY_CAST(${value} AS ${type}) AS ${quoteName(name)}`;
       });
       // All at once, as each reading of the line costs as much as the first.
       const paths = [...raw.values()].map(pointer).join(", ");
       const read = raw.size === 0 ? "" : `, json_extract_string(json, [${paths}]) AS texts`;
-      const texts = [...raw.keys()].map((as, i) => `file.texts[${i + 1}] AS ${quoteName(as)}`);
+      const texts = [...raw].map(([as, name], i) => {
+        const value = lastMember(name, `file.texts[${i + 1}]`, "json_extract_string(file.json, '$.*')");
+        return `${value} AS ${quoteName(as)}`;
+      });
       // Of the text, which is JSON: to read it for this would cost as much as reading all of it.
       const problem = `CASE WHEN starts_with(ltrim(file.json::VARCHAR, e' \\t\\r\\n'), '{') THEN NULL
         ELSE 'is not a JSON object' END AS ${quoteName("raw problem")}`;
-      return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM (SELECT json${read} FROM ${source}) AS file)`;
+      const lines = `SELECT json, json_keys(json) AS keys${read} FROM ${source}`;
+      const file = `SELECT *, list_reverse(keys) AS last_keys FROM (${lines})`;
+      return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM (${file}) AS file)`;
     },
   };
+}
+
+/** The lines of the file as JSON; null for one that is none. */
+function ndjsonLines(path: string, { has_mark, first_line }: FileHead): string {
+  const lines = `read_ndjson_objects(${quoteText(path)}, ignore_errors = true)`;
+  if (!has_mark) return lines;
+  // The engine takes the mark for a part of the first line, which is then none.
+  const others = `(SELECT json FROM ${lines} OFFSET 1)`;
+  if (first_line.trim() === "") return others;
+  return `(SELECT TRY_CAST(${quoteText(first_line)} AS JSON) AS json UNION ALL ${others})`;
+}
+
+/**
+ * A member's value: `first` is that of the first member of the name, `all` are those of all members in their order.
+ * Where a name is there twice the last counts, as over HTTP.
+ */
+function lastMember(name: string, first: string, all: string): string {
+  const key = quoteText(name);
+  const from_end = `list_position(file.last_keys, ${key})`;
+  const is_one = `list_position(file.keys, ${key}) + ${from_end} = len(file.keys) + 1`;
+  return `CASE WHEN NOT (${is_one}) THEN (${all})[len(file.keys) - ${from_end} + 1] ELSE ${first} END`;
 }
 
 /** The SQL type of a key whose values have these JSON types. */

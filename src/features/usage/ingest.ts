@@ -5,6 +5,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { call } from "../../core/operation.ts";
 import { sentCloudEvents } from "./cloud_events.ts";
+import { storeFresh } from "./import_rows.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";
 import * as queries from "./queries.ts";
 import {
@@ -16,6 +17,7 @@ import {
   type SentEvents,
   sentEvents,
 } from "./read_events.ts";
+import type { NewEvent } from "./store/usage_store.ts";
 import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
 
 /**
@@ -72,14 +74,15 @@ const recordUsageBlock = operation({
 
 async function storeSent(
   ctx: Context,
-  { raws, single, tell }: SentEvents,
+  { raws, single, former_ids, tell }: SentEvents,
   append: typeof appendPatiently = (usage, ...block) => usage.append(...block),
 ): Promise<RecordedUsage> {
   const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
-  const { events, problems } = await readAgainstStore(ctx, raws, limits);
-  const told = tell(problems);
+  const read = await readAgainstStore(ctx, raws, limits);
+  const told = tell(read.problems);
   if (told.length > 0) throw invalidEvents(told, single);
   const { company_id } = scopeOf(ctx.actor);
+  const events = former_ids?.size ? await withFormerIds(ctx, read.events, former_ids) : read.events;
   try {
     return await append(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
   } catch (error) {
@@ -87,6 +90,26 @@ async function storeSent(
       throw invalidEvents(tell(refusedEvents(error)), single);
     throw single ? alone(error) : error;
   }
+}
+
+/** The events, each under the former id where it is stored under that, so that it counts as the repeat it is. */
+async function withFormerIds(
+  { usage, actor, now }: Context,
+  events: readonly NewEvent[],
+  former_ids: ReadonlyMap<number, string>,
+): Promise<NewEvent[]> {
+  const { company_id } = scopeOf(actor);
+  const renamed = [...former_ids].flatMap(([position, id]) => {
+    const event = events[position];
+    return event === undefined ? [] : [{ position, event: { ...event, id } }];
+  });
+  // Asks only: what is not stored is refused.
+  const asked = renamed.map(({ event }) => ({ ...event, only_if_stored: "is not stored" }));
+  const { refused } = await storeFresh(usage, company_id, asked, now.epochMilliseconds);
+  const unknown = new Set(refused.map(({ position }) => position));
+  const stored = renamed.filter((_, index) => !unknown.has(index));
+  const by_position = new Map(stored.map(({ position, event }) => [position, event]));
+  return events.map((event, position) => by_position.get(position) ?? event);
 }
 
 /** Reads events by the rules of ingest, against the subscriptions as they are now. */

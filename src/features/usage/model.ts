@@ -82,7 +82,7 @@ export const UsageCloudEvent = Type.Object(
     id: Type.String({
       minLength: 1,
       description:
-        "A UUID is the event's id as it is; of any other, the id is the UUIDv5 (URL namespace) of `source#id`",
+        "A UUID is the event's id as it is; any other becomes a UUIDv5 with its source, so that it is unique within that",
     }),
     source: Type.String({ minLength: 1 }),
     type: Type.String({ minLength: 1 }),

@@ -47,6 +47,8 @@ export interface SentEvents {
   raws: readonly unknown[];
   /** Whether it was one that stood alone. */
   single: boolean;
+  /** By position, ids under which an earlier release may have stored the event. */
+  former_ids?: ReadonlyMap<number, string>;
   /** All that is wrong with them, given what was found wrong with the `raws`. */
   tell: (found: readonly Problem[]) => PlacedProblem[];
 }

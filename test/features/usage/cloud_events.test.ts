@@ -127,6 +127,51 @@ describe("a CloudEvent", () => {
     ]);
   });
 
+  test("is told from one whose source and id read the same together", async () => {
+    const tenant = await house.addTenant();
+    await addSubscription(tenant, "acme");
+    const pairs = [
+      ["/a#b", "c"],
+      ["/a", "b#c"],
+      ["/a#b#c", "d"],
+      ["/a", "b#c#d"],
+      ['["/a', 'b","c"]'],
+    ] as const;
+    for (const [source, id] of pairs) {
+      const event = { ...good, source, id };
+      expect((await send(event, ONE, tenant)).body.data).toEqual({ accepted: 1, duplicates: 0 });
+      expect((await send(event, ONE, tenant)).body.data).toEqual({ accepted: 0, duplicates: 1 });
+    }
+    const again = pairs.map(([source, id]) => ({ ...good, source, id }));
+    expect((await send(again, BATCH, tenant)).body.data).toEqual({ accepted: 0, duplicates: pairs.length });
+    const other_content = { ...good, source: "/a", id: "b#c", data: { usage: 9 } };
+    expect((await send(other_content, ONE, tenant)).status).toBe(409);
+  });
+
+  test("that an earlier release stored under another id is a duplicate still", async () => {
+    const tenant = await house.addTenant();
+    await addSubscription(tenant, "acme");
+    const former = (source: string, id: string) => Bun.randomUUIDv5(`${source}#${id}`, "url");
+    const { time, data } = good;
+    const stored = Array.from({ length: 150 }, (_, i) => ({
+      id: former("/gate#1", `e${i}`),
+      external_subscription_id: "acme",
+      timestamp: ms(time),
+      ...data,
+    }));
+    expect((await tenant.api("POST", "/usage/events", stored)).status).toBe(201);
+    // As many repeats as there were, as many with other content and as many that are new, in turns.
+    const sent = Array.from({ length: 450 }, (_, i) => {
+      const event = { ...good, source: "/gate#1", id: `e${Math.floor(i / 3)}` };
+      if (i % 3 === 1) return { ...event, source: "/gate", id: `1#${event.id}`, data: { usage: 7 } };
+      return i % 3 === 2 ? { ...event, id: `new ${event.id}` } : event;
+    });
+    expect((await send(sent, BATCH, tenant)).body.data).toEqual({ accepted: 300, duplicates: 150 });
+    expect((await send(sent, BATCH, tenant)).body.data).toEqual({ accepted: 0, duplicates: 450 });
+    const { data: found } = await search(tenant.api, { aggregate: true });
+    expect(found[0]).toMatchObject({ event_count: 450, total_usage: 300 * 1.5 + 150 * 7 });
+  });
+
   test("and a usage event with its UUID are the same event", async () => {
     const id = crypto.randomUUID();
     await send({ ...good, id });

@@ -12,7 +12,7 @@ const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/;
 /**
  * Writes a JSON object the one way it is stored and compared: keys sorted by code unit at every depth, no
  * white space, values as JSON.stringify writes them. `object` must hold JSON values only.
- * Errors: invalid when it is nested over 100 deep, or holds half of a surrogate pair.
+ * Errors: invalid when it is nested over 100 deep, or holds half of a surrogate pair or a number that is infinite.
  */
 export function canonicalJson(object: Readonly<Record<string, unknown>>): CanonicalJson {
   const arranged = arrange(object, 1);
@@ -45,7 +45,7 @@ const ODD_KEY = /^(\d|__proto__$)/;
  * Errors: invalid when it is nested too deep.
  */
 function arrange(value: unknown, depth: number): unknown {
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null) return finite(value);
   refuseDepth(depth);
   if (Array.isArray(value)) {
     const items = value.map((item) => arrange(item, depth + 1));
@@ -69,6 +69,7 @@ function isFlatAndRising(object: Record<string, unknown>, keys: readonly string[
   for (const key of keys) {
     const value = object[key];
     if (key < before || (typeof value === "object" && value !== null)) return false;
+    finite(value);
     before = key;
   }
   return true;
@@ -79,8 +80,14 @@ function refuseDepth(depth: number): void {
   throw new AppError("invalid", `Cannot store metadata: it is nested over ${MAX_DEPTH} deep`);
 }
 
+/** A value that is no object; 1e400 reads as infinite, which JSON.stringify would make null. Errors: invalid. */
+function finite(value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new AppError("invalid", "Cannot store metadata: it holds a number that no double can hold");
+}
+
 function write(value: unknown, depth: number): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (typeof value !== "object" || value === null) return JSON.stringify(finite(value)) ?? "null";
   refuseDepth(depth);
   if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(",")}]`;
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
