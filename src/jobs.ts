@@ -1,5 +1,6 @@
 import { Cron } from "croner";
 import type { Job } from "./context.ts";
+import { FairWork } from "./core/fair_work.ts";
 import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";
 import { AUTHORIZATION_JOBS } from "./features/authorizations/jobs.ts";
@@ -48,32 +49,23 @@ export const JOBS: readonly Job[] = [
  */
 export async function runJob(deps: Deps, job: Job): Promise<boolean> {
   if (job.due) {
-    await runForEach(deps, job, await job.due(deps.store.read, deps.clock.now()));
+    const due = await job.due(deps.store.read, deps.clock.now());
+    await new FairWork(job.at_once ?? 1).finish(due, (id) => runFor(deps, job, id));
     return true;
   }
   const lock = await deps.store.lock(`job ${job.name}`);
   if (lock === null) return false;
   try {
     const companies = await listCompanies(deps.store.read);
-    await runForEach(
-      deps,
-      job,
-      companies.map(({ id }) => id),
-    );
+    for (const { id } of companies) await runFor(deps, job, id);
   } finally {
     await lock.release();
   }
   return true;
 }
 
-async function runForEach(deps: Deps, job: Job, company_ids: readonly number[]): Promise<void> {
-  for (const id of company_ids) {
-    if (deps.background.is_stopping) break;
-    await runFor(deps, job, id);
-  }
-}
-
 async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
+  if (deps.background.is_stopping) return;
   const request_id = Bun.randomUUIDv7();
   const ctx = deps.openContext({
     actor: { kind: "system", company_id },
@@ -92,10 +84,15 @@ async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
 /** Starts every job at its times. Returns the switch that stops them and waits for those that run. */
 export function startJobs(deps: Deps): () => Promise<void> {
   const running = new Set<Promise<unknown>>();
+  const shares = new Map(JOBS.map((job) => [job, new FairWork(job.at_once ?? 1)]));
+  const work = async (job: Job): Promise<void> => {
+    const share = shares.get(job);
+    if (!job.due || !job.at_once || !share) return void (await runJob(deps, job));
+    // What is under way goes on while the next second looks for others.
+    share.begin(await job.due(deps.store.read, deps.clock.now()), (id) => runFor(deps, job, id));
+  };
   const start = async (job: Job): Promise<void> => {
-    const run = runJob(deps, job).catch((error) =>
-      deps.log.error({ err: error, job: job.name }, "job failed"),
-    );
+    const run = work(job).catch((error) => deps.log.error({ err: error, job: job.name }, "job failed"));
     running.add(run);
     await run;
     running.delete(run);
@@ -108,5 +105,6 @@ export function startJobs(deps: Deps): () => Promise<void> {
   return async () => {
     for (const timer of timers) timer.stop();
     await Promise.all(running);
+    for (const share of shares.values()) await share.idle();
   };
 }

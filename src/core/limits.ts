@@ -120,6 +120,9 @@ export const LIMITS = {
   /** Orders of which the scheme is asked at once, and how long nobody else asks meanwhile. */
   mandate_orders_batch: 200,
   mandate_orders_claim_s: 60,
+  /** Companies whose schemes are asked at once, and for how long each before the next second goes on. */
+  mandate_orders_companies: 32,
+  mandate_orders_polling_ms: 10_000,
   /** How often the scheme is asked for one order. */
   mandate_authorization_hours: 24,
   mandate_order_hours: 48,

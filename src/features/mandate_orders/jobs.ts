@@ -1,4 +1,5 @@
 import type { Job } from "../../context.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
 import { listCompaniesWithDueOrders } from "./polling_queries.ts";
 import { pollOrders, pruneSchemeCallbacks } from "./service.ts";
@@ -9,6 +10,7 @@ export const MANDATE_ORDER_JOBS: readonly Job[] = [
     summary: "Ask the debit scheme what became of orders",
     cron: "* * * * * *",
     due: listCompaniesWithDueOrders,
+    at_once: LIMITS.mandate_orders_companies,
     async run(ctx) {
       await call(ctx, pollOrders, {});
     },

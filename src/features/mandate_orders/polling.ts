@@ -26,11 +26,12 @@ export async function pollSome(ctx: Context, scope: Scope): Promise<boolean> {
   const until = now.add({ seconds: LIMITS.mandate_orders_claim_s });
   const claimed = await store.tx((q) => claimOrders(q, scope, now, due, until));
   const orders = await listSchemeOrders(store.read, scope, claimed);
-  for (const [name, some] of Map.groupBy(orders, ({ order }) => order.connector)) {
+  const asked = [...Map.groupBy(orders, ({ order }) => order.connector)].map(async ([name, some]) => {
     const heard = await ask(ctx, scope, name, some);
     tellOfComplaints(ctx, scope, heard);
     await applyAll(ctx, scope, heard);
-  }
+  });
+  await Promise.all(asked);
   return due.length === limit;
 }
 
@@ -43,25 +44,31 @@ const NOTHING_NEW: SchemeResult = {
   scheme_txn_id: null,
 };
 
-/** Errors: those of a connector that breaks; of one that is not configured the orders wait. */
+/**
+ * Errors: those of a connector that breaks; of one that is not configured the orders wait. Those that were not asked
+ * for stay claimed for a while, and are due again then.
+ */
 async function ask(
   ctx: Context,
   scope: Scope,
   name: ConnectorName,
   orders: readonly { order: MandateOrder; asked: SchemeOrder }[],
 ): Promise<Heard[]> {
-  let results = new Map<string, SchemeResult>();
   try {
     const connector = await openConnector(ctx, await findConfig(ctx.store.read, scope), name);
-    results = await connector.queryStatus(
+    const results = await connector.queryStatus(
       orders.map(({ asked }) => asked),
       ctx.now,
     );
+    return orders.flatMap(({ order }) => {
+      const result = results.get(order.order_no);
+      return result === undefined ? [] : { order, result };
+    });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     ctx.log.warn({ err: error, ...scope }, "cannot ask the scheme about its orders");
+    return orders.map(({ order }) => ({ order, result: NOTHING_NEW }));
   }
-  return orders.map(({ order }) => ({ order, result: results.get(order.order_no) ?? NOTHING_NEW }));
 }
 
 /** What the scheme has against our messages stops everything that is asked: whoever runs this must know. */

@@ -34,8 +34,12 @@ export const pollOrders = operation({
   output: Nothing,
   async run(ctx) {
     const scope = scopeOf(ctx.actor);
-    // An embedded database answers without ever leaving the process: requests get their turn in between.
-    while (!ctx.background.is_stopping && (await pollSome(ctx, scope))) await Bun.sleep(0);
+    const until_ms = performance.now() + LIMITS.mandate_orders_polling_ms;
+    // What is left is due when others had their turn.
+    while (!ctx.background.is_stopping && performance.now() < until_ms && (await pollSome(ctx, scope))) {
+      // An embedded database answers without ever leaving the process: requests get their turn in between.
+      await Bun.sleep(0);
+    }
     return {};
   },
 });

@@ -1,5 +1,6 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { AppError } from "../../../core/errors.ts";
+import { LIMITS } from "../../../core/limits.ts";
 import { type Decimal, amountOf, senOf } from "../../../core/money.ts";
 import type { OrderKind } from "../../mandate_orders/model.ts";
 import { schemeBanks } from "./banks.ts";
@@ -104,8 +105,11 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     async queryStatus(orders, now) {
       const results = new Map<string, SchemeResult>();
       const waiting = [...orders];
+      const until_ms = performance.now() + LIMITS.mandate_orders_polling_ms;
       const askInTurn = async (): Promise<void> => {
-        for (let order = waiting.shift(); order !== undefined; order = waiting.shift()) {
+        while (performance.now() < until_ms) {
+          const order = waiting.shift();
+          if (order === undefined) return;
           results.set(order.order_no, await ask(order, now));
         }
       };

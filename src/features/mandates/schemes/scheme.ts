@@ -96,7 +96,10 @@ export interface SchemeConnector {
   authorizationForm(order: SchemeOrder): AuthorizationForm | null;
   /** Debits; the result of an order that is not in the answer is pending. FPX takes them by file. */
   collect(orders: readonly SchemeOrder[]): Promise<Map<string, SchemeResult>>;
-  /** Asks how orders stand, for so long as there is time; one that is not in the answer was not asked for. */
+  /**
+   * Asks how orders stand, for a bounded time: one that is not in the answer was not asked for, one whose question
+   * got no answer is pending.
+   */
   queryStatus(orders: readonly SchemeOrder[], now: Temporal.Instant): Promise<Map<string, SchemeResult>>;
   /** Reads a callback's raw body. Errors: malformed for a bad signature or an unreadable body. */
   parseCallback(raw_body: string, now: Temporal.Instant): SchemeCallback;
