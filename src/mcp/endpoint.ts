@@ -31,12 +31,12 @@ const NO_SUBSCRIPTIONS = 0;
  * in tools.ts. Each request is served on its own, in whichever revision of the protocol it speaks. Decision 0085.
  */
 export function mcpEndpoint(deps: Deps) {
-  const calls = new WeakMap<AuthInfo, AgentCall>();
+  const calls = new WeakMap<AuthInfo, { call: AgentCall; is_greeting: boolean }>();
   const handler = createMcpHandler(
     ({ authInfo }) => {
-      const call = authInfo && calls.get(authInfo);
-      if (!call) throw new Error("A request reached the MCP server without its caller");
-      return serverFor(deps, call);
+      const known = authInfo && calls.get(authInfo);
+      if (!known) throw new Error("A request reached the MCP server without its caller");
+      return serverFor(deps, known.call, known);
     },
     {
       maxSubscriptions: NO_SUBSCRIPTIONS,
@@ -50,7 +50,7 @@ export function mcpEndpoint(deps: Deps) {
     if (body instanceof Response) return body;
     // The SDK only passes it on. Who calls is known to us by more than it can hold.
     const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
-    calls.set(authInfo, call);
+    calls.set(authInfo, { call, is_greeting: isGreeting(body) });
     return handler.fetch(request, { authInfo, parsedBody: body });
   }
 
@@ -120,6 +120,12 @@ async function readMessage(deps: Deps, request: Request, call: AgentCall): Promi
     deps.refusals.count(request, error, deps.clock.now());
     return refusal(error.kind === "malformed" ? PARSE_ERROR : INVALID_REQUEST, error.message);
   }
+}
+
+/** Whether a message is the one that asks what the service is: initialize, or server/discover since 2026. */
+function isGreeting(message: unknown): boolean {
+  if (typeof message !== "object" || message === null || !("method" in message)) return false;
+  return message.method === "initialize" || message.method === "server/discover";
 }
 
 function refusal(code: number, message: string): Response {

@@ -1,6 +1,8 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { scopeOf } from "../core/access.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Deps } from "../deps.ts";
+import { findCompany } from "../features/companies/queries.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";
 import { findTool, toolsFor } from "./tools.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -9,14 +11,19 @@ const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and 
 
 /**
  * The protocol's server for one request of one agent. The SDK's own tool registry is not used: it builds every
- * schema anew for each request, and passes on the message of whatever is thrown.
+ * schema anew for each request, and passes on the message of whatever is thrown. A greeting is told what day it is
+ * where the company is.
  */
-export function serverFor(deps: Deps, caller: AgentCall): McpServer {
+export async function serverFor(
+  deps: Deps,
+  caller: AgentCall,
+  { is_greeting }: { is_greeting: boolean },
+): Promise<McpServer> {
   const { name, version } = packageJson;
   const identity = { name, version, title: "Meterhouse" };
   const made = new McpServer(identity, {
     capabilities: { tools: { listChanged: false } },
-    instructions: INSTRUCTIONS,
+    instructions: is_greeting ? `${INSTRUCTIONS} ${await placeAndDay(deps, caller)}` : INSTRUCTIONS,
     // Visibility follows the user's role: nobody else may be shown it, and not for long.
     cacheHints: { "tools/list": { ttlMs: 0, cacheScope: "private" } },
   });
@@ -33,4 +40,12 @@ export function serverFor(deps: Deps, caller: AgentCall): McpServer {
     return callTool(deps, caller, tool, params.arguments);
   });
   return made;
+}
+
+/** Whom the agent works for, where that is, and what day it is there: what "this month" means to it. */
+async function placeAndDay({ store, clock }: Deps, { actor }: AgentCall): Promise<string> {
+  const company = await findCompany(store.read, scopeOf(actor));
+  if (!company) return "";
+  const today = clock.now().toZonedDateTimeISO(company.timezone).toPlainDate();
+  return `The company's time zone is ${company.timezone}, where its months and days begin; today is ${today.toString()} there.`;
 }

@@ -182,6 +182,12 @@ describe("acceptance 5: the transport", () => {
       capabilities: { tools: {} },
       instructions: expect.stringContaining("consent"),
     });
+    const company = { name: "Tokyo", timezone: "Asia/Tokyo", currency: "JPY" };
+    expect((await house.api("PUT", "/company", company)).status).toBe(200);
+    const day = house.deps.clock.now().toZonedDateTimeISO("Asia/Tokyo").toPlainDate().toString();
+    expect(messageOf((await send({ body })).text).result.instructions).toContain(
+      `The company's time zone is Asia/Tokyo, where its months and days begin; today is ${day} there.`,
+    );
   });
 
   test("methods that the service does not have are refused as such", async () => {
@@ -198,7 +204,7 @@ describe("acceptance 5: the transport", () => {
       expect((await limited.api("GET", "/me")).status).toBe(200);
       expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
       const { status, headers } = await ask();
-      expect([status, headers.get("retry-after")]).toEqual([429, "60"]);
+      expect([status, headers.get("retry-after")]).toEqual([429, "61"]);
       expect((await limited.api("GET", "/me")).status).toBe(429);
     } finally {
       await limited.stop();

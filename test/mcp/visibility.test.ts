@@ -57,6 +57,7 @@ describe("the list", () => {
   test("a manager sees all but webhooks, an analyst only what reads", async () => {
     expect(names.admin?.filter((name) => !names.manager?.includes(name))).toEqual([
       "billing_find_webhook_deliveries",
+      "billing_redeliver_webhook",
       "loan_find_webhook_deliveries",
       "loan_redeliver_webhook",
     ]);

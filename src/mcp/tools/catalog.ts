@@ -102,21 +102,14 @@ const saveProduct = tool({
     data(id === undefined ? call(ctx, createProduct, { name }) : call(ctx, updateProduct, { id, name })),
 });
 
-/** What only some billing types take; concise answers leave it out. */
-const PRICING_DETAILS = [
-  "recurring_fee",
-  "free_units",
-  "package_size",
-  "minimum_charge",
-  "maximum_charge",
-  "charge_flat_on_zero",
-];
+/** What only some billing types take, and nobody asks what a plan costs for; concise answers leave it out. */
+const PRICING_DETAILS = ["package_size", "maximum_charge", "charge_flat_on_zero"];
 
 const findBillingModels = tool({
   name: "billing_find_billing_models",
   title: "Find billing models",
   description:
-    "Finds price plans by text in the name or by id, with usage tiers and credit plan. Use it before creating a subscription or changing a plan; response_format detailed adds free units, minimum and maximum.",
+    "Finds price plans by text in the name or by id, with usage tiers and credit plan. Use it before creating a subscription or changing a plan; response_format detailed adds package size and maximum.",
   level: "company",
   operations: [listBillingModels, getBillingModel],
   details: PRICING_DETAILS,

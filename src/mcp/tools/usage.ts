@@ -1,11 +1,10 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { call } from "../../core/operation.ts";
 import { PageMeta } from "../../core/schema.ts";
 import { createExportLink } from "../../features/usage/export_links.ts";
 import {
   ExportLink,
   ExportUsage,
-  type FoundUsage,
   ListMetadataKeys,
   MetadataKeys,
   SearchUsage,
@@ -51,11 +50,11 @@ export const searchInput = {
   },
   sort_by: said(given.sort_by, "timestamp unless told; of sums, by total unless told"),
   sort_order: said(given.sort_order, "desc unless told"),
-  limit: said(given.limit, "Events on a page, 50 unless told; not for sums"),
+  limit: said(given.limit, "Events on a page, 50 unless told; of sums the first so many, all unless told"),
   cursor: said(given.cursor, "Only for events"),
 };
 
-/** Events or sums, told apart by what they have; the answer of a sum has no meta. */
+/** Events or sums, told apart by what they have; the answer of sums has meta where a limit was given. */
 export const UsageAnswer = Type.Object({
   data: Type.Array(Type.Union([UsageEvent, UsageAggregation])),
   meta: Type.Optional(Type.Object({ ...PageMeta.properties, next_cursor: nullable(Type.String()) })),
@@ -64,8 +63,18 @@ export const UsageAnswer = Type.Object({
 const SEARCH =
   "For questions such as how much by model this month set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
 
-export function searchOf(ctx: Context, input: SearchUsage): Promise<FoundUsage> {
-  return call(ctx, searchUsage, input);
+/** The answer of a search. REST answers all sums; an agent that names a limit reads no more than so many. */
+export async function searchOf(
+  ctx: Context,
+  { limit, ...input }: SearchUsage,
+): Promise<Static<typeof UsageAnswer>> {
+  if (input.aggregate !== true)
+    return call(ctx, searchUsage, { ...input, ...(limit === undefined ? {} : { limit }) });
+  const found = await call(ctx, searchUsage, input);
+  if (limit === undefined) return found;
+  const total = found.data.length;
+  const meta = { page: 1, limit, total, total_pages: Math.ceil(total / limit), next_cursor: null };
+  return { data: found.data.slice(0, limit), meta };
 }
 
 const findUsage = tool({
