@@ -35,10 +35,12 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const server = await listen(deps);
     const stopJobs = startJobs(deps);
     const origin = deps.config.public_url ?? server.url;
+    // Whoever reads that the server listens may stop it.
+    const signalled = firstSignal();
     console.log(`Meterhouse listens on ${server.url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
     if (server.metrics_url !== null) console.log(`Metrics are at ${server.metrics_url}`);
 
-    const signal = await firstSignal();
+    const signal = await signalled;
     deps.log.info({ signal }, "stopping");
     // Whatever still holds on then is cut off: both stores are as safe as after a crash.
     await Promise.race([stop(deps, server, stopJobs), Bun.sleep(LIMITS.shutdown_ms)]);
