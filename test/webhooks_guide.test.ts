@@ -30,11 +30,10 @@ test("the receiver in docs/webhooks.md works as it is printed", async () => {
   );
   try {
     const call = (body: string) => fetch(`http://localhost:${port}/hooks`, { method: "POST", body });
-    await until(() =>
-      call("{}")
-        .then(({ status }) => status === 400)
-        .catch(() => false),
-    );
+    await until(async () => {
+      const refused = await call("{}").catch(() => undefined);
+      return refused?.status === 400;
+    }, "the receiver");
     await house.api("POST", "/clients", { name: "Acme" });
     expect((await house.api("POST", `/webhooks/${id}/test`, {})).status).toBe(202);
     await until(
