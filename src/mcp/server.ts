@@ -1,8 +1,8 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { scopeOf } from "../core/access.ts";
 import { LIMITS } from "../core/limits.ts";
+import { call } from "../core/operation.ts";
 import type { Deps } from "../deps.ts";
-import { findCompany } from "../features/companies/queries.ts";
+import { getMe } from "../features/sessions/service.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";
 import { findTool, toolsFor } from "./tools.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -42,10 +42,11 @@ export async function serverFor(
   return made;
 }
 
-/** Whom the agent works for, where that is, and what day it is there: what "this month" means to it. */
-async function placeAndDay({ store, clock }: Deps, { actor }: AgentCall): Promise<string> {
-  const company = await findCompany(store.read, scopeOf(actor));
-  if (!company) return "";
-  const today = clock.now().toZonedDateTimeISO(company.timezone).toPlainDate();
-  return `The company's time zone is ${company.timezone}, where its months and days begin; today is ${today.toString()} there.`;
+/** Where the user's company is and what day it is there: what "this month" means to it. */
+async function placeAndDay(deps: Deps, caller: AgentCall): Promise<string> {
+  const { actor, request_id } = caller;
+  const ctx = deps.openContext({ actor, origin: "mcp", request_id, address: null });
+  const { timezone } = await call(ctx, getMe, {});
+  const today = ctx.now.toZonedDateTimeISO(timezone).toPlainDate();
+  return `The company's time zone is ${timezone}, where its months and days begin; today is ${today.toString()} there.`;
 }

@@ -13,9 +13,7 @@ test("the script in docs/mcp.md works as it is written", async () => {
   await taken.stop(true);
   const [, written = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, "docs/mcp.md"), "utf8")) ?? [];
   expect(written).toContain("33418");
-  const code = written
-    .replaceAll("33418", String(port))
-    .replace("https://billing.example.com", house.url);
+  const code = written.replaceAll("33418", String(port)).replace("https://billing.example.com", house.url);
   expect((await house.api("POST", "/clients", { name: "Acme" })).status).toBe(201);
   const script = Bun.spawn(["bun", "-e", code], { cwd: ROOT, stdout: "pipe", stderr: "pipe" });
   try {

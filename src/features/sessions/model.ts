@@ -28,7 +28,11 @@ export const LoginResponse = Type.Object(
 );
 
 export const Me = Type.Object(
-  { ...User.properties, permissions: Type.Array(oneOf(PERMISSIONS)) },
+  {
+    ...User.properties,
+    permissions: Type.Array(oneOf(PERMISSIONS)),
+    timezone: Type.String({ description: "the company's: its days and months begin there" }),
+  },
   { title: "Me" },
 );
 

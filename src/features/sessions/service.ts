@@ -1,10 +1,11 @@
 import { operation } from "../../context.ts";
 import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
-import { AppError, invalid } from "../../core/errors.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { prune } from "../../core/prune.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
+import { findCompany } from "../companies/queries.ts";
 import { authenticateKey } from "../api_keys/machines.ts";
 import { findAccount, updateUser } from "../users/queries.ts";
 import { checkPassword } from "../users/rules.ts";
@@ -30,7 +31,7 @@ export const login = operation({
   },
 });
 
-/** The signed-in user and what it may do. */
+/** The signed-in user, what it may do, and the time zone of its company. */
 export const getMe = operation({
   name: "get_me",
   permission: "profile:read",
@@ -38,7 +39,9 @@ export const getMe = operation({
   output: Me,
   async run({ store, actor }) {
     const { password_hash: _, token_version: __, ...user } = await findOwnAccount(store.read, actor);
-    return { ...user, permissions: permissionsOf(user.role) };
+    const company = await findCompany(store.read, scopeOf(actor));
+    if (!company) throw notFound("Company", user.company_id);
+    return { ...user, permissions: permissionsOf(user.role), timezone: company.timezone };
   },
 });
 

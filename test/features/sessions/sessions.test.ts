@@ -198,6 +198,7 @@ describe("/me", () => {
         "name",
         "permissions",
         "role",
+        "timezone",
         "updated_at",
       ].toSorted(),
     );
