@@ -6,6 +6,7 @@ import { authorizationRoutes, metadataRoutes, oauthRoutes } from "./features/aut
 import {
   billingRecordRoutes,
   billingRunRoutes,
+  unbilledUsageRoutes,
   myBillingRoutes,
   myPreviewRoutes,
   previewRoutes,
@@ -88,6 +89,7 @@ export function buildApp(deps: Deps) {
         .use(myBillingModelChangeRoutes(deps))
         .use(myCreditRoutes(deps))
         .use(billingRunRoutes(deps))
+        .use(unbilledUsageRoutes(deps))
         .use(billingRecordRoutes(deps))
         .use(myBillingRoutes(deps))
         .use(previewRoutes(deps))

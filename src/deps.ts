@@ -16,6 +16,7 @@ import { Refusals } from "./core/refusals.ts";
 import { openSecrets, type Secrets } from "./core/sealing.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
+import { countUnbilledEvents } from "./features/billing/unbilled_queries.ts";
 import { Claim } from "./features/idempotency/claims.ts";
 import type { KeyedRequest } from "./features/idempotency/model.ts";
 import { DocumentFiles } from "./features/loan_documents/files.ts";
@@ -92,6 +93,12 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   });
   const { usage } = opened;
   showUsage(metrics, usage);
+  metrics.gauge(
+    "meterhouse_unbilled_usage_events",
+    "Stored events that no bill counts, as the daily recheck found them",
+    // A store that can't answer must not take the other numbers with it.
+    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
+  );
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);

@@ -6,7 +6,7 @@ export interface Metrics {
   observeOperation(operation: string, outcome: Outcome, duration_ms: number): void;
   observeRequest(method: string, route: string, status: number): void;
   /** Shows a number that is read when it is asked for. */
-  gauge(name: string, help: string, read: () => number): void;
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
   /** The Prometheus text format, and its media type. */
   print(): Promise<{ body: string; content_type: string }>;
 }
@@ -45,8 +45,8 @@ export function openMetrics(): Metrics {
         name,
         help,
         registers: [],
-        collect() {
-          this.set(read());
+        async collect() {
+          this.set(await read());
         },
       });
       registry.registerMetric(gauge);

@@ -13,6 +13,8 @@ export const {
   billing_model_changes,
   credit_thresholds,
   billing_runs,
+  unbilled_usage,
+  unbilled_usage_checks,
   billing_records,
   usage_link,
   forms,

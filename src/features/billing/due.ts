@@ -53,8 +53,14 @@ export function isGapless(
   return monthsBetween(first, recordedPeriod(last, billing_anchor_day, zones)) + 1 === count;
 }
 
+/** Whether all of a period that the subscription lives is over: it may end inside. */
+function hasEnded({ ends_at }: BilledLife, { to }: Period, now: Temporal.Instant): boolean {
+  const end = ends_at === null ? to : earlier(instant(ends_at), to);
+  return Temporal.Instant.compare(end, now) <= 0;
+}
+
 /**
- * The periods since the subscription's start that ended at least `grace` ago and have no record. They go on from
+ * The periods since the subscription's start that ended, or that it ended in, at least `grace` ago and have no record. They go on from
  * what is on record. Source: billing.md, One mechanism: reconcile; Wire details. Decision 0125.
  */
 export function unbilledPeriods(
@@ -75,13 +81,13 @@ export function unbilledPeriods(
       !bounds.some((closed) => closed.from.equals(period.from)) &&
       Temporal.Instant.compare(period.to, started_at) > 0,
   );
-  const due = open.filter((period) => Temporal.Instant.compare(period.to.add(grace), now) <= 0);
+  const due = open.filter((period) => hasEnded(life, period, now.subtract(grace)));
   return { due, not_due: open.length - due.length };
 }
 
 /**
  * The period that starts in a month, "2026-11", where the subscription lived in it; not due until it has
- * ended. Source: billing.md, Wire details.
+ * ended, or the subscription has. Source: billing.md, Wire details.
  */
 export function namedPeriod(
   life: BilledLife,
@@ -91,12 +97,10 @@ export function namedPeriod(
   recorded: readonly Bounds[] = [],
 ): DuePeriods {
   const period = periodStartingIn(year_month, life.billing_anchor_day, zones, recorded);
-  const started_at = instant(life.started_at);
-  const first = later(period.from, started_at);
+  const first = later(period.from, instant(life.started_at));
   const end = life.ends_at === null ? period.to : earlier(instant(life.ends_at), period.to);
   if (Temporal.Instant.compare(first, end) >= 0) return NOTHING_DUE;
-  const has_ended = Temporal.Instant.compare(period.to, now) <= 0;
-  return has_ended ? { due: [period], not_due: 0 } : { due: [], not_due: 1 };
+  return hasEnded(life, period, now) ? { due: [period], not_due: 0 } : { due: [], not_due: 1 };
 }
 
 /** The periods with these bounds on record that ended after an instant. */
@@ -109,6 +113,21 @@ export function closedPeriods(
   return recorded
     .filter(({ to }) => Temporal.Instant.compare(to, ended_after) > 0)
     .map((bounds) => recordedPeriod(bounds, billing_anchor_day, zones));
+}
+
+/**
+ * Whether the billing month in which a period's last record was written is still open: until its bill an
+ * adjustment that moves no money can wait. Decision 0127.
+ */
+export function isQuiet(
+  { billing_anchor_day }: BilledLife,
+  zones: ZoneTimeline,
+  last_written: Temporal.Instant,
+  now: Temporal.Instant,
+  grace: Temporal.Duration,
+): boolean {
+  const { to } = periodContaining(last_written, billing_anchor_day, zones);
+  return Temporal.Instant.compare(to.add(grace), now) > 0;
 }
 
 /**

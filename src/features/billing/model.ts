@@ -95,7 +95,19 @@ const UsageProof = Type.Object(
 );
 export type UsageProof = Static<typeof UsageProof>;
 
-/** Whether a record's usage lines say what the events say. Source: billing.md, Wire details. */
+const Difference = Type.Object(
+  {
+    path: Type.String({ description: "where in the record, such as /lines/0/amount" }),
+    expected: nullable(Type.String()),
+    actual: nullable(Type.String({ description: "what the record says" })),
+  },
+  { title: "BillingRecordDifference" },
+);
+export type Difference = Static<typeof Difference>;
+
+/**
+ * Whether a record says what its events, prices and lines come to. Source: billing.md, Wire details. Decision 0129.
+ */
 export const Verification = Type.Object(
   {
     matches: Type.Boolean(),
@@ -109,6 +121,9 @@ export const Verification = Type.Object(
       }),
       { description: "the usage lines: expected is what the stored events say, actual what the record says" },
     ),
+    differences: Type.Array(Difference, {
+      description: "everything in the record that is not what it should be; none when it matches",
+    }),
   },
   { title: "BillingRecordVerification" },
 );
@@ -124,10 +139,23 @@ const RunCounts = Type.Object(
     unchanged: Type.Integer({ description: "periods whose records say all there is to say" }),
     not_due: Type.Integer({ description: "periods that have begun, or were named, and can't be billed yet" }),
     failed: Type.Integer({ description: "subscriptions with an error" }),
+    late_unbilled: Type.Integer({
+      description: "findings of usage that no bill counts: GET /unbilled-usage",
+    }),
   },
   { title: "BillingRunCounts" },
 );
 export type RunCounts = Static<typeof RunCounts>;
+
+const CurrencySum = Type.Object(
+  {
+    currency: Type.String(),
+    records: Type.Integer(),
+    totalCharges: Type.String({ description: "a decimal with exactly the currency's digits" }),
+  },
+  { title: "BillingRunSum" },
+);
+export type CurrencySum = Static<typeof CurrencySum>;
 
 const RunError = Type.Object(
   {
@@ -149,6 +177,9 @@ export const BillingRun = Type.Object(
     period: nullable(Type.String({ description: "YYYY-MM" })),
     requested_by: nullable(Id),
     counts: RunCounts,
+    totals: Type.Array(CurrencySum, {
+      description: "sums of all records that were, or would be, written, by currency",
+    }),
     finished_at: nullable(At),
     created_at: At,
     updated_at: At,
@@ -195,3 +226,29 @@ export const RunBilling = strict(
 export type RunBilling = Static<typeof RunBilling>;
 
 export const ListBillingRuns = strict(pageFields);
+
+export const UNBILLED_REASONS = ["late", "after_end"] as const;
+
+/** Stored usage of a subscription that no bill counts. Source: decision 0126. */
+export const UnbilledUsage = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    subscription_id: Id,
+    reason: oneOf(
+      UNBILLED_REASONS,
+      "late: stored when the daily recheck looked at its period no more; a run that names the period bills it. after_end: dated after the subscription's end, which came later",
+    ),
+    from: At,
+    to: nullable(At),
+    billing_record_id: nullable(Type.Integer({ minimum: 1, description: "the record of the period" })),
+    units: DecimalText,
+    event_count: Type.Integer(),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "UnbilledUsage" },
+);
+export type UnbilledUsage = Static<typeof UnbilledUsage>;
+
+export const ListUnbilledUsage = strict({ subscription_id: Type.Optional(Id), ...pageFields });

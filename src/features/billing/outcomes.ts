@@ -6,6 +6,8 @@ import type { BillableSubscription } from "./timelines.ts";
 export interface DuePeriod {
   readonly subscription: BillableSubscription;
   readonly period: Period;
+  /** Whether an adjustment that moves no money is too soon: it is told with the next bill. */
+  readonly is_quiet?: boolean;
 }
 
 /** What reconciling a period came to. `message` tells which fact can't be billed. */

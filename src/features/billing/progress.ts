@@ -1,6 +1,14 @@
 import { LIMITS } from "../../core/limits.ts";
+import { roundMoney, sum } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
-import type { BillingRunDetail, BillingRunResult, RunCounts, RunError, RunRecord } from "./model.ts";
+import type {
+  BillingRunDetail,
+  BillingRunResult,
+  CurrencySum,
+  RunCounts,
+  RunError,
+  RunRecord,
+} from "./model.ts";
 import type { Outcome } from "./outcomes.ts";
 
 export const NO_COUNTS: RunCounts = {
@@ -10,6 +18,7 @@ export const NO_COUNTS: RunCounts = {
   unchanged: 0,
   not_due: 0,
   failed: 0,
+  late_unbilled: 0,
 };
 
 /** How far a run is. It is told while the run goes on. */
@@ -20,6 +29,7 @@ export class Progress {
   readonly #records: RunRecord[] = [];
   readonly #errors: RunError[] = [];
   readonly #now: Temporal.Instant;
+  readonly #sums = new Map<string, { records: number; totalCharges: string }>();
   #counts: RunCounts = NO_COUNTS;
 
   constructor(run: BillingRunDetail, now: Temporal.Instant) {
@@ -40,6 +50,7 @@ export class Progress {
       finished_at: status === "running" ? null : updated_at,
       errors: [...this.#errors],
       records: [...this.#records],
+      totals: this.#totals(),
     };
   }
 
@@ -55,8 +66,22 @@ export class Progress {
       this.count("unchanged");
     } else {
       this.count(outcome.record.kind === "period" ? "periods" : "adjustments");
+      this.#add(outcome.record);
       if (this.#records.length < LIMITS.billing_run_records) this.#records.push(outcome.record);
     }
+  }
+
+  #add({ currency, totalCharges }: RunRecord): void {
+    const { records, totalCharges: before } = this.#sums.get(currency) ?? { records: 0, totalCharges: "0" };
+    const all = roundMoney(sum([before, totalCharges]), currency);
+    this.#sums.set(currency, { records: records + 1, totalCharges: all });
+  }
+
+  /** What all records come to, those too that are not answered. */
+  #totals(): CurrencySum[] {
+    return [...this.#sums]
+      .map(([currency, sums]) => ({ currency, ...sums }))
+      .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
   }
 
   /** Notes a subscription's first error: the later ones have the same cause. */
@@ -81,7 +106,7 @@ export class Progress {
 
   /** Whether there is nothing to tell: no record, no error. */
   isIdle(): boolean {
-    const { periods, adjustments } = this.#counts;
-    return periods + adjustments + this.#errors.length === 0;
+    const { periods, adjustments, late_unbilled } = this.#counts;
+    return periods + adjustments + late_unbilled + this.#errors.length === 0;
   }
 }

@@ -2,7 +2,7 @@ import { atLeastZero, compare, subtract } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
 import type { TotalsOptions, UsageWindow, WindowTotal } from "../usage/store/usage_store.ts";
 import { identity, isNothing, net, NO_EVENTS, subtractDigests } from "./difference.ts";
-import type { UsageProof, Verification } from "./model.ts";
+import type { Difference, UsageProof, Verification } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import type { BillLine } from "./rating.ts";
 
@@ -57,10 +57,15 @@ export function windowOf({ from, to }: BillLine, subscription_id: number): Usage
 
 const NOTHING: WindowTotal = { units: "0", event_count: 0, digest: NO_EVENTS };
 
-/** Holds each claim against the events: what they say it should be, and what the record says. */
+/**
+ * Holds each claim against the events: what they say it should be, and what the record says. `differences`: those of
+ * its prices and sums.
+ */
 export function verify(
   claims: readonly Claim[],
   count: (claim: Claim, record: RecordedPart) => WindowTotal,
+  record_lines: readonly BillLine[] = claims.map(({ line }) => line),
+  differences: readonly Difference[] = [],
 ): Verification {
   const lines = claims.map((claim) => {
     const { billing_model_id, from, to, quantity, event_count, usage_digest } = claim.line;
@@ -74,13 +79,23 @@ export function verify(
     const actual = { quantity, event_count: event_count ?? 0, usage_digest: usage_digest ?? NO_EVENTS };
     return { billing_model_id, from, to, expected, actual };
   });
-  return { matches: lines.every(({ expected, actual }) => isSame(expected, actual)), lines };
+  const of_usage = lines.flatMap(({ expected, actual }, i) => {
+    const claim = claims[i];
+    return claim ? usageDifferences(`/lines/${record_lines.indexOf(claim.line)}`, expected, actual) : [];
+  });
+  const all = [...of_usage, ...differences];
+  return { matches: all.length === 0, lines, differences: all };
 }
 
-function isSame(a: UsageProof, b: UsageProof): boolean {
-  return (
-    compare(a.quantity, b.quantity) === 0 &&
-    a.event_count === b.event_count &&
-    a.usage_digest === b.usage_digest
+function usageDifferences(path: string, expected: UsageProof, actual: UsageProof): Difference[] {
+  const fields = [
+    ["quantity", compare(expected.quantity, actual.quantity) === 0],
+    ["event_count", expected.event_count === actual.event_count],
+    ["usage_digest", expected.usage_digest === actual.usage_digest],
+  ] as const;
+  return fields.flatMap(([field, is_same]) =>
+    is_same
+      ? []
+      : [{ path: `${path}/${field}`, expected: String(expected[field]), actual: String(actual[field]) }],
   );
 }

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, lt, max, min, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, max, min, or, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { Bounds } from "../../core/periods.ts";
@@ -15,14 +15,21 @@ import { type BillableSubscription, withTimelines } from "./timelines.ts";
 
 // What is to be billed.
 
-/**
- * Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements.
- * `ids`: only these; `after_id`: where the batch before ended.
- */
+interface BillableFilter {
+  /** Only these. */
+  ids: readonly number[] | undefined;
+  /** Where the batch before ended. */
+  after_id?: number;
+  limit: number;
+  /** For what is only told: as if the scheduled changes that are due by then had been applied. */
+  due_by?: IsoInstant | undefined;
+}
+
+/** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */
 export async function listBillable(
   q: Reads,
   scope: Scope,
-  { ids, after_id = 0, limit }: { ids: readonly number[] | undefined; after_id?: number; limit: number },
+  { ids, after_id = 0, limit, due_by }: BillableFilter,
 ): Promise<BillableSubscription[]> {
   const { subscriptions: t, billing_models } = q.tables;
   const rows = await q
@@ -45,7 +52,7 @@ export async function listBillable(
     )
     .orderBy(asc(t.id))
     .limit(limit);
-  return withTimelines(q, scope, rows);
+  return withTimelines(q, scope, rows, due_by);
 }
 
 /** Which of the ids are subscriptions of the company. */
@@ -114,36 +121,49 @@ export async function listRecordedBounds(
 }
 
 /** A period that has a record, and up to which events its records have counted. */
-type CountedPeriod = Omit<RecordedPart, "id" | "sequence" | "lines"> & { billingEndAt: IsoInstant };
+export type CountedPeriod = Pick<
+  RecordedPart,
+  "subscription_id" | "billingStartAt" | "usage_until" | "usage_seq"
+> & {
+  billingEndAt: IsoInstant;
+  /** When its last record was written. */
+  last_written: IsoInstant;
+};
 
-/** The periods that have a record and ended after an instant. */
+/**
+ * The periods that have a record and ended, or whose last record was written, after an instant; or the others,
+ * settled by then.
+ */
 export async function listCountedPeriods(
   q: Reads,
   scope: Scope,
   subscription_ids: readonly number[],
-  ended_after: Temporal.Instant,
+  which: { open_since: Temporal.Instant } | { settled_by: Temporal.Instant },
 ): Promise<CountedPeriod[]> {
   const { billing_records: t } = q.tables;
   const { subscription_id, billingStartAt } = t;
+  const [ended, written] = [max(t.billingEndAt), max(t.created_at)];
+  const wanted =
+    "open_since" in which
+      ? or(gt(ended, iso(which.open_since)), gt(written, iso(which.open_since)))
+      : and(lte(ended, iso(which.settled_by)), lte(written, iso(which.settled_by)));
   const rows = await q
     .select({
       subscription_id,
       billingStartAt,
-      billingEndAt: max(t.billingEndAt),
+      billingEndAt: ended,
       usage_until: max(t.usage_until),
       usage_seq: max(t.usage_seq),
+      last_written: written,
     })
     .from(t)
-    .where(
-      and(
-        eq(t.company_id, scope.company_id),
-        inArray(subscription_id, [...subscription_ids]),
-        gt(t.billingEndAt, iso(ended_after)),
-      ),
-    )
-    .groupBy(subscription_id, billingStartAt);
-  return rows.flatMap(({ billingEndAt, usage_until, ...row }) =>
-    billingEndAt === null || usage_until === null ? [] : [{ ...row, billingEndAt, usage_until }],
+    .where(and(eq(t.company_id, scope.company_id), inArray(subscription_id, [...subscription_ids])))
+    .groupBy(subscription_id, billingStartAt)
+    .having(wanted);
+  return rows.flatMap(({ billingEndAt, usage_until, last_written, ...row }) =>
+    billingEndAt === null || usage_until === null || last_written === null
+      ? []
+      : [{ ...row, billingEndAt, usage_until, last_written }],
   );
 }
 
@@ -162,6 +182,7 @@ export interface RecordedPart {
   usage_until: IsoInstant;
   usage_seq: number | null;
   lines: BillLine[];
+  created_at: IsoInstant;
 }
 
 /** The records of periods that start at `starts`, first to last. */
@@ -172,9 +193,9 @@ export async function listRecorded(
   starts: readonly IsoInstant[],
 ): Promise<RecordedPart[]> {
   const { billing_records: t } = q.tables;
-  const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines } = t;
+  const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at } = t;
   return q
-    .select({ id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines })
+    .select({ id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at })
     .from(t)
     .where(
       and(

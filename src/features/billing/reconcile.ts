@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../../context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
-import { iso } from "../../core/time.ts";
+import { isZero } from "../../core/money.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -20,6 +21,7 @@ import {
   toRecord,
 } from "./queries.ts";
 import { type BillLine, billedUnits, rate, total } from "./rating.ts";
+import { deleteBilled } from "./unbilled_queries.ts";
 
 /** For whom, by which run, and whether only to tell. */
 export interface ReconcileOptions {
@@ -172,6 +174,7 @@ async function writeAll(
 ): Promise<RunRecord[]> {
   const records = ready.map(({ record, usage_seq }) => ({ ...record, usage_seq }));
   const written = await insertRecords(q, now, records);
+  await deleteBilled(q, scope, written);
   await recordEvents(q, scope, now, written.map(eventOf));
   return written;
 }
@@ -182,6 +185,11 @@ function eventOf(record: BillingRecord): NewEvent {
     type: kind === "period" ? "billing_record.created" : "billing_record.adjusted",
     data: { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id },
   };
+}
+
+/** A dry run applies nothing: it goes by the changes that a run would apply first. */
+export function dueBy({ dry_run }: ReconcileOptions, now: Temporal.Instant): IsoInstant | undefined {
+  return dry_run ? iso(now) : undefined;
 }
 
 interface Compared {
@@ -203,7 +211,7 @@ async function compareAll(
 ): Promise<Compared> {
   const ids = [...new Set(rated.map(({ item }) => item.subscription.id))];
   const starts = [...new Set(rated.map(({ item }) => iso(item.period.from)))];
-  const facts = await listBillable(q, options.scope, { ids, limit: ids.length });
+  const facts = await listBillable(q, options.scope, { ids, limit: ids.length, due_by: dueBy(options, now) });
   const current = new Map(facts.map((subscription) => [subscription.id, subscription]));
   const recorded = Map.groupBy(await listRecorded(q, options.scope, ids, starts), (part) =>
     placeOf(part.subscription_id, part.billingStartAt),
@@ -214,7 +222,8 @@ async function compareAll(
     const { subscription, period } = of.item;
     const parts = recorded.get(placeOf(subscription.id, iso(period.from))) ?? [];
     const is_outdated = parts.some((part) => knowsMore(part, of, now));
-    const record = is_outdated ? null : nextRecord(options, of, parts, now);
+    const next = is_outdated ? null : nextRecord(options, of, parts, now);
+    const record = next && of.item.is_quiet && movesNoMoney(next) ? null : next;
     return { item: of.item, is_outdated, record, usage_seq: of.usage_seq };
   });
   const { done } = compared;
@@ -230,6 +239,11 @@ async function compareAll(
       return subscription && !isCurrent(of) ? [{ ...of.item, subscription }] : [];
     }),
   };
+}
+
+/** Whether a record only tells of events and units, such as those of a package that was begun. */
+function movesNoMoney({ kind, lines }: NewRecord): boolean {
+  return kind === "adjustment" && lines.every(({ amount }) => isZero(amount));
 }
 
 /** What one record knows, the next one must know too: a question asked earlier may be answered here later. */

@@ -15,7 +15,9 @@ import {
   ListBillingRecords,
   ListBillingRuns,
   ListMyBillingRecords,
+  ListUnbilledUsage,
   RunBilling,
+  UnbilledUsage,
   Verification,
 } from "./model.ts";
 import {
@@ -23,6 +25,7 @@ import {
   getBillingRun,
   listBillingRecords,
   listBillingRuns,
+  listUnbilledUsage,
   runBilling,
 } from "./service.ts";
 
@@ -34,7 +37,7 @@ const ORDER = "The last written first. A record's lines are in its detail.";
 const PREVIEW =
   "The lines that a bill of it would have now: the fee whole, the usage so far. Of a cancelled subscription its last period. Nothing is written.";
 const VERIFY =
-  "Of each usage line: what the events come to that were stored when the record was written (expected), and what the record says (actual). It stays true when usage arrives later.";
+  "Of each usage line: what the events come to that were stored when the record was written (expected), and what the record says (actual). Prices, amounts and sums are worked out again too: differences names what is not as it should be. It stays true when usage arrives later.";
 
 const statusOf = ({ status }: BillingRunResult) => (status === "running" ? 202 : 200);
 
@@ -69,6 +72,19 @@ export const billingRunRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(BillingRunDetail), 404: ErrorBody }),
       detail: { summary: "Get a billing run with its errors" },
+    });
+
+export const unbilledUsageRoutes = (deps: Deps) =>
+  new Elysia({ prefix: "/unbilled-usage", tags: TAGS })
+    .use(session(deps, "company"))
+    .get("", ({ ctx, query }) => call(ctx, listUnbilledUsage, query), {
+      query: fromText(ListUnbilledUsage),
+      response: answers({ 200: paged(UnbilledUsage) }),
+      detail: {
+        summary: "List usage that no bill counts",
+        description:
+          "As the daily recheck found it, the latest found first: usage that came too late for it, which a run that names the month bills, and usage dated after its subscription's end.",
+      },
     });
 
 export const billingRecordRoutes = (deps: Deps) =>

@@ -23,7 +23,7 @@ export async function insertRun(
   run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
 ): Promise<BillingRunDetail> {
   const { billing_runs: t } = q.tables;
-  const begun = { status: "running" as const, errors: [], finished_at: null };
+  const begun = { status: "running" as const, errors: [], totals: [], finished_at: null };
   const rows = await q
     .insert(t)
     .values({ ...run, ...begun, company_id: scope.company_id, ...stamped(now) })
@@ -34,10 +34,10 @@ export async function insertRun(
 /** Writes how far a run is, or how it ended. */
 export async function updateRun(
   q: Queries,
-  { id, status, counts, errors, finished_at, updated_at }: BillingRunDetail,
+  { id, status, counts, totals, errors, finished_at, updated_at }: BillingRunDetail,
 ): Promise<void> {
   const { billing_runs: t } = q.tables;
-  await q.update(t).set({ status, counts, errors, finished_at, updated_at }).where(eq(t.id, id));
+  await q.update(t).set({ status, counts, totals, errors, finished_at, updated_at }).where(eq(t.id, id));
 }
 
 /** Forgets a run that had nothing to tell. */

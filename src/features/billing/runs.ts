@@ -1,22 +1,24 @@
 import type { Context } from "../../context.ts";
-import type { Scope } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { aroundMonth, type Bounds, type ZoneTimeline } from "../../core/periods.ts";
+import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { deleteEntriesOf } from "../audit/queries.ts";
+import { applyDueOf } from "../billing_model_changes/apply.ts";
+import { listOverdue } from "../billing_model_changes/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import { type Counted, countUsage } from "./counting.ts";
-import { closedPeriods, type DuePeriods, isGapless, namedPeriod, unbilledPeriods } from "./due.ts";
+import { isQuiet, type DuePeriods, isGapless, namedPeriod, unbilledPeriods } from "./due.ts";
 import type { BillingRunResult } from "./model.ts";
 import type { DuePeriod } from "./outcomes.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
 import { deleteRun, updateRun } from "./run_queries.ts";
-import { reconcile, type ReconcileOptions } from "./reconcile.ts";
+import { dueBy, reconcile, type ReconcileOptions } from "./reconcile.ts";
 import type { BillableSubscription } from "./timelines.ts";
+import { noteUnbilledUsage } from "./unbilled.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
 export interface Run {
@@ -24,7 +26,10 @@ export interface Run {
   readonly options: ReconcileOptions & { readonly billing_run_id: number };
   /** "2026-11": the periods that start in that month. Undefined: every due one that has no record. */
   readonly period?: string | undefined;
-  /** The periods that ended after this instant and have a record which has not counted all of their events. */
+  /**
+   * The periods that ended, or whose last record was written, after this instant and whose records have not
+   * counted all of their events.
+   */
   readonly closed_since?: Temporal.Instant;
   /** Undefined: all of the company. */
   readonly subscription_ids?: readonly number[] | undefined;
@@ -42,7 +47,10 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
   const { ctx, progress, options } = run;
   let status: BillingRunResult["status"] = "interrupted";
   try {
-    if (await billAll(run)) status = "finished";
+    if (await billAll(run)) {
+      if (run.closed_since) progress.count("late_unbilled", await noteUnbilled(run, run.closed_since));
+      status = "finished";
+    }
   } catch (error) {
     progress.end(error instanceof AppError ? error.message : "Internal error");
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run interrupted");
@@ -56,6 +64,11 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run not written down");
   }
   return told;
+}
+
+/** Tells of the usage that the recheck leaves alone. Errors: those of the stores. */
+function noteUnbilled({ ctx, options: { scope } }: Run, settled_by: Temporal.Instant): Promise<number> {
+  return noteUnbilledUsage({ ctx, scope, settled_by });
 }
 
 /** Forgets a run that found nothing to do, and that it was started. */
@@ -80,8 +93,9 @@ async function billAll(run: Run): Promise<boolean> {
   let due: DuePeriod[] = [];
   while (!ctx.background.is_stopping) {
     const limit = LIMITS.billing_batch_subscriptions;
-    const batch = await queries.listBillable(read, options.scope, { ids, after_id, limit });
-    due.push(...(await dueOf(run, batch, zones)));
+    const due_by = dueBy(options, ctx.now);
+    const batch = await queries.listBillable(read, options.scope, { ids, after_id, limit, due_by });
+    due.push(...(await dueOf(run, await withChangesApplied(run, batch), zones)));
     looked_at += batch.length;
     const last = batch.at(-1);
     if (last && due.length > 0 && due.length < LIMITS.billing_batch_periods) {
@@ -116,6 +130,39 @@ async function refuseOldUsage({ ctx: { store, usage, config }, options }: Run): 
   );
 }
 
+/**
+ * Applies the changes of the subscriptions that are due, so that they are billed by them, and reads those again.
+ * One whose change can't be applied fails: what it would be billed by is wrong.
+ */
+async function withChangesApplied(
+  { ctx, options, progress }: Run,
+  batch: readonly BillableSubscription[],
+): Promise<readonly BillableSubscription[]> {
+  const { store, now } = ctx;
+  const { scope, dry_run } = options;
+  const overdue = new Set<number>();
+  if (!dry_run && batch.length > 0) {
+    const ids = batch.map(({ id }) => id);
+    for (const id of await listOverdue(store.read, scope, now, ids)) overdue.add(id);
+  }
+  if (overdue.size === 0) return batch;
+  const applied: number[] = [];
+  for (const id of overdue) {
+    try {
+      await applyDueOf({ ...ctx, store: ctx.untold }, scope, id);
+      applied.push(id);
+    } catch (error) {
+      progress.fail(id, null, "Cannot bill: a billing model change that is due can't be applied");
+      ctx.log.warn(
+        { err: error, request_id: ctx.request_id, subscription_id: id },
+        "cannot bill a subscription",
+      );
+    }
+  }
+  const again = await queries.listBillable(store.read, scope, { ids: applied, limit: applied.length });
+  return [...batch.filter(({ id }) => !overdue.has(id)), ...again];
+}
+
 async function tellProgress({ ctx, progress }: Run): Promise<void> {
   await ctx.store.tx((q) => updateRun(q, progress.told()));
   await takeTurns();
@@ -136,6 +183,7 @@ async function dueOf(
   zones: ZoneTimeline,
 ): Promise<DuePeriod[]> {
   const { progress } = run;
+  if (run.closed_since) return latePeriodsOf(run, batch, zones, run.closed_since);
   const find = await duePeriodsOf(run, batch, zones);
   return batch.flatMap((subscription) => {
     try {
@@ -151,7 +199,7 @@ async function dueOf(
 
 /** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
 async function duePeriodsOf(
-  { ctx, options, period, closed_since }: Run,
+  { ctx, options, period }: Run,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<(subscription: BillableSubscription) => DuePeriods> {
@@ -162,13 +210,6 @@ async function duePeriodsOf(
   if (period !== undefined) {
     const recorded = await boundsOf(ids, aroundMonth(period));
     return (subscription) => namedPeriod(subscription, zones, period, now, recorded.get(subscription.id));
-  }
-  if (closed_since !== undefined) {
-    const late = await lateBoundsOf(ctx, options.scope, ids, closed_since);
-    return (subscription) => ({
-      due: closedPeriods(subscription, zones, late.get(subscription.id), closed_since),
-      not_due: 0,
-    });
   }
   const closed = await queries.listClosedPeriods(store.read, options.scope, ids);
   const gapless = batch.filter((subscription) => {
@@ -187,14 +228,17 @@ async function duePeriodsOf(
   };
 }
 
-/** The bounds of the closed periods that hold events which none of their records has counted. */
-async function lateBoundsOf(
-  { store, usage, config }: Context,
-  scope: Scope,
-  ids: readonly number[],
-  ended_after: Temporal.Instant,
-): Promise<Map<number, Bounds[]>> {
-  const periods = await queries.listCountedPeriods(store.read, scope, ids, ended_after);
+/** The closed periods that hold events which none of their records has counted. */
+async function latePeriodsOf(
+  { ctx, options }: Run,
+  batch: readonly BillableSubscription[],
+  zones: ZoneTimeline,
+  open_since: Temporal.Instant,
+): Promise<DuePeriod[]> {
+  const { store, usage, config, now } = ctx;
+  const { scope } = options;
+  const ids = batch.map(({ id }) => id);
+  const periods = await queries.listCountedPeriods(store.read, scope, ids, { open_since });
   const known = periods.map((period) => ({
     subscription_id: period.subscription_id,
     start_ms: instant(period.billingStartAt).epochMilliseconds,
@@ -204,16 +248,15 @@ async function lateBoundsOf(
     last_seq: period.usage_seq ?? Number.MAX_SAFE_INTEGER,
   }));
   const newer = await usage.haveNewer(scope.company_id, known, config.usage_query_timeout_ms);
-  const late = Map.groupBy(
-    periods.filter((_, i) => newer[i]),
-    ({ subscription_id }) => subscription_id,
-  );
-  return new Map(
-    [...late].map(([id, some]) => [
-      id,
-      some.map((one) => ({ from: instant(one.billingStartAt), to: instant(one.billingEndAt) })),
-    ]),
-  );
+  const subscriptions = new Map(batch.map((subscription) => [subscription.id, subscription]));
+  return periods.flatMap(({ subscription_id, billingStartAt, billingEndAt, last_written }, i) => {
+    const subscription = subscriptions.get(subscription_id);
+    if (!subscription || !newer[i]) return [];
+    const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
+    const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
+    const is_quiet = isQuiet(subscription, zones, instant(last_written), now, config.billing_grace);
+    return [{ subscription, period, is_quiet }];
+  });
 }
 
 /** Tells a store that is down from a subscription that it can't store. */

@@ -14,12 +14,15 @@ import {
   BillingRunResult,
   ListBillingRecords,
   ListBillingRuns,
+  ListUnbilledUsage,
   RunBilling,
+  UnbilledUsage,
 } from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
 import * as runs from "./run_queries.ts";
 import { type Run, runToEnd } from "./runs.ts";
+import { listUnbilled } from "./unbilled_queries.ts";
 
 /**
  * Bills: without `period` every period that ended at least BILLING_GRACE ago and has no record, with it the
@@ -41,8 +44,8 @@ export const runBilling = operation({
 });
 
 /**
- * Bills again what was closed lately: usage that came late for a period of the last 90 days becomes an
- * adjustment. Source: billing.md, One mechanism: reconcile. Decision 0033.
+ * Bills again what was closed lately: usage that came late for a period that ended, or whose last
+ * record was written, in the last 90 days becomes an adjustment; other late usage is told as unbilled. Source: billing.md, One mechanism: reconcile. Decisions 0033, 0126.
  */
 export const recheckBilling = operation({
   name: "recheck_billing",
@@ -122,6 +125,21 @@ export const getBillingRecord = operation({
     if (!record) throw notFound("Billing record", id);
     return record;
   },
+});
+
+/**
+ * Lists stored usage that no bill counts, as the daily recheck found it, the latest found first. Late usage goes
+ * from the list when its period is billed again. Decision 0126.
+ */
+export const listUnbilledUsage = operation({
+  name: "list_unbilled_usage",
+  permission: "billing:read",
+  input: ListUnbilledUsage,
+  output: paged(UnbilledUsage),
+  run: ({ store, actor }, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      listUnbilled(store.read, scopeOf(actor), filter, slice),
+    ),
 });
 
 /** What a run is asked to bill, and whether only to tell. */

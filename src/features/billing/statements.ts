@@ -6,9 +6,12 @@ import type { HtmlPage } from "../../core/html.ts";
 import { recordedPeriod } from "../../core/periods.ts";
 import { ById } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
+import { modelFacts } from "../billing_models/facts.ts";
+import { findStoredModels } from "../billing_models/queries.ts";
 import { findCompany } from "../companies/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
 import type { WindowTotal } from "../usage/store/usage_store.ts";
+import { differencesOf } from "./amounts_proof.ts";
 import { runningPeriod } from "./due.ts";
 import { invoicePage } from "./invoice.ts";
 import { type BillingRecordDetail, BillPreview, Verification } from "./model.ts";
@@ -43,8 +46,9 @@ export const previewSubscription = operation({
 });
 
 /**
- * Counts the events of each usage line again, those that were stored when the record was written, and tells
- * whether the record says the same. Errors: not_found. Source: billing.md, Wire details. Decision 0072.
+ * Counts the events of each usage line again, those that were stored when the record was written, prices and adds
+ * up its lines again, and tells where the record says something else. Errors: not_found. Source: billing.md, Wire
+ * details. Decisions 0072, 0129.
  */
 export const verifyBillingRecord = operation({
   name: "verify_billing_record",
@@ -56,13 +60,20 @@ export const verifyBillingRecord = operation({
     const { read } = ctx.store;
     const record = await recordOf(ctx, scope, id);
     const { subscription_id, billingStartAt, sequence, currency } = record;
-    const recorded = await listRecorded(read, scope, [subscription_id], [billingStartAt]);
-    const claims = claimsOf(
-      recorded.filter((part) => part.sequence <= sequence),
-      currency,
+    const recorded = (await listRecorded(read, scope, [subscription_id], [billingStartAt])).filter(
+      (part) => part.sequence <= sequence,
     );
+    const named = record.lines.map(({ billing_model_id }) => billing_model_id);
+    const models = await findStoredModels(read, scope, [...new Set(named)]);
+    const differences = differencesOf(record, recorded, (model_id) => {
+      const model = models.get(model_id);
+      if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
+      return modelFacts(model);
+    });
+    const claims = claimsOf(recorded, currency);
     const counted = await countClaims(ctx, scope, subscription_id, claims);
-    return verify(claims, (claim, part) => counted(claim, part));
+    const lines = recorded.at(-1)?.lines ?? [];
+    return verify(claims, (claim, part) => counted(claim, part), lines, differences);
   },
 });
 

@@ -3,7 +3,7 @@ import { type ColumnKit, stamps } from "../../store/columns.ts";
 import type { BillingModelTables } from "../billing_models/tables.ts";
 import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 import type { SubscriptionTables } from "../subscriptions/tables.ts";
-import type { RunCounts, RunError } from "./model.ts";
+import { type CurrencySum, type RunCounts, type RunError, UNBILLED_REASONS } from "./model.ts";
 import type { BillLine } from "./rating.ts";
 
 export function billingTables(
@@ -22,6 +22,7 @@ export function billingTables(
       requested_by: k.integer("requested_by"),
       counts: k.json<RunCounts>("counts").notNull(),
       errors: k.json<RunError[]>("errors").notNull(),
+      totals: k.json<CurrencySum[]>("totals").notNull().default([]),
       finished_at: k.at("finished_at"),
       ...stamps(k),
     },
@@ -65,7 +66,38 @@ export function billingTables(
       k.index("billing_records_usage_seq").on(t.usage_seq),
     ],
   );
-  return { billing_runs, billing_records };
+  /** Stored usage that no bill counts, as the daily recheck found it. */
+  const unbilled_usage = k.table(
+    "unbilled_usage",
+    {
+      id: k.id(),
+      ...companyColumn(k, companies),
+      subscription_id: k
+        .integer("subscription_id")
+        .notNull()
+        .references(() => subscriptions.id),
+      reason: k.enumeration("reason", UNBILLED_REASONS).notNull(),
+      from: k.at("from").notNull(),
+      to: k.at("to"),
+      billing_record_id: k.integer("billing_record_id"),
+      units: k.decimal("units").notNull(),
+      event_count: k.integer("event_count").notNull(),
+      ...stamps(k),
+    },
+    (t) => [
+      k.uniqueIndex("unbilled_usage_place").on(t.subscription_id, t.reason, t.from),
+      k.index("unbilled_usage_company").on(t.company_id, t.id),
+    ],
+  );
+  /** Up to which event each company's usage was looked through for it. */
+  const unbilled_usage_checks = k.table("unbilled_usage_checks", {
+    company_id: k
+      .integer("company_id")
+      .primaryKey()
+      .references(() => companies.id),
+    usage_seq: k.integer("usage_seq").notNull(),
+  });
+  return { billing_runs, billing_records, unbilled_usage, unbilled_usage_checks };
 }
 
 export const BILLING_CONSTRAINTS = {

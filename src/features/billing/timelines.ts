@@ -16,14 +16,18 @@ export interface BillableSubscription {
   timeline: readonly { readonly billing_model: StoredBillingModel; readonly from: IsoInstant }[];
 }
 
-/** Adds to each subscription the models that its applied changes put in force: two statements, however many. */
+/**
+ * Adds to each subscription the models that its applied changes put in force, and with `due_by` those that are
+ * still scheduled and due by then: two statements, however many.
+ */
 export async function withTimelines(
   q: Reads,
   scope: Scope,
   rows: readonly Omit<BillableSubscription, "timeline">[],
+  due_by?: IsoInstant,
 ): Promise<BillableSubscription[]> {
   const ids = rows.map(({ id }) => id);
-  const changes = rows.length === 0 ? [] : await listAppliedChanges(q, scope, ids);
+  const changes = rows.length === 0 ? [] : await listAppliedChanges(q, scope, ids, due_by);
   const named = changes.flatMap((change) => [change.old_billing_model_id, change.new_billing_model_id]);
   const models = named.length === 0 ? new Map() : await findStoredModels(q, scope, [...new Set(named)]);
   const modelOf = (id: number): StoredBillingModel => {

@@ -109,6 +109,7 @@ export async function listAppliedChanges(
   q: Reads,
   scope: Scope,
   subscription_ids: readonly number[],
+  due_by?: IsoInstant,
 ): Promise<AppliedChange[]> {
   const { billing_model_changes: t } = q.tables;
   const { subscription_id, old_billing_model_id, new_billing_model_id, effective_at } = t;
@@ -119,11 +120,37 @@ export async function listAppliedChanges(
       and(
         eq(t.company_id, scope.company_id),
         inArray(t.subscription_id, [...subscription_ids]),
-        eq(t.status, "applied"),
+        or(
+          eq(t.status, "applied"),
+          due_by === undefined ? undefined : and(eq(t.status, "scheduled"), lte(t.effective_at, due_by)),
+        ),
       ),
     )
     .orderBy(asc(t.effective_at));
   return rows;
+}
+
+/** Those of the subscriptions with a change that is due and not applied, also one that has failed before. */
+export async function listOverdue(
+  q: Reads,
+  scope: Scope,
+  now: Temporal.Instant,
+  subscription_ids: readonly number[],
+): Promise<number[]> {
+  const { billing_model_changes: t } = q.tables;
+  const rows = await q
+    .selectDistinct({ subscription_id: t.subscription_id })
+    .from(t)
+    .where(
+      and(
+        eq(t.company_id, scope.company_id),
+        inArray(t.subscription_id, [...subscription_ids]),
+        eq(t.status, "scheduled"),
+        lte(t.effective_at, iso(now)),
+      ),
+    )
+    .orderBy(asc(t.subscription_id));
+  return rows.map(({ subscription_id }) => subscription_id);
 }
 
 /** The next change of a subscription, and when it is tried at the earliest if it has failed before. */

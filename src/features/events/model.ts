@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   "billing_model_change.voided",
   "billing_record.created",
   "billing_record.adjusted",
+  "usage.late_unbilled",
   "credits.threshold_reached",
   "credits.upgraded",
   "credits.downgrade_scheduled",

@@ -47,17 +47,20 @@ test("a run of the job is told like any other, unless it had nothing to do", asy
 });
 
 test("the daily job adjusts what late usage changed in the last 90 days, and nothing else", async () => {
-  books.clock.set("2024-08-01T01:00:00Z");
+  books.clock.set("2024-05-01T01:00:00Z");
   const company = await books.addCompany({ timezone: "Asia/Kathmandu" });
   const id = await company.subscribe(PER_UNIT, {
     started_at: "2024-03-20T00:00:00Z",
     billing_anchor_day: 31,
   });
   await runBillingJob();
+  books.clock.set("2024-08-01T01:00:00Z");
+  await runBillingJob();
   const before = await company.records(id);
   expect(before.length).toBe(5);
 
-  // The periods end on 31 March, 30 April, 31 May, 30 June and 31 July; 90 days back is 3 May.
+  // The periods end on 31 March, 30 April, 31 May, 30 June and 31 July; 90 days back is 3 May. The first two were
+  // billed on 1 May.
   await company.use(id, ["2024-03-25T00:00:00Z", "7"], ["2024-04-29T00:00:00Z", "5"]);
   await company.use(id, ["2024-05-01T00:00:00Z", "3"], ["2024-07-31T00:00:00Z", "1"]);
   books.clock.set("2024-08-01T02:30:10Z");

@@ -70,7 +70,7 @@ function write(batches: readonly { events: Event[]; cuts: number[] }[], flat: st
     if (records.length > 0 && lines.length === 0) continue;
     const place = { subscription_id: 1, billingStartAt: START, sequence: records.length };
     const known = { usage_until: "2024-04-01T01:00:00.001Z", usage_seq: events.length };
-    records.push({ id: records.length + 1, ...place, ...known, lines });
+    records.push({ id: records.length + 1, ...place, ...known, lines, created_at: START });
   }
   return { events, records };
 }

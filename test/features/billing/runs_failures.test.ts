@@ -140,7 +140,15 @@ test("a run whose process died is told as interrupted by the next one", async ()
   const { store } = books.house.deps;
   const running = (updated_at: string) =>
     store.tx(async (q) => {
-      const counts = { subscriptions: 3, periods: 2, adjustments: 0, unchanged: 0, not_due: 0, failed: 0 };
+      const counts = {
+        subscriptions: 3,
+        periods: 2,
+        adjustments: 0,
+        unchanged: 0,
+        not_due: 0,
+        failed: 0,
+        late_unbilled: 0,
+      };
       const run = { company_id: company.company_id, status: "running" as const, dry_run: false, counts };
       const stamps = { created_at: "2024-04-01T00:00:00.000Z", updated_at };
       const rows = await q

@@ -37,7 +37,16 @@ describe("POST /billing-runs", () => {
       dry_run: false,
       period: null,
       requested_by: run.requested_by,
-      counts: { subscriptions: 1, periods: 1, adjustments: 0, unchanged: 0, not_due: 1, failed: 0 },
+      counts: {
+        subscriptions: 1,
+        periods: 1,
+        adjustments: 0,
+        unchanged: 0,
+        not_due: 1,
+        failed: 0,
+        late_unbilled: 0,
+      },
+      totals: [{ currency: "EUR", records: 1, totalCharges: record.totalCharges }],
       errors: [],
       records: [
         {

@@ -128,7 +128,8 @@ describe("verifying a record", () => {
     const [line] = record.lines;
     const proof = { quantity: "10.5", event_count: 2, usage_digest: line.usage_digest };
     const { billing_model_id, from, to } = line;
-    const told = { matches: true, lines: [{ billing_model_id, from, to, expected: proof, actual: proof }] };
+    const lines = [{ billing_model_id, from, to, expected: proof, actual: proof }];
+    const told = { matches: true, lines, differences: [] };
     expect(await verified(record.id)).toEqual(told);
 
     books.clock.set("2024-04-02T00:00:00Z");
@@ -249,7 +250,7 @@ describe("verifying a record", () => {
     books.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(FLAT, JANUARY);
     const [record] = (await company.run({ period: "2024-03", subscription_ids: [id] })).records;
-    expect(await verified(record.id)).toEqual({ matches: true, lines: [] });
+    expect(await verified(record.id)).toEqual({ matches: true, lines: [], differences: [] });
   });
 
   test("is for company users, of their own company's records", async () => {

@@ -185,7 +185,7 @@ describe("a change in the future", () => {
     books.clock.set(NOW);
   });
 
-  test("missed for months is applied in order, and what was closed meanwhile is adjusted", async () => {
+  test("missed for months is applied in order, before the months that it reaches into are billed", async () => {
     books.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     await change(id, thirty, "2024-06-01T00:00:00Z");
@@ -201,13 +201,10 @@ describe("a change in the future", () => {
       [twenty, thirty, "applied"],
     ]);
     expect(amounts(await company.records(id)).slice(4)).toEqual([
-      "period 2024-05 10.00",
-      "period 2024-06 10.00",
-      "adjustment 2024-05 10.00",
-      "adjustment 2024-06 10.00",
-      "adjustment 2024-06 10.00",
+      "period 2024-05 20.00",
+      "period 2024-06 30.00",
     ]);
-    expect(changes.map((one: Json) => one.adjustment_billing_record_ids.length)).toEqual([2, 1]);
+    expect(changes.map((one: Json) => one.adjustment_billing_record_ids.length)).toEqual([0, 0]);
     books.clock.set(NOW);
   });
 

@@ -1,3 +1,4 @@
+import { eq } from "drizzle-orm";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import type { Answer, Api, House, Json, Tenant } from "../../harness.ts";
 
@@ -9,6 +10,14 @@ export function changeTo(
   effective_at: string,
 ): Promise<Answer> {
   return api("POST", `/subscriptions/${id}/billing-model-changes`, { new_billing_model_id, effective_at });
+}
+
+/** Makes a scheduled change due earlier than it may be asked for: as if a run had not come upon it in time. */
+export async function makeDue({ deps }: House, change_id: number, effective_at: string): Promise<void> {
+  await deps.store.tx(async (q) => {
+    const { billing_model_changes: t } = q.tables;
+    await q.update(t).set({ effective_at }).where(eq(t.id, change_id));
+  });
 }
 
 /** All changes of a subscription. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Books, type Company, FLAT, openBooks, PER_UNIT } from "../billing/books.ts";
-import { changesOf, changeTo, eventsOf, runJobs } from "./facts.ts";
+import { changesOf, changeTo, eventsOf, makeDue, runJobs } from "./facts.ts";
 
 let books: Books;
 let company: Company;
@@ -29,11 +29,13 @@ test("a change that fails stays scheduled with its error, keeps later ones waiti
   const id = await company.subscribe(PER_UNIT, { started_at: "2024-03-01T00:00:00Z" });
   const [a, b] = [await company.addModel(FLAT), await company.addModel(FLAT)];
   const first_model = (await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id;
-  await changeTo(company.api, id, a, "2024-03-25T00:00:00Z");
-  await changeTo(company.api, id, b, "2024-04-01T00:30:00Z");
+  const to_a = await changeTo(company.api, id, a, "2024-04-25T00:00:00Z");
+  const to_b = await changeTo(company.api, id, b, "2024-04-26T00:00:00Z");
   // March is closed before its change is applied: the change has something to rate.
   books.clock.set("2024-04-01T01:00:00Z");
   await company.run({ subscription_ids: [id] });
+  await makeDue(books.house, to_a.body.data.id, "2024-03-25T00:00:00.000Z");
+  await makeDue(books.house, to_b.body.data.id, "2024-04-01T00:30:00.000Z");
 
   const attempt = async (time: string) => {
     books.clock.set(time);
@@ -71,9 +73,13 @@ test("a change that fails holds up no other subscription, and can be cancelled",
   books.clock.set("2024-03-20T12:00:00Z");
   const model = await company.addModel(FLAT);
   const [stuck, free] = [await company.subscribe(FLAT), await company.subscribe(FLAT)];
-  for (const id of [stuck, free]) await changeTo(company.api, id, model, "2024-03-25T00:00:00Z");
+  for (const id of [stuck, free]) await changeTo(company.api, id, model, "2024-04-25T00:00:00Z");
   books.clock.set("2024-04-01T01:00:00Z");
   await company.run({ subscription_ids: [stuck] });
+  for (const id of [stuck, free]) {
+    const [{ id: change_id }] = await changesOf(company.api, id);
+    await makeDue(books.house, change_id, "2024-03-25T00:00:00.000Z");
+  }
   await withoutUsage(() => runJobs(books.house));
   const [[of_stuck], [of_free]] = [await changesOf(company.api, stuck), await changesOf(company.api, free)];
   expect([of_stuck.status, of_free.status]).toEqual(["scheduled", "applied"]);

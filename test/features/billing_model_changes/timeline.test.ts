@@ -131,6 +131,7 @@ async function step(plain: Plain, id: number, now: number, command: Command): Pr
   }
   if (command.do === "bill") {
     await company.run({ subscription_ids: [id] });
+    plain.applyDue(now);
   } else if (command.do === "change") {
     const at = now + command.by_ms;
     const { status, body } = await changeTo(company.api, id, models[command.model] ?? 0, textOf(at));

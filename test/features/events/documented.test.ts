@@ -93,6 +93,11 @@ async function doEverything(): Promise<void> {
   await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
   await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
   await run("credit_thresholds");
+  const gone = await subscribe(flat.id, "gone");
+  const ahead = clock.now().add({ minutes: 30 }).epochMilliseconds;
+  await add("/usage/events", { external_subscription_id: "gone", usage: 1, timestamp: ahead });
+  await add(`/subscriptions/${gone.id}/cancel`, { at: "now" });
+  await run("billing_recheck");
 }
 
 async function run(name: string): Promise<void> {
