@@ -84,7 +84,7 @@ function emptyCases(): void {
     ]);
     const window = { subscription_id: 1, start_ms: 0, end_ms: NOW_MS };
     expect(await store.totals(company_id, [window], { timeout_ms: TIMEOUT_MS })).toEqual([
-      { units: "0", event_count: 0, digest: "0".repeat(32) },
+      { units: "0", event_count: 0, corrections: 0, digest: "0".repeat(32) },
     ]);
     expect(await store.totals(company_id, [], { timeout_ms: TIMEOUT_MS })).toEqual([]);
     expect(await append(company_id, [])).toEqual({ accepted: 0, duplicates: 0 });
@@ -361,7 +361,7 @@ function totalsCases(): void {
 
 function sumsOf(events: Parameters<typeof windowTotal>[0], windows: readonly UsageWindow[]): WindowSum[] {
   return windows.map((window) => {
-    const { units, event_count } = windowTotal(events, window);
-    return { units, event_count };
+    const { digest: _, ...sums } = windowTotal(events, window);
+    return sums;
   });
 }

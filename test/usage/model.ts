@@ -125,6 +125,7 @@ export function windowTotal(
   return {
     units: decimalText(inside.reduce((sum, event) => sum + event.millionths, 0n)),
     event_count: inside.length,
+    corrections: inside.filter(({ millionths }) => millionths < 0n).length,
     digest: [first, second].map((sum) => BigInt.asUintN(64, sum).toString(16).padStart(16, "0")).join(""),
   };
 }

@@ -130,7 +130,12 @@ function stretchWith(
       first_day: instant(from).toZonedDateTimeISO("UTC").toPlainDate(),
       proration: days,
     },
-    usage: { units: kind === "usage" ? quantity : "0", event_count: event_count ?? 0, usage_digest: "" },
+    usage: {
+      units: kind === "usage" ? quantity : "0",
+      event_count: event_count ?? 0,
+      corrections: 0,
+      usage_digest: "",
+    },
   });
   const none = { ...proration, numerator: 0 };
   return [segmentOf(first ?? charge, proration), ...others.map((line) => segmentOf(line, none))];

@@ -7,7 +7,7 @@ import type { Segment } from "./rules.ts";
 /** A segment and, of what was used in it, as much as credits ask for. */
 export interface CountedSegment {
   readonly segment: Segment;
-  readonly usage: Pick<Usage, "units" | "event_count">;
+  readonly usage: Pick<Usage, "units" | "event_count" | "corrections">;
 }
 
 /** A segment under a credit plan, and the credits that the month gives from its beginning on. */
@@ -60,9 +60,9 @@ export function allocatedCredits(segments: readonly Segment[], period: Period): 
 
 /**
  * The credits of a billing month: what its plans gave and what its usage took; null where no credit plan was in
- * force. `per_api_call` takes one credit an event, `per_unit` the month's units, rounded up. Usage takes the
- * credits that were given by then, and what is beyond them stays so, whatever a later plan gives; corrections
- * take it back, the last credits first. Source: billing.md, Credits. Decision 0131.
+ * force. `per_api_call` takes one credit an event, and one with a negative usage gives one back; `per_unit` takes the
+ * month's units, rounded up. Usage takes the credits that were given by then, and what is beyond them stays so,
+ * whatever a later plan gives; corrections take it back, the last credits first. Source: billing.md, Credits. Decision 0131.
  */
 export function creditMonth(used: readonly CountedSegment[], period: Period): CreditMonth | null {
   const segments = used.map(({ segment }) => segment);
@@ -76,9 +76,10 @@ export function creditMonth(used: readonly CountedSegment[], period: Period): Cr
   for (const { segment, plan, given } of parts) {
     const usage = usages.get(segment) ?? { units: "0", event_count: 0 };
     if (plan.credit_consumption === "per_unit") units = sum([units, usage.units]);
-    else events += BigInt(usage.event_count);
+    // A correction takes no credit, and gives back the one of the call that it corrects.
+    else events += BigInt(usage.event_count - 2 * (usage.corrections ?? 0));
     // Corrections may exceed what they correct: that gives no credits.
-    const consumed_now = events + larger(0n, BigInt(ceilQuotient(units, "1")));
+    const consumed_now = larger(0n, events) + larger(0n, BigInt(ceilQuotient(units, "1")));
     const taken = larger(0n, consumed_now - consumed);
     const taken_back = larger(0n, consumed - consumed_now);
     consumed = consumed_now;

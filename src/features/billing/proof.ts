@@ -55,7 +55,7 @@ export function windowOf({ from, to }: BillLine, subscription_id: number): Usage
   return { subscription_id, start_ms: start_ms ?? 0, end_ms: end_ms ?? 0 };
 }
 
-const NOTHING: WindowTotal = { units: "0", event_count: 0, digest: NO_EVENTS };
+const NOTHING: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_EVENTS };
 
 /**
  * Holds each claim against the events: what they say it should be, and what the record says. `differences`: those of

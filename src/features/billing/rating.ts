@@ -41,6 +41,8 @@ export interface BillLine {
 export interface Usage {
   readonly units: Decimal;
   readonly event_count: number;
+  /** How many of the events are corrections, with a negative usage; none where it is left out. */
+  readonly corrections?: number;
   readonly usage_digest: string;
 }
 

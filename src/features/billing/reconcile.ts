@@ -135,8 +135,8 @@ function ratePeriod({ item, parts, totals, usage_seq }: Counted): Rated {
   const used = parts.map((segment, i) => {
     const counted = totals[i];
     if (!counted) throw new Error("Cannot rate a segment: its usage was not counted");
-    const { units, event_count, digest } = counted;
-    return { segment, usage: { units, event_count, usage_digest: digest } };
+    const { units, event_count, corrections, digest } = counted;
+    return { segment, usage: { units, event_count, corrections, usage_digest: digest } };
   });
   const { lines } = rate(used, currency, creditMonth(used, item.period));
   return { item, lines, currency, billing_model_id: parts.at(-1)?.model.id ?? id, usage_seq };

@@ -31,6 +31,7 @@ function total(events: readonly Event[], { start_ms, end_ms }: UsageWindow, last
   return {
     units: String(found.reduce((sum, { units }) => sum + units, 0)),
     event_count: found.length,
+    corrections: 0,
     digest: digest.toString(16).padStart(16, "0").repeat(2),
   };
 }

@@ -215,11 +215,13 @@ export interface UsageWindow {
 export interface WindowTotal {
   units: Decimal;
   event_count: number;
+  /** How many of the events have a negative usage: each takes another one back. */
+  corrections: number;
   digest: string;
 }
 
 /** What a window holds, without the proof. */
-export type WindowSum = Pick<WindowTotal, "units" | "event_count">;
+export type WindowSum = Pick<WindowTotal, "units" | "event_count" | "corrections">;
 
 /**
  * Bounds of `totals`. Only events stored before `created_until_ms` (exclusive, Unix ms) count, and of those only

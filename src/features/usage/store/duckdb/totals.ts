@@ -31,10 +31,12 @@ export async function totals(
   windows: readonly UsageWindow[],
   stored_by: StoredBy,
 ): Promise<WindowTotal[]> {
-  const result = windows.map((): WindowTotal => ({ units: "0", event_count: 0, digest: "0".repeat(32) }));
+  const result = windows.map(
+    (): WindowTotal => ({ units: "0", event_count: 0, corrections: 0, digest: "0".repeat(32) }),
+  );
   if (windows.length === 0) return result;
   const parameters = new Parameters();
-  for (const [position, units, events, first, second] of await query(
+  for (const [position, units, events, corrections, first, second] of await query(
     connection,
     totalsSql(company_id, windows, stored_by, parameters),
     parameters,
@@ -42,6 +44,7 @@ export async function totals(
     result[asNumber(position)] = {
       units: asDecimal(units),
       event_count: asNumber(events),
+      corrections: asNumber(corrections),
       digest: hex(asBigInt(first)) + hex(asBigInt(second)),
     };
   }
@@ -66,7 +69,7 @@ function totalsSql(
       FROM usage_events JOIN windows USING (subscription_id)
       WHERE ${whereSql({ company_id, ...spanOf(windows) }, parameters)}
         AND timestamp >= start_ms AND timestamp < end_ms ${created} ${numbered})
-    SELECT position, sum(usage)::VARCHAR, count(*),
+    SELECT position, sum(usage)::VARCHAR, count(*), count(*) FILTER (usage < 0),
       sum((md5 & ${LOW_HALF}::UHUGEINT)::UBIGINT), sum((md5 >> 64)::UBIGINT)
     FROM matched GROUP BY position`;
 }

@@ -13,7 +13,7 @@ interface KnownSum extends WindowSum {
   seq: number;
 }
 
-const NOTHING: KnownSum = { units: "0", event_count: 0, seq: 0 };
+const NOTHING: KnownSum = { units: "0", event_count: 0, corrections: 0, seq: 0 };
 
 /**
  * The sums of windows, each remembered: events are never changed, and are numbered in the order of their
@@ -35,7 +35,7 @@ export class WindowSums {
     );
     const result = keys.map((key) => this.#known.get(key) ?? NOTHING);
     const parameters = new Parameters();
-    for (const [position, units, events, seq] of await query(
+    for (const [position, units, events, corrections, seq] of await query(
       connection,
       sumsSql(company_id, windows, result, parameters),
       parameters,
@@ -45,11 +45,12 @@ export class WindowSums {
       result[place] = {
         units: sum([known.units, asDecimal(units)]),
         event_count: known.event_count + asNumber(events),
+        corrections: known.corrections + asNumber(corrections),
         seq: asNumber(seq),
       };
     }
     for (const [place, key] of keys.entries()) this.#remember(key, result[place] ?? NOTHING);
-    return result.map(({ units, event_count }) => ({ units, event_count }));
+    return result.map(({ units, event_count, corrections }) => ({ units, event_count, corrections }));
   }
 
   #remember(key: string, known: KnownSum): void {
@@ -76,10 +77,10 @@ function sumsSql(
   const where = `${whereSql({ company_id, subscription_ids, ...spanOf(windows) }, parameters)}
     AND seq > ${parameters.integer(least(after_seq))}`;
   if (windows.length === 1) {
-    return `SELECT 0, sum(usage)::VARCHAR, count(*) AS events, max(seq) FROM usage_events WHERE ${where}
+    return `SELECT 0, sum(usage)::VARCHAR, count(*) AS events, count(*) FILTER (usage < 0), max(seq) FROM usage_events WHERE ${where}
       HAVING events > 0`;
   }
-  return `SELECT position, sum(usage)::VARCHAR, count(*), max(seq)
+  return `SELECT position, sum(usage)::VARCHAR, count(*), count(*) FILTER (usage < 0), max(seq)
     FROM (SELECT subscription_id, timestamp, usage, seq FROM usage_events WHERE ${where}) AS event
     JOIN (${windowsSql(windows, parameters, { after_seq })}) AS windows
       ON event.subscription_id = windows.subscription_id
