@@ -93,12 +93,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   });
   const { usage } = opened;
   showUsage(metrics, usage);
-  metrics.gauge(
-    "meterhouse_unbilled_usage_events",
-    "Stored events that no bill counts, as the daily recheck found them",
-    // A store that can't answer must not take the other numbers with it.
-    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
-  );
+  showUnbilledUsage(metrics, store);
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
@@ -223,6 +218,15 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
     pending_events: LIMITS.usage_pending_events,
     on_failure: (error, message) => log.warn(error === undefined ? {} : { err: error }, message),
   };
+}
+
+function showUnbilledUsage(metrics: Metrics, store: Store): void {
+  metrics.gauge(
+    "meterhouse_unbilled_usage_events",
+    "Stored events that no bill counts, as the daily recheck found them",
+    // A store that can't answer must not take the other numbers with it.
+    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
+  );
 }
 
 /** Shows the numbers of the usage store. */

@@ -2,7 +2,7 @@ import type { AppError } from "../core/errors.ts";
 import { API_KEY_CONSTRAINTS, apiKeyTables } from "../features/api_keys/tables.ts";
 import { auditTables } from "../features/audit/tables.ts";
 import { agentTables, authorizationTables } from "../features/authorizations/tables.ts";
-import { BILLING_CONSTRAINTS, billingTables } from "../features/billing/tables.ts";
+import { BILLING_CONSTRAINTS, billingTables, unbilledUsageTables } from "../features/billing/tables.ts";
 import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
   billingModelChangeTables,
@@ -50,6 +50,7 @@ export function defineTables(k: ColumnKit) {
   const changes = billingModelChangeTables(k, { ...companies, ...subscriptions, ...billing_models });
   const credits = creditTables(k, { ...companies, ...subscriptions });
   const billing = billingTables(k, { ...companies, ...subscriptions, ...billing_models });
+  const unbilled = unbilledUsageTables(k, { ...companies, ...subscriptions });
   const forms = formTables(k, { ...companies, ...clients });
   const events = eventTables(k, companies);
   const webhooks = webhookTables(k, companies);
@@ -81,6 +82,7 @@ export function defineTables(k: ColumnKit) {
     ...credits,
     ...billing,
     ...usageTables(k),
+    ...unbilled,
     ...forms,
     ...events,
     ...auditTables(k, companies),

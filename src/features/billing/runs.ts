@@ -7,7 +7,7 @@ import { instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { deleteEntriesOf } from "../audit/queries.ts";
 import { applyDueOf } from "../billing_model_changes/apply.ts";
-import { listOverdue } from "../billing_model_changes/queries.ts";
+import { listOverdue } from "../billing_model_changes/due_queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import { type Counted, countUsage } from "./counting.ts";
 import { isQuiet, type DuePeriods, isGapless, namedPeriod, unbilledPeriods } from "./due.ts";

@@ -66,6 +66,13 @@ export function billingTables(
       k.index("billing_records_usage_seq").on(t.usage_seq),
     ],
   );
+  return { billing_runs, billing_records };
+}
+
+export function unbilledUsageTables(
+  k: ColumnKit,
+  { companies, subscriptions }: CompanyTables & SubscriptionTables,
+) {
   /** Stored usage that no bill counts, as the daily recheck found it. */
   const unbilled_usage = k.table(
     "unbilled_usage",
@@ -97,7 +104,7 @@ export function billingTables(
       .references(() => companies.id),
     usage_seq: k.integer("usage_seq").notNull(),
   });
-  return { billing_runs, billing_records, unbilled_usage, unbilled_usage_checks };
+  return { unbilled_usage, unbilled_usage_checks };
 }
 
 export const BILLING_CONSTRAINTS = {

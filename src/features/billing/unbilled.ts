@@ -183,11 +183,8 @@ async function save(ctx: Context, scope: Scope, found: readonly NewUnbilled[]): 
   return noted;
 }
 
-function eventOf({
-  company_id: _,
-  created_at: _made,
-  updated_at: _changed,
-  ...data
-}: UnbilledUsage): NewEvent {
+function eventOf({ id, subscription_id, reason, from, to, ...rest }: UnbilledUsage): NewEvent {
+  const { billing_record_id, units, event_count } = rest;
+  const data = { id, subscription_id, reason, from, to, billing_record_id, units, event_count };
   return { type: "usage.late_unbilled", data };
 }

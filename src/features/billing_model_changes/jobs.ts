@@ -1,6 +1,6 @@
 import type { Job } from "../../context.ts";
 import { call } from "../../core/operation.ts";
-import { listCompaniesWithDueChanges } from "./queries.ts";
+import { listCompaniesWithDueChanges } from "./due_queries.ts";
 import { applyDueChanges } from "./service.ts";
 
 export const BILLING_MODEL_CHANGE_JOBS: readonly Job[] = [

@@ -23,6 +23,7 @@ import {
   CreateBillingModelChange,
   ListBillingModelChanges,
 } from "./model.ts";
+import { listSubscriptionsWithDueChanges } from "./due_queries.ts";
 import * as queries from "./queries.ts";
 import { placeChange } from "./rules.ts";
 import { voidChange } from "./voiding.ts";
@@ -126,7 +127,7 @@ export const applyDueChanges = operation({
     let after_id = 0;
     while (!ctx.background.is_stopping) {
       const batch = { after_id, limit: LIMITS.changes_batch };
-      const ids = await queries.listSubscriptionsWithDueChanges(ctx.store.read, scope, ctx.now, batch);
+      const ids = await listSubscriptionsWithDueChanges(ctx.store.read, scope, ctx.now, batch);
       const last = ids.at(-1);
       if (last === undefined) break;
       const { applied, failed } = await applyBatch(ctx, scope, ids);

@@ -69,7 +69,7 @@ test("usage that comes when its month is looked at no more is told, once, until 
   expect(await unbilled(company)).toMatchObject([finding]);
   expect(await told(company)).toMatchObject([finding]);
   expect((await lastRun(company)).counts).toMatchObject({ adjustments: 0, late_unbilled: 1, failed: 0 });
-  const { body: metrics } = await books.house.anonymous("GET", "origin:/metrics");
+  const metrics = (await books.house.deps.metrics.print()).body;
   expect(metrics).toContain("meterhouse_unbilled_usage_events 2");
 
   await company.use(id, ["2024-01-22T00:00:00Z", "1"]);

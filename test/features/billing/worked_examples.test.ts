@@ -274,10 +274,10 @@ const credits: Example[] = [
     FIFTEENTH,
   ),
   march(
-    "every event is a call, those of zero and corrections too",
+    "every event is a call, those of zero too, and a correction takes one back",
     { ...CREDIT, credit_plan: { ...byCalls, monthly_credits: 2 } },
-    [5, 0, -1],
-    ["50.50", CREDIT_FEE, "usage 0.00 (4 in 3)", "overage 0.50 (1)"],
+    [5, 0, 1, 2, -1],
+    ["50.50", CREDIT_FEE, "usage 0.00 (7 in 5)", "overage 0.50 (1)"],
   ),
   march(
     "overage in yen: 25.5 are 26",

@@ -68,7 +68,7 @@ describe("GET credits", () => {
     books.clock.set(NOW);
     const model = plan(3, {}, { credit_consumption: "per_api_call", overage_rate: null });
     const id = await company.subscribe(model, JANUARY);
-    await company.use(id, [NOW, "500"], [NOW, "0"], [NOW, "0.1"], [NOW, "-7"]);
+    await company.use(id, [NOW, "500"], [NOW, "0"], [NOW, "0.1"], [NOW, "7"], [NOW, "7"], [NOW, "-7"]);
     expect(await balance(id)).toMatchObject({
       allocated: 3,
       used: 3,
