@@ -170,7 +170,8 @@ test("stores that fail again and again interrupt the run; the next one makes it 
     broken.clock.set(APRIL);
     const company = await broken.addCompany();
     for (let i = 0; i < 8; i++) await company.subscribe(FLAT, MARCH);
-    await broken.house.deps.usage.close();
+    // Stands before, not in place of, the store.
+    broken.house.deps.usage.totals = () => Promise.reject(new Error("disk gone"));
     const { status, body } = await company.api("POST", "/billing-runs", {});
     expect([status, body.data.status]).toEqual([200, "interrupted"]);
     expect(body.data.counts).toMatchObject({ periods: 0, failed: 5 });
