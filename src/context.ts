@@ -4,7 +4,7 @@ import type { Config } from "./core/config.ts";
 import type { CallContext, Operation } from "./core/operation.ts";
 import type { Secrets } from "./core/sealing.ts";
 import type { Note } from "./features/audit/model.ts";
-import { mayChange, telling } from "./features/audit/telling.ts";
+import { mayChange, telling, tellOfReading } from "./features/audit/telling.ts";
 import type { Claim } from "./features/idempotency/claims.ts";
 import type { DocumentFiles } from "./features/loan_documents/files.ts";
 import type { LoginGuard } from "./features/sessions/login_guard.ts";
@@ -38,18 +38,30 @@ export interface Context extends CallContext {
 /**
  * Defines an operation of this house: `operation({ name, permission, input, output, run })`. One that may change
  * records leaves an entry in the audit log with its first transaction: `target` says what it is done to, where its
- * name does not; `unaudited` is for those whose work is told elsewhere. Decision 0075.
+ * name does not; `unaudited` is for those whose work is told elsewhere, `audited` for those that change nothing and
+ * give much away. Decision 0075.
  */
 export function operation<I extends TSchema, O extends TSchema>(definition: {
   name: Operation<Context, I, O>["name"];
   permission: Operation<Context, I, O>["permission"];
   target?: string;
   unaudited?: boolean;
+  audited?: boolean;
   input: I;
   output: O;
   run(ctx: Context, input: Static<I>): Promise<Static<O>>;
 }): Operation<Context, I, O> {
-  if (!mayChange(definition.permission)) return definition;
+  if (!mayChange(definition.permission)) {
+    if (definition.audited !== true) return definition;
+    return {
+      ...definition,
+      async run(ctx, input) {
+        const given = await definition.run(ctx, input);
+        await tellOfReading(ctx, definition, input);
+        return given;
+      },
+    };
+  }
   return {
     ...definition,
     run: (ctx, input) => definition.run(telling(ctx, definition, input), input),

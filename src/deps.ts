@@ -15,6 +15,7 @@ import type { Origin } from "./core/operation.ts";
 import { Refusals } from "./core/refusals.ts";
 import { openSecrets, type Secrets } from "./core/sealing.ts";
 import { type Clock, systemClock } from "./core/time.ts";
+import { openRefusalNotes } from "./features/audit/refusals.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { countUnbilledEvents } from "./features/billing/unbilled_queries.ts";
 import { Claim } from "./features/idempotency/claims.ts";
@@ -112,6 +113,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     background,
     observe: metrics.observeOperation.bind(metrics),
     note: () => undefined,
+    refused: openRefusalNotes(store, background),
   };
   return {
     config,

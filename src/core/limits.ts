@@ -220,6 +220,8 @@ export const LIMITS = {
   audit_entry_members: 100,
   /** Places of what an entry leaves out that it names. */
   audit_entry_withheld: 20,
+  /** Refusals of one user or API key that are written down in a minute. */
+  audit_refusals_minute: 20,
   /** A failed sign-in is written down so long after its answer, which must not tell whether the email is known. */
   audit_sign_in_delay_ms: 100,
   /** How long an Idempotency-Key is remembered. */

@@ -16,6 +16,8 @@ export interface CallContext {
   address: string | null;
   log: Log;
   observe(operation: string, outcome: Outcome, duration_ms: number): void;
+  /** Takes note of what an actor may not do. */
+  refused(call: CallContext, operation: string, input: unknown): void;
 }
 
 export type Outcome = "ok" | "refused" | "failed";
@@ -44,7 +46,12 @@ export async function call<C extends CallContext, I extends TSchema, O extends T
   operation: Operation<C, I, O>,
   input: Static<I>,
 ): Promise<Static<O>> {
-  authorise(ctx.actor, operation.permission);
+  try {
+    authorise(ctx.actor, operation.permission);
+  } catch (error) {
+    ctx.refused(ctx, operation.name, input);
+    throw error;
+  }
   const started = performance.now();
   let outcome: Outcome = "failed";
   try {
@@ -53,6 +60,7 @@ export async function call<C extends CallContext, I extends TSchema, O extends T
     return output;
   } catch (error) {
     if (error instanceof AppError) outcome = "refused";
+    if (error instanceof AppError && error.kind === "forbidden") ctx.refused(ctx, operation.name, input);
     throw error;
   } finally {
     const duration_ms = performance.now() - started;

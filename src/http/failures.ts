@@ -10,7 +10,9 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /** Answers everything that is thrown, in the house's one error shape, with the request's id. */
 export function failures({ log, refusals, clock }: Deps, routesOf: () => AnyElysia["routes"]) {
   return new Elysia({ name: "failures" })
-    .onRequest(({ set }) => {
+    .onRequest(({ request, set }) => {
+      // Tokens, secrets that are shown once, a company's records: nothing of it is for a cache.
+      if (request.url.includes("/api/v1/")) set.headers["cache-control"] = "no-store";
       set.headers["x-request-id"] = Bun.randomUUIDv7();
       set.headers["x-content-type-options"] = "nosniff";
     })

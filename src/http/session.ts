@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { networkOf, readAddress } from "../core/network.ts";
-import type { Deps } from "../deps.ts";
+import type { Caller, Deps } from "../deps.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
 import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
 import { refuseNulIn } from "./json.ts";
@@ -40,11 +40,17 @@ export function session(
   const actors = new WeakMap<Request, Actor>();
   const levels = levelsOf(admits);
 
-  async function signIn(request: Request, server: Listening | null): Promise<Actor> {
+  async function signIn({ request, server, set }: Arrival): Promise<Actor> {
     const known = actors.get(request);
     if (known) return known;
     const actor = await actorOf(request, server);
-    if (levels.length > 0) admit(actor, levels);
+    try {
+      if (levels.length > 0) admit(actor, levels);
+    } catch (error) {
+      const ctx = deps.openContext(callerOf(deps, actor, { request, server, set }));
+      ctx.refused(ctx, "use_path", { method: request.method, path: new URL(request.url).pathname });
+      throw error;
+    }
     if (counted) countRequest(deps, actor);
     watchLargeBody(deps, request, actor);
     actors.set(request, actor);
@@ -72,8 +78,8 @@ export function session(
   ];
   const plugin = new Elysia({ name: `session for ${words.join(", ")}` });
   if (reads_body) {
-    plugin.onParse({ as: "scoped" }, async ({ request, server }) => {
-      const actor = await signIn(request, server);
+    plugin.onParse({ as: "scoped" }, async ({ request, server, set }) => {
+      const actor = await signIn({ request, server, set });
       // No DELETE takes one; clients that name a type for all they send send none.
       if (request.method === "DELETE") return {};
       mediaTypeOf(request, ["application/json"]);
@@ -86,18 +92,10 @@ export function session(
 
   // Only what is named here is read of the request: cookies, query and headers cost time.
   const signed = plugin.derive({ as: "scoped" }, async ({ request, server, set }) => {
-    const actor = await signIn(request, server);
+    const actor = await signIn({ request, server, set });
     refuseNulIn(request.url);
-    const ctx = deps.openContext({
-      actor,
-      origin: "rest",
-      request_id: String(set.headers["x-request-id"]),
-      claim: keeps_answers ? claimOf(deps, request, actor) : null,
-      get address() {
-        return addressOf(deps, request, server);
-      },
-    });
-    return { ctx };
+    const claim = keeps_answers ? claimOf(deps, request, actor) : null;
+    return { ctx: deps.openContext(callerOf(deps, actor, { request, server, set }, claim)) };
   });
   if (keeps_answers) {
     signed.onBeforeHandle({ as: "scoped" }, takeKey);
@@ -106,6 +104,30 @@ export function session(
     });
   }
   return signed;
+}
+
+/** A request as it came in, and the headers that its answer has so far. */
+interface Arrival {
+  request: Request;
+  server: Listening | null;
+  set: { headers: Record<string, string | number | undefined> };
+}
+
+function callerOf(
+  deps: Deps,
+  actor: Actor,
+  { request, server, set }: Arrival,
+  claim: Caller["claim"] = null,
+): Caller {
+  return {
+    actor,
+    origin: "rest",
+    request_id: String(set.headers["x-request-id"]),
+    claim: claim ?? null,
+    get address() {
+      return addressOf(deps, request, server);
+    },
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
-import { type House, readMetrics, startHouse, TEST_STORE } from "../harness.ts";
+import { type Answer, type House, PASSWORD, readMetrics, startHouse, TEST_STORE } from "../harness.ts";
 
 let house: House;
 
@@ -252,6 +252,37 @@ describe("probes", () => {
       "PATCH unknown 405 1",
     ]);
     await own.stop();
+  });
+
+  test("nothing under /api/v1 is kept by a cache, tokens and keys least of all", async () => {
+    const unkept = async (answer: Promise<Answer>) => {
+      const { status, headers } = await answer;
+      return [status, headers.get("cache-control")];
+    };
+    const login = { email: house.admin_email, password: PASSWORD };
+    expect(await unkept(house.anonymous("POST", "/login", login))).toEqual([200, "no-store"]);
+    expect(await unkept(house.anonymous("POST", "/login", { ...login, password: "wrong" }))).toEqual([
+      401,
+      "no-store",
+    ]);
+    const key = await house.api("POST", "/api-keys", {
+      name: "k",
+      role: "ingest",
+      environment: "production",
+    });
+    expect([key.status, key.headers.get("cache-control")]).toEqual([201, "no-store"]);
+    const { id, clientId, clientSecret } = key.body.data;
+    expect(await unkept(house.anonymous("POST", "/auth/token", { clientId, clientSecret }))).toEqual([
+      200,
+      "no-store",
+    ]);
+    expect(await unkept(house.api("POST", `/api-keys/${id}/rotate`, {}))).toEqual([200, "no-store"]);
+    expect(await unkept(house.api("GET", "/clients"))).toEqual([200, "no-store"]);
+    expect(await unkept(house.api("GET", "/nothing"))).toEqual([404, "no-store"]);
+    expect(await unkept(house.api("POST", "/usage/export", { format: "csv" }))).toEqual([
+      200,
+      "private, no-store",
+    ]);
   });
 
   test("health and readiness answer without a token, metrics with their own", async () => {

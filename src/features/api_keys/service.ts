@@ -7,6 +7,7 @@ import { ById, listed, Nothing } from "../../core/schema.ts";
 import { digestOf, isSame, makeLetters, makeSecret } from "../../core/secrets.ts";
 import { earlier, instant, iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
+import { insertEntry } from "../audit/queries.ts";
 import { noteRefusal } from "../audit/refusals.ts";
 import { LoginResponse } from "../sessions/model.ts";
 import {
@@ -161,11 +162,30 @@ function refusedExchange({ id, company_id, clientId }: queries.Credentials) {
   };
 }
 
-/** Writes down when a key was used; what was written a moment ago is good enough. */
-async function noteUse({ store, now }: Context, { id, company_id, last_used_at }: queries.Credentials) {
+/** Writes down that a key was used, in the log too; what was written a moment ago is good enough. */
+async function noteUse(ctx: Context, key: queries.Credentials) {
+  const { store, now, origin, address, request_id } = ctx;
+  const { id, company_id, clientId, last_used_at } = key;
   const since = now.subtract({ minutes: LIMITS.api_key_used_minutes });
   if (last_used_at !== null && Temporal.Instant.compare(instant(last_used_at), since) > 0) return;
-  await store.tx((q) => queries.updateLastUsed(q, { company_id }, now, id));
+  const entry = {
+    company_id,
+    at: now,
+    origin,
+    address,
+    request_id,
+    actor: { kind: "key" as const, key_id: id },
+    operation: "exchange_api_key",
+    outcome: "ok" as const,
+    target: { type: "api_key", id },
+    input: { clientId },
+    withheld: ["/clientSecret"],
+    changes: null,
+  };
+  await store.tx(async (q) => {
+    await queries.updateLastUsed(q, { company_id }, now, id);
+    await insertEntry(q, entry);
+  });
 }
 
 /** A new secret, and what is kept of it. */

@@ -57,7 +57,7 @@ export const AuditEntry = Type.Object(
     address: nullable(Type.String()),
     request_id: Type.String(),
     operation: Type.String(),
-    outcome: oneOf(OUTCOMES, "ok, or refused: a sign-in that failed"),
+    outcome: oneOf(OUTCOMES, "ok, or refused: a sign-in that failed, or what the actor may not do"),
     target: Type.Object({ type: Type.String(), id: nullable(Id) }),
     input: Type.Record(Type.String(), PlainValue),
     withheld: Type.Array(Type.String({ description: "JSON pointer into the input" })),

@@ -91,11 +91,19 @@ export async function tellOfHouse(
   await insertEntry(q, { ...entryOf(as_house, operation, {}, {}), company_id, target });
 }
 
+/** Writes the entry of an operation that changed nothing: an export, a download. */
+export async function tellOfReading(ctx: Changing, told: ChangeTold, input: unknown): Promise<void> {
+  const company_id = companyOf(ctx.actor);
+  if (company_id === undefined) return;
+  const target = { type: told.target ?? nounOf(told.name), id: idOf(input) };
+  await ctx.store.tx((q) => insertEntry(q, { ...entryOf(ctx, told.name, input, {}), company_id, target }));
+}
+
 /** What an entry tells of the call. */
 type Told = Pick<CallContext, "actor" | "now" | "origin" | "address" | "request_id">;
 
 /** All of an entry but whose it is and what it is about. */
-function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {
+export function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {
   const { actor, now: at, origin, address, request_id } = told;
   const { kept, withheld } = redact(input);
   return {
@@ -122,7 +130,7 @@ function companyOf(actor: Actor): number | undefined {
 }
 
 /** `cancel_subscription` → `subscription`. */
-function nounOf(operation: string): string {
+export function nounOf(operation: string): string {
   return operation.slice(operation.indexOf("_") + 1);
 }
 

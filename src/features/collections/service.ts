@@ -114,6 +114,8 @@ export const getCollectionRun = operation({
 export const getCollectionFile = operation({
   name: "get_collection_file",
   permission: "emandate:read",
+  audited: true,
+  target: "collection",
   input: ById,
   output: Type.Unsafe<Download>(Type.Any()),
   async run({ store, actor, log, request_id }, { id }) {

@@ -51,6 +51,7 @@ export const getLoanDocument = operation({
 export const downloadLoanDocument = operation({
   name: "download_loan_document",
   permission: "lending:read",
+  audited: true,
   input: ById,
   output: Type.Unsafe<Download>(Type.Any()),
   async run({ store, actor, documents, log, request_id }, { id }) {

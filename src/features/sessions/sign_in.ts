@@ -1,6 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { Context } from "../../context.ts";
 import { AppError } from "../../core/errors.ts";
+import { insertEntry } from "../audit/queries.ts";
 import { noteRefusal } from "../audit/refusals.ts";
 import type { User } from "../users/model.ts";
 import { type Account, listAccountsByEmail } from "../users/queries.ts";
@@ -25,9 +26,32 @@ export async function signIn(ctx: Context, login: Static<typeof Login>): Promise
     return (await Promise.all([verified, in_vain]))[0];
   });
   const account = accounts.find((candidate) => fits.includes(guardedName(candidate)));
-  if (account) return account;
+  if (account) {
+    await tellOfSignIn(ctx, account);
+    return account;
+  }
   for (const known of accounts) noteRefusal(ctx, refusalOf(known));
   throw new AppError("unauthorized", "Invalid credentials");
+}
+
+/** Nobody is let in without an entry in the company's log. */
+async function tellOfSignIn(ctx: Context, { id, company_id, email, role }: Account): Promise<void> {
+  const { store, now: at, origin, address, request_id } = ctx;
+  const entry = {
+    company_id,
+    at,
+    actor: { kind: "user" as const, user_id: id, email, role },
+    origin,
+    address,
+    request_id,
+    operation: "login",
+    outcome: "ok" as const,
+    target: { type: "user", id },
+    input: { email },
+    withheld: ["/password"],
+    changes: null,
+  };
+  await store.tx((q) => insertEntry(q, entry));
 }
 
 /** The name under which failures of an account are counted. */

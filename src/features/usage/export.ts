@@ -25,6 +25,7 @@ export const MEDIA_TYPES: Record<ExportFormat, string> = {
 export const exportUsage = operation({
   name: "export_usage",
   permission: "usage:read",
+  audited: true,
   input: ExportUsage,
   output: Type.Unsafe<Download>(Type.Any()),
   async run(ctx, input) {

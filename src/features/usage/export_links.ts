@@ -25,6 +25,7 @@ import { refuseForeignIds } from "./service.ts";
 export const createExportLink = operation({
   name: "create_export_link",
   permission: "usage:read",
+  audited: true,
   input: ExportUsage,
   output: ExportLink,
   async run(ctx, input) {

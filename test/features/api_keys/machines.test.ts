@@ -55,7 +55,7 @@ describe("the audit log", () => {
     const [one, two] = [await addLender(tenant), await addLender(tenant)];
     expect((await one.api("POST", "/lender/approve", { id: 7 })).status).toBe(200);
     expect((await two.api("POST", "/lender/approve", { id: 8 })).status).toBe(200);
-    const { body } = await tenant.api("GET", `/audit-log?key_id=${one.key.id}`);
+    const { body } = await tenant.api("GET", `/audit-log?key_id=${one.key.id}&target_type=something`);
     expect(body.meta.total).toBe(1);
     expect(body.data).toEqual([
       expect.objectContaining({

@@ -24,7 +24,8 @@ const show = (change: Record<string, string | undefined> = {}) => open(agent.url
 const yes = (email = house.admin_email) => ({ email, password: PASSWORD, decision: "allow" });
 
 async function grants(place: House = house): Promise<Json[]> {
-  return (await place.api("GET", "/audit-log?operation=grant_authorization")).body.data;
+  const { body } = await place.api("GET", "/audit-log?operation=grant_authorization");
+  return body.data.filter(({ outcome }: Json) => outcome === "ok");
 }
 
 describe("the page", () => {
@@ -309,7 +310,8 @@ describe("guessing", () => {
       expect(refused.html).toContain('role="alert"');
       expect((await guarded.anonymous("POST", "/login", { email, password: PASSWORD })).status).toBe(429);
       await Bun.sleep(500);
-      const { data } = (await guarded.api("GET", "/audit-log?operation=login")).body;
+      const { body } = await guarded.api("GET", "/audit-log?operation=login");
+      const data = body.data.filter((entry: Json) => entry.outcome === "refused");
       expect(data.map(({ outcome, input }: Json) => [outcome, input])).toEqual(
         Array.from({ length: 3 }, () => ["refused", { email }]),
       );
