@@ -5,7 +5,7 @@ import { updateOrders } from "../mandate_orders/queries.ts";
 import { giveUp } from "../mandate_payments/giving_up.ts";
 import { listWithMandates, setDebitDate } from "../mandate_payments/queries.ts";
 import { paymentEvent } from "../mandate_payments/rules.ts";
-import { judge } from "../mandate_payments/submit.ts";
+import { judgeDebits } from "../mandate_payments/submit.ts";
 import type { CollectionCounts } from "./model.ts";
 import { fileOrders, listUnfiled } from "./queries.ts";
 
@@ -26,7 +26,7 @@ export async function fileDebits(
   const payment_ids = orders.map(({ payment_id }) => payment_id);
   const by_hand = new Set(orders.flatMap((order) => (order.is_by_hand ? order.payment_id : [])));
   const payments = await listWithMandates(q, scope, payment_ids);
-  const { good, bad } = await judge(q, scope, payments, today, by_hand);
+  const { good, bad } = await judgeDebits(q, scope, payments, today, by_hand);
   const ordersOf = (some: readonly { id: number }[]) => {
     const wanted = new Set(some.map(({ id }) => id));
     return orders.filter(({ payment_id }) => wanted.has(payment_id));

@@ -48,7 +48,7 @@ export async function submitPayments(
   const payments = listed.filter(({ status }) => from.some((open) => open === status));
   // What was skipped is collected again because somebody asks for it: its own period is long over.
   const skipped = new Set(payments.flatMap(({ id, status }) => (status === "skipped" ? id : [])));
-  const { good, bad } = await judge(q, scope, payments, today, skipped);
+  const { good, bad } = await judgeDebits(q, scope, payments, today, skipped);
   const submitted = await queries.submitWaitingPayments(
     q,
     scope,
@@ -81,7 +81,7 @@ export async function submitPayments(
  * Parts those that may go from those that may not, in order: each that goes counts for those after it. Everything
  * about a payment goes by the frequency under which it was made. Of those in `asked` the period is not asked for.
  */
-export async function judge(
+export async function judgeDebits(
   q: Queries,
   scope: Scope,
   payments: readonly queries.PaymentWithMandate[],

@@ -1,10 +1,12 @@
 import * as fc from "fast-check";
 import { FREQUENCIES, type Frequency } from "../../../src/features/emandate_products/model.ts";
+import { CONNECTORS } from "../../../src/features/mandates/model.ts";
 import { CORRECTIONS } from "./scheme.ts";
 
 // What may happen to a company's mandates: the steps of random histories.
 
 export const mandates = fc.record({
+  connector: fc.constantFrom(...CONNECTORS),
   frequency: fc.constantFrom<Frequency>(...FREQUENCIES),
   starts_in: fc.integer({ min: 0, max: 20 }),
   ends_in: fc.option(fc.integer({ min: 0, max: 120 })),
@@ -21,6 +23,7 @@ export const steps = fc.oneof(
       do: fc.constant("run" as const),
       crash: fc.constantFrom(...CRASHES),
       after: fc.nat(6),
+      commits: fc.boolean(),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("run twice" as const) }) },
@@ -69,6 +72,16 @@ export const steps = fc.oneof(
       ),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("amend" as const),
+      pick: fc.nat(),
+      frequency: fc.option(fc.constantFrom<Frequency>(...FREQUENCIES)),
+      sen: fc.option(fc.integer({ min: 100, max: 12_000 })),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("again" as const), pick: fc.nat() }) },
   {
     weight: 1,
     arbitrary: fc.record({

@@ -14,9 +14,14 @@ const FATES = ["paid", "paid", "paid", "no funds", "no funds", "closed", "late",
 export const CORRECTIONS = ["paid", "closed", "charged back"] as const;
 type Correction = (typeof CORRECTIONS)[number];
 
+/** A debit, as far as it is remembered. */
+export interface SentDebit extends Pick<SchemeOrder, "order_no" | "amount"> {
+  readonly mandate: Pick<SchemeOrder["mandate"], "reference">;
+}
+
 /** A scheme that remembers what it was sent, and whose answers may be late, lost or repeated. */
 export class RecordingScheme {
-  readonly sent: { order: SchemeOrder; day: Temporal.PlainDate }[] = [];
+  readonly sent: { order: SentDebit; day: Temporal.PlainDate }[] = [];
   readonly #seed: number;
   /** Which orders were told to have failed for good or for now, as it said last. */
   readonly failed = new Set<string>();
@@ -28,7 +33,7 @@ export class RecordingScheme {
   /** What happens to the calls under way. */
   fault: "none" | "dies before" | "dies after" | "times out" = "none";
   /** Looks at each order on its arrival, before it is remembered. */
-  onSent: (order: SchemeOrder) => void = () => undefined;
+  onSent: (order: SentDebit) => void = () => undefined;
   /** What it found wrong: whoever calls a scheme does not let its errors through. */
   readonly violations: unknown[] = [];
 
@@ -77,19 +82,24 @@ export class RecordingScheme {
     this.#corrected.set(order_no, says);
   }
 
+  /** Debits arrive, by a call or in a file. */
+  take(orders: readonly SentDebit[]): void {
+    for (const order of orders) {
+      try {
+        this.onSent(order);
+      } catch (violation) {
+        this.violations.push(violation);
+      }
+      this.sent.push({ order, day: this.today });
+    }
+  }
+
   get connector(): SchemeConnector {
     return {
       ...sandbox,
       collect: async (orders) => {
         if (this.fault === "dies before") throw new Error("Died before the scheme was called");
-        for (const order of orders) {
-          try {
-            this.onSent(order);
-          } catch (violation) {
-            this.violations.push(violation);
-          }
-          this.sent.push({ order, day: this.today });
-        }
+        this.take(orders);
         if (this.fault === "dies after") throw new Error("Died before the answer came");
         await Bun.sleep(0);
         if (this.fault === "times out") return new Map();
