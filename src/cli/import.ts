@@ -13,7 +13,13 @@ import {
   type UsageFile,
 } from "../features/usage/import_file.ts";
 import { engineReason } from "../features/usage/import_head.ts";
-import { importUsage, listSubscriptionKeys, startUsageImport } from "../features/usage/import_service.ts";
+import {
+  importUsage,
+  listSubscriptionKeys,
+  recognizeImport,
+  startUsageImport,
+} from "../features/usage/import_service.ts";
+import type { ImportSource } from "../features/usage/import_source.ts";
 import {
   type Command,
   commandContext,
@@ -41,7 +47,7 @@ export const importCommand: Command = {
 EXPR is a column, or an expression in DuckDB's SQL: --usage "input_tokens + output_tokens",
 --subscription "'tokens'", --timestamp "strptime(day, '%d/%m/%Y')", --id "md5('b' || line)::UUID".
 What is in brackets is the column by default. One row is one event, by the rules of POST /usage/events.
-Importing a file again stores nothing twice. Two imports that take different things from one file need --id.
+Importing a file again stores nothing twice, importing one that has grown its new rows only. Two imports that take different things from one file need --id.
 The server must be stopped: one process at a time may open the embedded usage store.`,
   operands: 2,
   options: {
@@ -123,7 +129,7 @@ async function importFile(
   const done = { rows: 0, accepted: 0, duplicates: 0, rejected: 0 };
   try {
     const keys = await call(commandContext(deps, company.id), listSubscriptionKeys, { subscription_field });
-    const source = once(() => hashFile(path));
+    const source = once(() => recognize(deps, company, path));
     for await (const block of ahead(file.readBlocks(keys))) {
       // A context a block: `now` must keep up with a long import.
       const input = { block, subscription_field, keys, source };
@@ -156,11 +162,20 @@ async function importFile(
   if (rejected > 0 && accepted + duplicates === 0) throw new Error(`Imported nothing: ${rejects.first}`);
 }
 
-/** Names the file by its content, whatever its name. */
-async function hashFile(path: string): Promise<Uint8Array> {
-  const hasher = new Bun.CryptoHasher("sha256");
-  for await (const bytes of Bun.file(path).stream()) hasher.update(bytes);
-  return hasher.digest();
+/** What is known of the file, which the user is told where rows might count twice. */
+async function recognize(deps: Deps, company: Company, path: string): Promise<ImportSource> {
+  const file_name = basename(path);
+  const source = await call(commandContext(deps, company.id), recognizeImport, { path, file_name });
+  const before = source.beginnings.at(-1);
+  if (before !== undefined && before.bytes < source.bytes)
+    console.log(`It begins with a file that was imported before: its rows up to ${before.rows} count once`);
+  if (source.was_other) {
+    console.error(
+      `Warning: another ${file_name} was imported before, and rows without an id that stood in it count again; ` +
+        "import new rows only, or name rows by --id",
+    );
+  }
+  return source;
 }
 
 /** Works a thing out when it is first asked for. */

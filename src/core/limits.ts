@@ -166,6 +166,8 @@ export const LIMITS = {
   /** Rows of a file that are stored at once, and that are read one by one at once. */
   usage_import_block: 500_000,
   usage_import_slice: 2_000,
+  /** Imported files of a company that are known again, the newest. */
+  usage_imports: 10_000,
   /** Rows whose keys are taken for those of the file. */
   usage_import_sample: 10_000,
   /** Events waiting for their commit before ingest answers "later". */

@@ -16,6 +16,7 @@ export const {
   unbilled_usage,
   unbilled_usage_checks,
   billing_records,
+  usage_imports,
   usage_link,
   forms,
   events,

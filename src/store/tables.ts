@@ -81,7 +81,7 @@ export function defineTables(k: ColumnKit) {
     ...changes,
     ...credits,
     ...billing,
-    ...usageTables(k),
+    ...usageTables(k, companies),
     ...unbilled,
     ...forms,
     ...events,

@@ -8,7 +8,8 @@ import { FILE_FORMATS } from "./import_file.ts";
 import { parseObject, rejectedRows, storeFresh, toRaw, writeDerivedId } from "./import_rows.ts";
 import { readAgainstStore } from "./ingest.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";
-import { findMeteredSubscriptions, listExternalIds } from "./queries.ts";
+import { digestOf, type ImportSource, readSource } from "./import_source.ts";
+import { findMeteredSubscriptions, listExternalIds, listUsageImports, noteUsageImport } from "./queries.ts";
 import { readMetadata } from "./read_events.ts";
 import { compositeKey, externalIdOf } from "./rules.ts";
 import { type EventBlock, ROW } from "./store/duckdb/event_block.ts";
@@ -40,10 +41,22 @@ export const listSubscriptionKeys = operation({
   },
 });
 
+/** Finds out what is known of a file's content. Decision 0122. */
+export const recognizeImport = operation({
+  name: "recognize_import",
+  permission: "usage:write",
+  input: strict({ path: Type.String(), file_name: Type.String() }),
+  output: Type.Unsafe<ImportSource>(Type.Any()),
+  async run({ store, actor }, { path, file_name }) {
+    const known = await listUsageImports(store.read, scopeOf(actor), LIMITS.usage_imports);
+    return readSource(path, file_name, known);
+  },
+});
+
 /**
  * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are told of, the others
  * stored. A row without an id has one that follows from the file's content and the row's number, so that the same
- * file stores nothing twice. Errors: unavailable when the commit fails. Source: usage.md, Ingest. Decision 0047.
+ * file stores nothing twice, nor does one that has grown store its beginning again. Errors: unavailable when the commit fails. Source: usage.md, Ingest. Decision 0047.
  */
 export const importUsage = operation({
   name: "import_usage",
@@ -53,7 +66,7 @@ export const importUsage = operation({
   async run(ctx, input) {
     const { block } = input;
     const { company_id } = scopeOf(ctx.actor);
-    await nameRows(input);
+    await nameRows(ctx, input);
     await leaveOutsiders(ctx, input);
     writeLooseMetadata(block);
     const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
@@ -70,12 +83,22 @@ export const importUsage = operation({
   },
 });
 
-/** Gives the rows without an id theirs. */
-async function nameRows({ block, source }: ImportUsage): Promise<void> {
+/** Gives the rows without an id theirs, and remembers by which content. */
+async function nameRows({ untold, actor, now }: Context, { block, source }: ImportUsage): Promise<void> {
   const rows = block.rowsThat(ROW.without_id);
   if (rows.length === 0) return;
-  const digest = await source();
-  for (const row of rows) writeDerivedId(block.ids, row * 4, digest, block.first_row + row);
+  const file = await source();
+  const { file_name, digest, bytes } = file;
+  // Before they are stored: what is told of more than there are does no harm.
+  const noted = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
+  await untold.tx((q) => noteUsageImport(q, scopeOf(actor), noted, now));
+  const known = new Map<string, Uint8Array>();
+  for (const row of rows) {
+    const hex = digestOf(file, block.first_row + row);
+    const content = known.get(hex) ?? Buffer.from(hex, "hex");
+    known.set(hex, content);
+    writeDerivedId(block.ids, row * 4, content, block.first_row + row);
+  }
 }
 
 /** Finds the rows' subscriptions, and leaves out what is not within one's life: only the store can tell. */

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
+import type { ImportSource } from "./import_source.ts";
 import type { EventBlock } from "./store/duckdb/event_block.ts";
 import { EXPORT_FORMATS, type MetadataGroup } from "./store/usage_store.ts";
 
@@ -128,8 +129,8 @@ export interface ImportUsage {
   /** What the rows' `subscription` is, and which of them the block numbers. */
   subscription_field: "external_subscription_id" | "subscription_id";
   keys: readonly string[];
-  /** Names the file by its content, for rows without an id. */
-  source: () => Promise<Uint8Array>;
+  /** The file's content, which names the rows without an id. */
+  source: () => Promise<ImportSource>;
 }
 export const ImportUsage = Type.Unsafe<ImportUsage>(Type.Any());
 

@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { instant, iso } from "../../core/time.ts";
@@ -8,6 +8,7 @@ import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { lastKey, raiseKey } from "../../store/keys.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import type { KnownImport } from "./import_source.ts";
 import type { StoreFacts } from "./store/identity.ts";
 
 /** What decides whether a subscription takes an event: its life, in Unix ms, the end exclusive. */
@@ -225,4 +226,35 @@ export async function raiseKeys(
 ): Promise<void> {
   await raiseKey(q, q.tables.companies, company_id);
   await raiseKey(q, q.tables.subscriptions, subscription_id);
+}
+
+/** Files that the company imported before, the newest. */
+export function listUsageImports(q: Reads, { company_id }: Scope, limit: number): Promise<KnownImport[]> {
+  const { usage_imports: t } = q.tables;
+  return q
+    .select({ file_name: t.file_name, digest: t.digest, bytes: t.bytes, rows: t.rows })
+    .from(t)
+    .where(eq(t.company_id, company_id))
+    .orderBy(desc(t.id))
+    .limit(limit);
+}
+
+/** Notes that rows of a file, up to that one, may be stored from here on. */
+export async function noteUsageImport(
+  q: Queries,
+  { company_id }: Scope,
+  file: KnownImport,
+  now: Temporal.Instant,
+): Promise<void> {
+  const { usage_imports: t } = q.tables;
+  const known = and(eq(t.company_id, company_id), eq(t.digest, file.digest));
+  const noted = await q
+    .update(t)
+    .set({
+      rows: sql`CASE WHEN ${t.rows} < ${file.rows} THEN ${file.rows} ELSE ${t.rows} END`,
+      updated_at: iso(now),
+    })
+    .where(known)
+    .returning({ id: t.id });
+  if (noted.length === 0) await q.insert(t).values({ company_id, ...file, ...stamped(now) });
 }

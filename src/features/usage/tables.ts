@@ -1,8 +1,24 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { companyColumn, type CompanyTables } from "../companies/tables.ts";
 
-/** Which usage store holds this database's events, in one row, and how far it had got when that was last noted. */
-export function usageTables(k: ColumnKit) {
+/** Imported files. And which usage store holds this database's events, in one row, and how far it had got when that was last noted. */
+export function usageTables(k: ColumnKit, { companies }: CompanyTables) {
   return {
+    /** Files that were imported with rows that have no id: by their content such rows are known again. */
+    usage_imports: k.table(
+      "usage_imports",
+      {
+        id: k.id(),
+        ...companyColumn(k, companies),
+        file_name: k.text("file_name").notNull(),
+        digest: k.text("digest").notNull(),
+        bytes: k.integer("bytes").notNull(),
+        /** The rows up to which some may have been stored. */
+        rows: k.integer("rows").notNull(),
+        ...stamps(k),
+      },
+      (t) => [k.uniqueIndex("usage_imports_content").on(t.company_id, t.digest)],
+    ),
     usage_link: k.table("usage_link", {
       id: k.integer("id").primaryKey(),
       /** This database's own name, which the usage store writes down. */

@@ -1,0 +1,59 @@
+/**
+ * By which content the rows of a file that have no id are named, so that a file, and one that has grown since, is
+ * stored once. Decision 0122.
+ */
+
+/** A file that was imported before. */
+export interface KnownImport {
+  file_name: string;
+  /** SHA-256 of its bytes, in hex. */
+  digest: string;
+  bytes: number;
+  /** The rows up to which some may have been stored. */
+  rows: number;
+}
+
+/** A file's content, and what of it is known. */
+export interface ImportSource {
+  file_name: string;
+  digest: string;
+  bytes: number;
+  /** What was imported of it before: beginnings of the file, the shortest first; it itself may be the last. */
+  beginnings: readonly KnownImport[];
+  /** Whether another file of its name, which it does not go on from, was imported before. */
+  was_other: boolean;
+}
+
+/** Reads a file to its end, and finds which of the files that were imported before it begins with. */
+export async function readSource(
+  path: string,
+  file_name: string,
+  known: readonly KnownImport[],
+): Promise<ImportSource> {
+  const sizes = [...new Set(known.map(({ bytes }) => bytes))].toSorted((a, b) => a - b);
+  const hasher = new Bun.CryptoHasher("sha256");
+  const digests = new Map<number, string>();
+  let read = 0;
+  let next = 0;
+  for await (const bytes of Bun.file(path).stream()) {
+    let left = bytes;
+    for (let size = sizes[next]; size !== undefined && size <= read + left.byteLength; size = sizes[++next]) {
+      hasher.update(left.subarray(0, size - read));
+      left = left.subarray(size - read);
+      read = size;
+      digests.set(size, hasher.copy().digest("hex"));
+    }
+    hasher.update(left);
+    read += left.byteLength;
+  }
+  const beginnings = known
+    .filter(({ bytes, digest }) => digests.get(bytes) === digest)
+    .toSorted((a, b) => a.bytes - b.bytes);
+  const was_other = beginnings.length === 0 && known.some((one) => one.file_name === file_name);
+  return { file_name, digest: hasher.digest("hex"), bytes: read, beginnings, was_other };
+}
+
+/** The content that names a row: of what was imported before, the first that had it; else the file itself. */
+export function digestOf({ beginnings, digest }: ImportSource, row: number): string {
+  return beginnings.find(({ rows }) => row <= rows)?.digest ?? digest;
+}
