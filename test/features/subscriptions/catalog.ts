@@ -44,8 +44,12 @@ export async function subscribe(
   catalog: Catalog,
   given: Record<string, unknown> = {},
 ): Promise<Json> {
-  const { past_periods: _, ...made } = await create(api, "/subscriptions", subscriptionBody(catalog, given));
-  return made;
+  const { past_periods: _, ...record } = await create(
+    api,
+    "/subscriptions",
+    subscriptionBody(catalog, given),
+  );
+  return record;
 }
 
 /** How many answers there are of each status. */
