@@ -243,6 +243,12 @@ const DECK = Object.entries(CHANCES).flatMap(([name, times]) => Array.from({ len
 
 async function live(of: History): Promise<void> {
   const { books, roll, log } = of;
+  const { zone, cancel, turn } = actions;
+  // What is decided before a start is rare otherwise.
+  for (const pair of of.pairs.filter(({ started_at }) => started_at > iso(BEGINNING))) {
+    log.push(`${pair.id} before it starts: ${await pick(roll, [cancel, turn])?.(of, pair)}`);
+    if (roll(3) === 0) log.push(`zone ${await zone?.(of, pair)}`);
+  }
   let at = BEGINNING;
   for (let step = 0; step < STEPS; step++) {
     // Hours, or months in which nothing runs.
