@@ -2,7 +2,7 @@ import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { periodContaining, type ZoneTimeline } from "../../core/periods.ts";
+import { type Bounds, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import { ById, Nothing } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -10,7 +10,7 @@ import { type Decided, findNewModel, requestChange, type Standing } from "../bil
 import { BillingModelChange } from "../billing_model_changes/model.ts";
 import { placeChange, soonest } from "../billing_model_changes/rules.ts";
 import { timelineOf } from "../billing/counting.ts";
-import { listBillable } from "../billing/queries.ts";
+import { listBillable, listRecordedBounds } from "../billing/queries.ts";
 import type { CreditMonth } from "../billing/rating.ts";
 import type { DuePeriod } from "../billing/outcomes.ts";
 import type { BillableSubscription } from "../billing/timelines.ts";
@@ -47,7 +47,9 @@ export const getCredits = operation({
     }
     const zones = await listZones(store.read, scope);
     const [facts] = await listBillable(store.read, scope, { ids: [id], limit: 1 });
-    const [month = null] = facts ? await countMonths(ctx, scope, [monthOf(facts, now, zones)]) : [];
+    const recorded = (await listRecordedBounds(store.read, scope, [id])).get(id);
+    const running = facts ? [monthOf(facts, now, zones, recorded)] : [];
+    const [month = null] = await countMonths(ctx, scope, running);
     return balanceOf(billing_model, billing_model.credit_plan, month);
   },
 });
@@ -148,8 +150,14 @@ export const tellThresholds = operation({
   },
 });
 
-function monthOf(subscription: BillableSubscription, at: Temporal.Instant, zones: ZoneTimeline): DuePeriod {
-  return { subscription, period: periodContaining(at, subscription.billing_anchor_day, zones) };
+/** `recorded`: bounds on record, from which the month goes on. */
+function monthOf(
+  subscription: BillableSubscription,
+  at: Temporal.Instant,
+  zones: ZoneTimeline,
+  recorded: readonly Bounds[] = [],
+): DuePeriod {
+  return { subscription, period: periodContaining(at, subscription.billing_anchor_day, zones, recorded) };
 }
 
 /** The change of plan that may be made, in place of the downgrades that wait. Errors: invalid. */

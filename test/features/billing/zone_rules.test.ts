@@ -14,7 +14,7 @@ import { insertRecords } from "../../../src/features/billing/queries.ts";
 import { runJobs, changeTo } from "../billing_model_changes/facts.ts";
 import type { Json } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
-import { type Books, type Company, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { type Books, type Company, CREDIT, FLAT, openBooks, PER_UNIT } from "./books.ts";
 
 // On 1 March 2024 Kazakhstan moved Almaty from +06 to +05. Who bills with the zone's old rules and learns the new
 // ones later has records whose bounds the calendar names no more. Omsk has kept +06: it stands for the old rules.
@@ -124,6 +124,15 @@ describe("after a zone's rules have changed", () => {
     });
     const invoice = await company.api("GET", `/billing-records/${records[0].id}/invoice`);
     expect(invoice.body).toContain("29 February 2024");
+  });
+
+  test("credits are those of the month that goes on from the last bill", async () => {
+    const company = await addCompany();
+    const id = await company.subscribe(CREDIT, { started_at: "2024-02-29T18:00:00Z" });
+    await company.run();
+    await learnNewRules(company);
+    await company.use(id, ["2024-03-31T17:59:59Z", "7"], ["2024-03-31T18:30:00Z", "5"]);
+    expect((await company.api("GET", `/subscriptions/${id}/credits`)).body.data).toMatchObject({ used: 5 });
   });
 
   test("a month that was billed before those around it keeps them apart", async () => {
