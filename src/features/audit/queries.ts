@@ -3,6 +3,7 @@ import type { Role, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { AuditEntry, AuditFilter, Target } from "./model.ts";
 
@@ -47,14 +48,19 @@ function entryColumns({ tables: { audit_log: t } }: Reads) {
 }
 
 /** Writes down what was done, in the transaction in which it is done. */
-export async function insertEntry(
-  q: Queries,
-  { at, actor, target: { type: target_type, id: target_id }, ...entry }: NewEntry,
-): Promise<void> {
-  const { kind: actor_kind, user_id = null, email = null, role = null } = actor;
-  const { authorization_id = null, key_id = null } = actor;
-  const who = { actor_kind, user_id, email, role, authorization_id, key_id };
-  await q.insert(q.tables.audit_log).values({ ...entry, ...who, target_type, target_id, at: iso(at) });
+export function insertEntry(q: Queries, entry: NewEntry): Promise<void> {
+  return insertEntries(q, [entry]);
+}
+
+/** The same of many records, by one statement. */
+export async function insertEntries(q: Queries, entries: readonly NewEntry[]): Promise<void> {
+  const rows = entries.map(({ at, actor, target: { type: target_type, id: target_id }, ...entry }) => {
+    const { kind: actor_kind, user_id = null, email = null, role = null } = actor;
+    const { authorization_id = null, key_id = null } = actor;
+    const who = { actor_kind, user_id, email, role, authorization_id, key_id };
+    return { ...entry, ...who, target_type, target_id, at: iso(at) };
+  });
+  await insertRows(q, q.tables.audit_log, rows);
 }
 
 /** A page of entries, newest first. */

@@ -1,7 +1,7 @@
 import { type Actor, type Permission, type Scope, scopeOf } from "../../core/access.ts";
 import type { CallContext } from "../../core/operation.ts";
 import type { Note, Target } from "./model.ts";
-import { insertEntry } from "./queries.ts";
+import { insertEntries, insertEntry } from "./queries.ts";
 import { changesBetween, redact } from "./rules.ts";
 import type { Claim } from "../idempotency/claims.ts";
 import type { Queries, Store } from "../../store/store.ts";
@@ -83,12 +83,28 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
 export async function tellOfHouse(
   call: Omit<Told, "actor">,
   q: Queries,
-  { company_id }: Scope,
+  scope: Scope,
   operation: string,
   target: Target,
 ): Promise<void> {
+  await tellOfMany(call, q, scope, operation, [{ target }]);
+}
+
+/** The same for many records, each with what led to its change, by one statement. */
+export async function tellOfMany(
+  call: Omit<Told, "actor">,
+  q: Queries,
+  { company_id }: Scope,
+  operation: string,
+  changed: readonly { target: Target; input?: object }[],
+): Promise<void> {
   const as_house = { ...call, actor: { kind: "system", company_id } as const };
-  await insertEntry(q, { ...entryOf(as_house, operation, {}, {}), company_id, target });
+  const entries = changed.map(({ target, input = {} }) => ({
+    ...entryOf(as_house, operation, input, {}),
+    company_id,
+    target,
+  }));
+  await insertEntries(q, entries);
 }
 
 /** Writes the entry of an operation that changed nothing: an export, a download. */
@@ -100,7 +116,7 @@ export async function tellOfReading(ctx: Changing, told: ChangeTold, input: unkn
 }
 
 /** What an entry tells of the call. */
-type Told = Pick<CallContext, "actor" | "now" | "origin" | "address" | "request_id">;
+export type Told = Pick<CallContext, "actor" | "now" | "origin" | "address" | "request_id">;
 
 /** All of an entry but whose it is and what it is about. */
 export function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {

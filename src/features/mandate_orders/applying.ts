@@ -1,5 +1,6 @@
 import type { Scope } from "../../core/access.ts";
 import type { Queries } from "../../store/store.ts";
+import { type Told, tellOfMany } from "../audit/telling.ts";
 import { type Applied, applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
 import { applyMandateResult } from "../mandates/outcomes.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
@@ -68,4 +69,19 @@ export async function applyDecisions(
     if (outcome === "flagged") flagged.add(order.id);
   }
   return { changed, flagged };
+}
+
+/** Notes in the audit log what the scheme's answers changed, though nobody of the company did anything. */
+export function auditAnswers(
+  call: Omit<Told, "actor">,
+  q: Queries,
+  scope: Scope,
+  heard: readonly Heard[],
+): Promise<void> {
+  const changed = heard.map(({ order: { order_no, mandate_id, payment_id }, result }) => ({
+    target:
+      payment_id === null ? { type: "mandate", id: mandate_id } : { type: "mandate_payment", id: payment_id },
+    input: { order_no, response_code: result.code, message: result.message },
+  }));
+  return tellOfMany(call, q, scope, "apply_scheme_answer", changed);
 }

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { compare } from "../../core/money.ts";
 import { readFpxCallback } from "../emandate_config/callbacks.ts";
-import { applyResult } from "./applying.ts";
+import { applyResult, auditAnswers } from "./applying.ts";
 import { tellOfComplaints } from "./polling.ts";
 import { type CallbackNote, findOrderByNumber, insertCallback, isKnownCallback } from "./queries.ts";
 
@@ -11,7 +11,8 @@ import { type CallbackNote, findOrderByNumber, insertCallback, isKnownCallback }
  * at first: nobody learns of orders without it. Errors: malformed for a signature or an amount that is not right,
  * not_found for an order that is not of the seller who is named.
  */
-export async function takeCallback({ store, now, address, log }: Context, body: string): Promise<void> {
+export async function takeCallback(ctx: Context, body: string): Promise<void> {
+  const { store, now, address, log } = ctx;
   const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
   const blank = { company_id: null, address, order_no: null, digest, response_code: null };
 
@@ -38,6 +39,7 @@ export async function takeCallback({ store, now, address, log }: Context, body: 
     const came = (await isKnownCallback(q, order_no, digest))
       ? ("repeated" as const)
       : await applyResult(q, { company_id }, now, order, result);
+    if (came === "applied") await auditAnswers(ctx, q, { company_id }, [{ order, result }]);
     await insertCallback(q, now, { ...blank, ...heard, company_id, outcome: came, reason: result.message });
     return came;
   });

@@ -9,7 +9,7 @@ import { findConfig } from "../emandate_config/queries.ts";
 import type { Heard } from "../mandate_payments/outcomes.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder, SchemeResult } from "../mandates/schemes/scheme.ts";
-import { applyResults } from "./applying.ts";
+import { applyResults, auditAnswers } from "./applying.ts";
 import { claimOrders, listDueOrders, postponeOrders } from "./polling_queries.ts";
 import { listSchemeOrders, type MandateOrder } from "./queries.ts";
 import { answerInTime, nextQueryAt } from "./rules.ts";
@@ -88,14 +88,14 @@ export function tellOfComplaints(
 
 /** All in one transaction; where that fails one by one, so that one's trouble is not the others'. */
 async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Promise<void> {
-  const { store, now, log } = ctx;
+  const { store, log } = ctx;
   try {
-    await store.tx((q) => apply(q, scope, now, heard));
+    await store.tx((q) => apply(ctx, q, scope, heard));
   } catch (cause) {
     log.warn({ err: cause }, "cannot apply the scheme's answers together");
     for (const one of heard) {
       await store
-        .tx((q) => apply(q, scope, now, [one]))
+        .tx((q) => apply(ctx, q, scope, [one]))
         .catch((error: unknown) =>
           log.error({ err: error, order_id: one.order.id }, "cannot apply the scheme's answer"),
         );
@@ -104,15 +104,13 @@ async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Pr
 }
 
 /** Does what is new, and notes of the others when they are asked of again. */
-async function apply(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  heard: readonly Heard[],
-): Promise<void> {
+async function apply(ctx: Context, q: Queries, scope: Scope, heard: readonly Heard[]): Promise<void> {
+  const { now } = ctx;
   const told = heard.map(({ order, result }) => ({ order, result: answerInTime(order, result, now) }));
   const news = told.filter(({ result }) => result.status !== "pending");
   const outcomes = await applyResults(q, scope, now, news);
+  const applied = news.filter(({ order }) => outcomes.get(order.id) === "applied");
+  await auditAnswers(ctx, q, scope, applied);
   const same = heard.filter(({ order }) => outcomes.get(order.id) !== "applied");
   const postponed = same.map(({ order, result }) => ({
     order,

@@ -9,6 +9,7 @@ import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import { InTurn } from "../../core/in_turn.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { tellOfMany } from "../audit/telling.ts";
 import { findBanks } from "../emandate_config/banks.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import { findOrMakeCustomer } from "../emandate_customers/queries.ts";
@@ -343,7 +344,8 @@ export const expireMandates = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now, background }) {
+  async run(ctx) {
+    const { store, actor, now, background } = ctx;
     const scope = scopeOf(actor);
     while (!background.is_stopping) {
       const expired = await store.tx(async (q) => {
@@ -351,6 +353,8 @@ export const expireMandates = operation({
         for (const mandate of mandates) {
           await moveMandate(q, scope, now, mandate, "expire", { reason: "Its last day has passed" });
         }
+        const changed = mandates.map(({ id }) => ({ target: { type: "mandate", id } }));
+        await tellOfMany(ctx, q, scope, "expire_mandate", changed);
         return mandates.length;
       });
       if (expired < LIMITS.mandate_orders_batch) break;

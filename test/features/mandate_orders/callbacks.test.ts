@@ -76,6 +76,16 @@ describe("a callback", () => {
     expect(await world.read(mandate.id)).toEqual(after);
     const [last] = await written();
     expect(last).toMatchObject({ order_no, outcome: "repeated", company_id: house.company_id });
+    const audit = await house.api("GET", "/audit-log?operation=apply_scheme_answer");
+    expect(audit.body.data).toMatchObject([
+      {
+        actor: { kind: "system" },
+        origin: "rest",
+        address: expect.any(String),
+        target: { type: "mandate", id: mandate.id },
+        input: { order_no, response_code: "00" },
+      },
+    ]);
     expect(
       (await written()).filter((row) => row.order_no === order_no && row.outcome === "applied"),
     ).toHaveLength(1);
