@@ -10,6 +10,7 @@ import { LIMITS } from "./core/limits.ts";
 import { makePrivate } from "./core/private_files.ts";
 import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
+import { defaultUsageMemory } from "./core/memory.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
 import { Refusals } from "./core/refusals.ts";
@@ -211,7 +212,7 @@ interface OpenedUsage {
 function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
   const readers = usageReaders();
   return {
-    memory_limit: config.usage_memory_limit,
+    memory_limit: config.usage_memory_limit ?? defaultUsageMemory(),
     readers,
     readers_waiting: LIMITS.usage_readers_waiting,
     exports: Math.min(LIMITS.usage_exports, readers),

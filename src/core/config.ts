@@ -30,7 +30,7 @@ export interface Config {
   /** For so many seconds a refresh token that was used is taken again; else its second use ends the grant. */
   refresh_grace_s: number;
   usage_query_timeout_ms: number;
-  usage_memory_limit: string;
+  usage_memory_limit: string | null;
   /** Believe X-Forwarded-For: only behind a proxy that sets it. */
   trust_proxy: boolean;
   /** Who may read /metrics: whoever has this token, or reaches that port; neither: nobody. */
@@ -283,8 +283,8 @@ export const SETTINGS = {
   ),
   usage_memory_limit: defineSetting(
     "USAGE_MEMORY_LIMIT",
-    "2GB",
-    "Memory that usage queries may take together",
+    null,
+    "Memory that the usage store's engine may take; unset: a quarter of what the process may have, at most 2GB",
     size,
   ),
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),

@@ -20,7 +20,12 @@ interface Printed {
   told: string[];
 }
 
-async function runAndEnd(path: string, limit: string, first: number, signal: NodeJS.Signals): Promise<Printed> {
+async function runAndEnd(
+  path: string,
+  limit: string,
+  first: number,
+  signal: NodeJS.Signals,
+): Promise<Printed> {
   const command = ["bun", join(import.meta.dir, "shortage_writer.ts"), path, limit, String(first)];
   const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe" });
   const errors = new Response(child.stderr).text();
@@ -34,7 +39,10 @@ async function runAndEnd(path: string, limit: string, first: number, signal: Nod
   await child.exited;
   clearTimeout(ender);
   // It ended as it was told to, not by an error of its own.
-  expect([await errors, child.signalCode ?? child.exitCode]).toEqual(["", signal === "SIGKILL" ? "SIGKILL" : 0]);
+  expect([await errors, child.signalCode ?? child.exitCode]).toEqual([
+    "",
+    signal === "SIGKILL" ? "SIGKILL" : 0,
+  ]);
   const printed: Printed = { sent: new Map(), done: new Set(), told: [] };
   for (const line of output.split("\n").slice(0, -1)) {
     const [word, number = "", size] = line.split(" ");

@@ -12,7 +12,13 @@ import { batchId, HOURS, UNIQUE } from "./shortage.ts";
 
 const [path = "", memory_limit = "", first = "0"] = process.argv.slice(2);
 const print = (line: string) => writeSync(1, `${line}\n`);
-const compaction = { hot_rows: 10_000, run_rows: 100_000, move_rows: 10_000, snapshot_rows: 20_000, retry_ms: 100 };
+const compaction = {
+  hot_rows: 10_000,
+  run_rows: 100_000,
+  move_rows: 10_000,
+  snapshot_rows: 20_000,
+  retry_ms: 100,
+};
 const store = await openDuckDb({
   path,
   memory_limit,
@@ -66,4 +72,9 @@ process.on("SIGTERM", () => {
   void store.close().finally(() => process.exit(0));
 });
 
-await Promise.all([...[1, 100, 100, 1_000, 1_000].map(appendForever), askForever(), askForever(), askForever()]);
+await Promise.all([
+  ...[1, 100, 100, 1_000, 1_000].map(appendForever),
+  askForever(),
+  askForever(),
+  askForever(),
+]);
