@@ -63,10 +63,18 @@ const OUTAGES = new Set([
   "57P03", // cannot_connect_now
 ]);
 
-/** The error of a database that can't answer now, or null when it is another. */
+/** What a database says that has no room: SQLite's errors of input and output mostly are of a full disk too. */
+const FULL = /^(SQLITE_FULL|SQLITE_IOERR.*|53100)$/;
+
+/** The error of a database that can't answer or store now, or null when it is another. */
 export function outage(error: unknown): AppError | null {
   const state = sqlState(error);
-  if (state === undefined || !OUTAGES.has(state)) return null;
+  if (state === undefined) return null;
+  if (FULL.test(state)) {
+    const message = "The database can't store anything now, its disk is full or fails: try again later";
+    return new AppError("unavailable", message, { retry_after_s: 30, cause: error });
+  }
+  if (!OUTAGES.has(state)) return null;
   return new AppError("unavailable", "The database can't be reached: try again", {
     retry_after_s: 1,
     cause: error,
