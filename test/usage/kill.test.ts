@@ -119,3 +119,46 @@ test("a commit that the disk refuses is an error, and its events are stored when
   expect((await store.search(page, 30_000)).total).toBe((done + 1) * 1_000);
   await store.close();
 }, 60_000);
+
+test("a disk that is full for a while, under checkpoints too, loses nothing, and ingest goes on by itself", async () => {
+  const path = join(folder, "full_for_a_while.duckdb");
+  const shell = `trap "" XFSZ; ulimit -S -f 2000; exec bun "$0" "$1"`;
+  const command = ["bash", "-c", shell, join(import.meta.dir, "full_disk_checkpoint.ts"), path];
+  const child = Bun.spawn(command, { stdout: "pipe" });
+  const decoder = new TextDecoder();
+  let [output, seen_at_room, has_room] = ["", 0, false];
+  for await (const bytes of child.stdout) {
+    output += decoder.decode(bytes, { stream: true });
+    const lines = output.split("\n");
+    if (!has_room && lines.filter((line) => line.startsWith("refused")).length >= 5) {
+      seen_at_room = lines.filter((line) => line.startsWith("done")).length;
+      Bun.spawnSync(["prlimit", "--pid", String(child.pid), "--fsize=unlimited"]);
+      has_room = true;
+    }
+    if (has_room && lines.filter((line) => line.startsWith("done")).length > seen_at_room + 30)
+      child.kill("SIGKILL");
+  }
+  await child.exited;
+  const lines = output.split("\n").slice(0, -1);
+  const refusals = lines.filter((line) => line.startsWith("refused"));
+  expect(new Set(refusals)).toEqual(new Set(["refused unavailable"]));
+  expect(lines.some((line) => line.includes("the engine failed (background)"))).toBe(true);
+  expect(lines.filter((line) => line.includes("doctor"))).toEqual([]);
+
+  const ids = lines.filter((line) => line.startsWith("done")).flatMap((line) => line.split(" ").slice(1));
+  const store = await openDuckDb({ path });
+  const again = await store
+    .append(
+      1,
+      ids.map((id) => modelEvent({ id, usage: "2" })),
+      2,
+    )
+    .catch(String);
+  // Every one that was answered is there, with the content it had.
+  expect(again).toContain(`${ids.length} of ${ids.length} ids are used already`);
+  const { events, different } = await store.check(null, 30_000);
+  // The batch that was under way when it was killed may be there.
+  expect([ids.length, ids.length + 1_000]).toContain(events);
+  expect(different).toBe(0);
+  await store.close();
+}, 120_000);
