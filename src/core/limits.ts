@@ -188,6 +188,8 @@ export const LIMITS = {
   usage_export_idle_ms: 60_000,
   /** Events that an export sorts at once, where it can't part them by time. */
   usage_export_sorted: 1_000_000,
+  /** The largest Parquet file: it is on disk before it is sent. */
+  usage_export_file_bytes: 4 * 1024 ** 3,
   /** Changes of a subscription's billing model, cancelled ones aside. */
   billing_model_changes: 1_000,
   /** How far ahead a change may be scheduled. */

@@ -17,7 +17,12 @@ const KEYS = new Map([
   [3, "1:com,ma\r\nline"],
   [4, "1:=é\n"],
 ]);
-const LIMITS = { timeout_ms: TIMEOUT_MS, max_sorted: 1_000, gone: new AbortController().signal };
+const LIMITS = {
+  timeout_ms: TIMEOUT_MS,
+  max_sorted: 1_000,
+  max_file_bytes: 1e9,
+  gone: new AbortController().signal,
+};
 
 let folder: string;
 let path: string;
@@ -235,4 +240,16 @@ describe("an export that does not end well", () => {
     expect(readdirSync(`${own_path}.exports`)).toEqual([]);
     await own.close();
   });
+
+  test("makes no Parquet file larger than it may take of the disk, and leaves nothing of it", async () => {
+    const company_id = await companyWith(MANY);
+    const query = { company_id, format: "parquet" } as const;
+    const error = await failure(take(query, undefined, { ...LIMITS, max_file_bytes: 10_000 }));
+    expect(error.kind).toBe("invalid");
+    expect(error.message).toContain("all it may take of the disk");
+    expect(readdirSync(`${path}.exports`)).toEqual([]);
+    // Lines need no file.
+    const lines = await take({ company_id, format: "csv" }, undefined, { ...LIMITS, max_file_bytes: 10_000 });
+    expect(lines.length).toBeGreaterThan(10_000);
+  }, 60_000);
 });

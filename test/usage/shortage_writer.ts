@@ -26,10 +26,10 @@ const store = await openDuckDb({
   on_failure: (_, message) => print(`told ${message}`),
 });
 let batch = Number(first);
-let is_ending = false;
+const ending = new AbortController();
 
 async function appendForever(size: number): Promise<void> {
-  while (!is_ending) {
+  while (!ending.signal.aborted) {
     const number = batch++;
     const events = Array.from({ length: size }, (_, i) => {
       const id = batchId(number, i);
@@ -55,7 +55,7 @@ async function isStored(events: Parameters<typeof store.append>[1]): Promise<boo
 
 async function askForever(): Promise<void> {
   const query = { company_id: 1, time_zone: "UTC", max_groups: 10_000, max_key_length: 500 };
-  while (!is_ending) {
+  while (!ending.signal.aborted) {
     try {
       await store.aggregate({ ...query, group_by: [`metadata:${UNIQUE}`] }, 5_000);
     } catch (error) {
@@ -68,7 +68,7 @@ async function askForever(): Promise<void> {
 }
 
 process.on("SIGTERM", () => {
-  is_ending = true;
+  ending.abort();
   void store.close().finally(() => process.exit(0));
 });
 

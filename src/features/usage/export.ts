@@ -19,7 +19,7 @@ export const MEDIA_TYPES: Record<ExportFormat, string> = {
 /**
  * Gives all events that a search finds, as a file that is made while it is sent, of one instant. A client user
  * gets its own client's only. Once sending has begun an error breaks the stream, so that it never looks whole.
- * Errors: forbidden for ids outside of the scope, invalid for too much to sort by usage, rate_limited when too many exports run, unavailable past the
+ * Errors: forbidden for ids outside of the scope, invalid for too much to sort by usage or for a Parquet file, rate_limited when too many exports run, unavailable past the
  * time limit. Source: usage.md, Wire details. Decision 0046.
  */
 export const exportUsage = operation({
@@ -40,7 +40,11 @@ export const exportUsage = operation({
     const keys = new Map([...external_ids].map(([id, external]) => [id, compositeKey(company_id, external)]));
     const { format } = input;
     const query = { ...filter, format, sort: sortOf(input), keys };
-    const limits = { timeout_ms: LIMITS.usage_export_ms, max_sorted: LIMITS.usage_export_sorted };
+    const limits = {
+      timeout_ms: LIMITS.usage_export_ms,
+      max_sorted: LIMITS.usage_export_sorted,
+      max_file_bytes: LIMITS.usage_export_file_bytes,
+    };
     const body = await streamOf((write, gone) => ctx.usage.export(query, write, { ...limits, gone }), {
       idle_ms: LIMITS.usage_export_idle_ms,
       bytes_s: LIMITS.download_bytes_s,

@@ -121,6 +121,8 @@ export interface ExportOptions {
   timeout_ms: number;
   /** How much is sorted at once, which all is by usage and for Parquet; an event with long metadata counts as several. */
   max_sorted: number;
+  /** The size of a Parquet file, which also takes no more than half of the disk that is free. */
+  max_file_bytes: number;
   gone: AbortSignal;
 }
 
@@ -318,7 +320,7 @@ export interface UsageStore {
    * takes. The columns are id, subscription_id (its key), timestamp (Unix ms), usage (exact), metadata (JSON
    * text, `{}` for none) and created_at (ISO 8601). CSV: RFC 4180 with a header. NDJSON: one object a line, whose
    * metadata is an object. Parquet: text, text, BIGINT, DECIMAL(18,6), text and an instant in UTC.
-   * Errors, beside those of every question: invalid when there is too much to sort, whatever `write` throws, and
+   * Errors, beside those of every question: invalid when there is too much to sort or for a file, whatever `write` throws, and
    * the reason of `gone`.
    */
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;

@@ -1,5 +1,5 @@
 import { fstatSync, readdirSync, statSync } from "node:fs";
-import { realpath } from "node:fs/promises";
+import { realpath, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../../core/errors.ts";
@@ -110,6 +110,7 @@ async function create(path: string, limits: EngineLimits): Promise<DuckDBInstanc
     return await DuckDBInstance.create(path, {
       threads: String(limits.threads),
       memory_limit: limits.memory_limit,
+      max_temp_directory_size: `${await spillBytes(path)}B`,
       // Only what is built in: the service must run without the internet.
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
@@ -125,6 +126,12 @@ async function create(path: string, limits: EngineLimits): Promise<DuckDBInstanc
     if (String(error).includes("Could not set lock on file")) throw heldError(path, error);
     throw error;
   }
+}
+
+/** What queries may spill: half of the disk that is free now, since commits and checkpoints need the rest. */
+async function spillBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  return Math.max(Math.floor((bavail * bsize) / 2), 1_000_000);
 }
 
 function heldError(path: string, cause?: unknown): AppError {

@@ -1,8 +1,9 @@
-import { open, rm } from "node:fs/promises";
+import { open, rm, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { chunked } from "../../../../core/chunked.ts";
 import type { Write } from "../../../../core/download.ts";
-import type { ExportQuery } from "../usage_store.ts";
+import type { ExportOptions, ExportQuery } from "../usage_store.ts";
 import { whereSql } from "./filters.ts";
 import { AppError } from "../../../../core/errors.ts";
 import { asNumber, asText, Parameters, query, quoteText } from "./sql.ts";
@@ -72,19 +73,22 @@ export async function exportText(
   await writePieces(encoder.encode(text), write);
 }
 
+/** What an export may sort at once, and take of the disk. */
+export type ExportLimits = Pick<ExportOptions, "max_sorted" | "max_file_bytes">;
+
 /** Makes the file at `path`, ends the transaction, and sends the file, which is then removed. */
 export async function exportParquet(
   connection: DuckDBConnection,
   wanted: ExportQuery,
   path: string,
-  max_sorted: number,
+  { max_sorted, max_file_bytes }: ExportLimits,
   write: Write,
 ): Promise<void> {
   if (wanted.sort !== undefined) await refuseUnsortable(connection, wanted, max_sorted);
   await enterKeys(connection, wanted.keys, (key) => key);
   const parameters = new Parameters();
   try {
-    await query(
+    const copy = query(
       connection,
       `COPY (SELECT id::VARCHAR AS id, key AS subscription_id, timestamp, usage,
           coalesce(metadata, '{}') AS metadata, make_timestamp_ms(created_at) AT TIME ZONE 'UTC' AS created_at
@@ -92,12 +96,58 @@ export async function exportParquet(
       TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE_BYTES '${ROW_GROUP_BYTES}')`,
       parameters,
     );
+    await boundFile(connection, path, max_file_bytes, copy);
     // What is sent no longer needs the instant to be kept.
     await connection.run("ROLLBACK");
     await sendFile(path, write);
   } finally {
     await rm(path, { force: true });
   }
+}
+
+/** How often the size of a file that is being made is looked at. */
+const LOOK_MS = 50;
+
+/**
+ * Waits until the file is made, and stops that when it grows too large: what it takes of the disk is not there for
+ * commits. Errors: invalid when it does, else those of `copy`.
+ */
+async function boundFile(
+  connection: DuckDBConnection,
+  path: string,
+  max_file_bytes: number,
+  copy: Promise<unknown>,
+): Promise<void> {
+  copy.catch(() => undefined);
+  const { bavail, bsize } = await statfs(dirname(path));
+  const max_bytes = Math.min(max_file_bytes, (bavail * bsize) / 2);
+  let [is_over, is_made] = [false, false];
+  const made = copy.finally(() => {
+    is_made = true;
+  });
+  const look = async (): Promise<void> => {
+    const size = await stat(path).then(
+      (file) => file.size,
+      () => 0,
+    );
+    is_over ||= size > max_bytes;
+    if (is_over && !is_made) connection.interrupt();
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  try {
+    await made;
+    await look();
+  } catch (error) {
+    if (!is_over) throw error;
+  } finally {
+    clearInterval(timer);
+  }
+  if (!is_over) return;
+  throw new AppError(
+    "invalid",
+    `Cannot export: the file would be over ${Math.floor(max_bytes / 1e6)} MB, which is all it may take of the disk; ` +
+      "narrow it by time or subscription, or export CSV or NDJSON",
+  );
 }
 
 /** The events that match, with the text of their subscription's key. */

@@ -4,7 +4,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../../../core/download.ts";
 import type { ExportOptions, ExportQuery } from "../usage_store.ts";
 import type { Engine } from "./engine.ts";
-import { exportParquet, exportText } from "./export.ts";
+import { type ExportLimits, exportParquet, exportText } from "./export.ts";
 import { asText, query } from "./sql.ts";
 import { closedError, INTERRUPT_AGAIN_MS, Readers, type ReadersLimits } from "./readers.ts";
 
@@ -30,7 +30,7 @@ export class Exports {
   }
 
   /** As `UsageStore.export`. */
-  run(wanted: ExportQuery, write: Write, { timeout_ms, max_sorted, gone }: ExportOptions): Promise<void> {
+  run(wanted: ExportQuery, write: Write, { timeout_ms, gone, ...limits }: ExportOptions): Promise<void> {
     const stop = AbortSignal.any([gone, this.#closing.signal]);
     return this.#readers.run(wanted.company_id, timeout_ms, async (connection) => {
       const halt = Promise.withResolvers<never>();
@@ -43,7 +43,7 @@ export class Exports {
         stop.throwIfAborted();
         // The receiver may take its time, the end of the process does not.
         const paced: Write = (bytes) => Promise.race([write(bytes), halt.promise]);
-        await this.#write(connection, wanted, max_sorted, paced);
+        await this.#write(connection, wanted, limits, paced);
       } catch (error) {
         throw stop.aborted ? stop.reason : error;
       } finally {
@@ -73,14 +73,14 @@ export class Exports {
   async #write(
     connection: DuckDBConnection,
     wanted: ExportQuery,
-    max_sorted: number,
+    limits: ExportLimits,
     write: Write,
   ): Promise<void> {
     const { format } = wanted;
-    if (format !== "parquet") return exportText(connection, { ...wanted, format }, max_sorted, write);
+    if (format !== "parquet") return exportText(connection, { ...wanted, format }, limits.max_sorted, write);
     await mkdir(this.#folder, { recursive: true });
     const path = join(this.#folder, `${crypto.randomUUID()}.parquet`);
-    await exportParquet(connection, wanted, path, max_sorted, write);
+    await exportParquet(connection, wanted, path, limits, write);
   }
 }
 
