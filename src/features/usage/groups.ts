@@ -1,3 +1,4 @@
+import { inTurns } from "../../core/chunked.ts";
 import { decimal } from "../../core/money.ts";
 import type { Grouping, UsageAggregation } from "./model.ts";
 import type { SubscriptionNames } from "./queries.ts";
@@ -14,7 +15,7 @@ interface Part {
 
 interface Group {
   parts: Part[];
-  rows: AggregateRow[];
+  rows: Sums[];
 }
 
 /** How groups are ordered: `key` is group_key, part by part; `total` is total_usage, ties by key. */
@@ -46,38 +47,48 @@ export function groupOrder(
   return { by, descending: !ascends };
 }
 
+/** Rows that are folded before everything else gets its turn. */
+const ROWS_AT_ONCE = 1_000;
+
 /**
  * Folds the store's rows into the groups asked for and gives them their keys and names. `names` holds
- * the subscriptions of the rows; with no group_by the one row is the total.
+ * the subscriptions of the rows; with no group_by the one row is the total. Null for more than `max_groups`.
  */
-export function foldGroups(
+export async function foldGroups(
   company_id: number,
   group_by: readonly Grouping[],
   rows: readonly AggregateRow[],
   names: ReadonlyMap<number, SubscriptionNames>,
-  order: GroupOrder,
-): UsageAggregation[] {
+  { order, max_groups }: { order: GroupOrder; max_groups: number },
+): Promise<UsageAggregation[] | null> {
   const stored = storedGroupings(group_by);
   const hours = new Map<string, number>();
   const groups = new Map<string, Group>();
-  for (const row of rows) {
-    const parts = group_by.map((kind) => {
-      const key =
-        row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
-      return typeof key === "number"
-        ? namedPart(company_id, kind, names.get(key))
-        : textPart(kind, key ?? null, hours);
-    });
-    const text = JSON.stringify(parts.map(({ key }) => key));
-    const group = groups.get(text);
-    if (group) group.rows.push(row);
-    else groups.set(text, { parts, rows: [row] });
+  for await (const some of inTurns(rows, ROWS_AT_ONCE)) {
+    for (const row of some) {
+      const parts = group_by.map((kind) => {
+        const key =
+          row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
+        return typeof key === "number"
+          ? namedPart(company_id, kind, names.get(key))
+          : textPart(kind, key ?? null, hours);
+      });
+      const text = JSON.stringify(parts.map(({ key }) => key));
+      const group = groups.get(text);
+      if (group === undefined) groups.set(text, { parts, rows: [row] });
+      else if (group.rows.push(row) > ROWS_AT_ONCE) group.rows = [addRows(group.rows)];
+    }
+    if (groups.size > max_groups) return null;
   }
-  return ordered(
-    [...groups.values()].map((group) => ({ parts: group.parts, ...addRows(group.rows) })),
-    order,
-  );
+  const summed: SummedGroup[] = [];
+  for await (const some of inTurns([...groups.values()], GROUPS_AT_ONCE)) {
+    for (const { parts, rows: own } of some) summed.push({ parts, ...addRows(own) });
+  }
+  return ordered(summed, order);
 }
+
+/** Groups that are summed before everything else gets its turn: on average they have few rows. */
+const GROUPS_AT_ONCE = 200;
 
 function isFolded(kind: Grouping): boolean {
   return kind === "client" || kind === "product";

@@ -1,9 +1,9 @@
 import { and, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
-import { chunked } from "../../core/chunked.ts";
+import { inTurns } from "../../core/chunked.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { isOneOf } from "../../store/expressions.ts";
+import { besides, isAmong, isOneOf, listOf } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { lastKey, raiseKey } from "../../store/keys.ts";
@@ -66,8 +66,8 @@ export async function listSearchedSubscriptions(
 ): Promise<number[]> {
   const { subscriptions: t } = q.tables;
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = filter;
-  const rows = await q
-    .select({ id: t.id })
+  const [row] = await q
+    .select({ ids: listOf(t.id) })
     .from(t)
     .where(
       and(
@@ -78,17 +78,18 @@ export async function listSearchedSubscriptions(
         product_ids && inArray(t.product_id, [...product_ids]),
       ),
     );
-  return rows.map(({ id }) => id);
+  return row?.ids ?? [];
 }
 
 /** The external ids of all subscriptions in the scope, by id. */
 export async function listExternalIds(q: Reads, scope: Scope): Promise<Map<number, string>> {
   const { subscriptions: t } = q.tables;
-  const rows = await q
-    .select({ id: t.id, external_id: t.external_subscription_id })
+  const [row] = await q
+    .select({ ids: listOf(t.id), external_ids: listOf(t.external_subscription_id) })
     .from(t)
     .where(inScope(q, scope));
-  return new Map(rows.map(({ id, external_id }) => [id, external_id]));
+  const external_ids = row?.external_ids ?? [];
+  return new Map((row?.ids ?? []).map((id, i) => [id, external_ids[i] ?? ""]));
 }
 
 /** Those of the ids that are subscriptions in the scope. */
@@ -135,7 +136,7 @@ export interface SubscriptionNames {
   product_name: string;
 }
 
-/** Ids asked for in one statement. */
+/** Subscriptions that are named in one statement: what reading so many holds up is a few ms. */
 const NAMES_AT_ONCE = 1_000;
 
 /** The names around subscriptions, by subscription id. */
@@ -145,25 +146,47 @@ export async function findSubscriptionNames(
   ids: readonly number[],
 ): Promise<Map<number, SubscriptionNames>> {
   const { subscriptions: s, clients, products } = q.tables;
+  const columns = {
+    id: s.id,
+    external_subscription_id: s.external_subscription_id,
+    name: s.name,
+    client_id: s.client_id,
+    product_id: s.product_id,
+  };
+  const client_names = new Map<number, string>();
+  const product_names = new Map<number, string>();
   const names = new Map<number, SubscriptionNames>();
-  for (const some of chunked(ids, NAMES_AT_ONCE)) {
+  for await (const some of inTurns(ids, NAMES_AT_ONCE)) {
     const rows = await q
-      .select({
-        id: s.id,
-        external_subscription_id: s.external_subscription_id,
-        name: s.name,
-        client_id: s.client_id,
-        client_name: clients.name,
-        product_id: s.product_id,
-        product_name: products.name,
-      })
+      .select(columns)
       .from(s)
-      .innerJoin(clients, eq(clients.id, s.client_id))
-      .innerJoin(products, eq(products.id, s.product_id))
-      .where(and(inScope(q, scope), inArray(s.id, [...some])));
-    for (const row of rows) names.set(row.id, row);
+      .where(and(isAmong(s.id, some), besides(inScope(q, scope))));
+    const client_ids = rows.map(({ client_id }) => client_id);
+    const product_ids = rows.map(({ product_id }) => product_id);
+    await addNames(q, clients, client_names, client_ids);
+    await addNames(q, products, product_names, product_ids);
+    for (const row of rows) {
+      const client_name = client_names.get(row.client_id) ?? "";
+      names.set(row.id, { ...row, client_name, product_name: product_names.get(row.product_id) ?? "" });
+    }
   }
   return names;
+}
+
+/** Adds the names of those that are not known yet: many subscriptions share a few. */
+async function addNames(
+  q: Reads,
+  table: Reads["tables"]["clients"] | Reads["tables"]["products"],
+  known: Map<number, string>,
+  ids: readonly number[],
+): Promise<void> {
+  const unknown = [...new Set(ids)].filter((id) => !known.has(id));
+  if (unknown.length === 0) return;
+  const rows = await q
+    .select({ id: table.id, name: table.name })
+    .from(table)
+    .where(isAmong(table.id, unknown));
+  for (const { id, name } of rows) known.set(id, name);
 }
 
 function inScope({ tables: { subscriptions } }: Reads, scope: Scope): SQL | undefined {

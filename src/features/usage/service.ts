@@ -207,11 +207,13 @@ async function aggregateUsage(
   const query = { ...filter, group_by: stored, time_zone, max_groups, max_key_length };
   const rows = await usage.aggregate(query, config.usage_query_timeout_ms);
   const at = stored.indexOf("subscription");
-  const ids = new Set(rows.flatMap(({ keys }) => (typeof keys[at] === "number" ? [keys[at]] : [])));
+  const ids = new Set<number>();
+  for (const { keys } of rows) if (typeof keys[at] === "number") ids.add(keys[at]);
   const names = await queries.findSubscriptionNames(store.read, scope, [...ids]);
   const asked = { ...(sort_by ? { sort_by } : {}), ...(sort_order ? { sort_order } : {}) };
-  const groups = foldGroups(scope.company_id, kinds, rows, names, groupOrder(kinds, asked));
-  if (groups.length <= LIMITS.usage_groups) return groups;
+  const how = { order: groupOrder(kinds, asked), max_groups: LIMITS.usage_groups };
+  const groups = await foldGroups(scope.company_id, kinds, rows, names, how);
+  if (groups !== null) return groups;
   throw new AppError(
     "invalid",
     `Cannot aggregate usage: there are over ${LIMITS.usage_groups} groups; ` +

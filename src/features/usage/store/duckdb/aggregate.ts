@@ -16,7 +16,7 @@ import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf }
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
 import { EVENT_SUMS, hoursSql, isByTime, SUMS_OF_SUMS, type TimeRange } from "./rollup.ts";
-import { asDecimal, asNumber, asText, Parameters, query } from "./sql.ts";
+import { asDecimal, asNumber, asText, Parameters, queryMany } from "./sql.ts";
 
 type Key = AggregateRow["keys"][number];
 
@@ -48,13 +48,13 @@ export async function aggregate(
   const names = groupings.flatMap(({ columns }) => columns.map(({ name }) => name));
   const of_metadata = wanted.group_by.filter((kind) => metadataKeyOf(kind) !== undefined).length;
   const max_rows = wanted.max_groups * TEXTS_OF_A_SCALAR ** of_metadata;
-  const found = await query(
+  const rows = await queryMany(
     connection,
     `SELECT ${["total::VARCHAR", "events", "low::VARCHAR", "high::VARCHAR", ...names].join(", ")} FROM (${sql})
     LIMIT ${parameters.integer(max_rows + 1)}`,
     parameters,
+    (row) => toAggregateRow(row, groupings),
   );
-  const rows = found.map((row) => toAggregateRow(row, groupings));
   const groups = of_metadata === 0 ? rows : joined(rows);
   if (groups.length <= wanted.max_groups) return groups;
   throw new AppError(

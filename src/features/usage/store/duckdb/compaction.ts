@@ -223,24 +223,29 @@ export class Compaction {
     }
   }
 
-  /** Cuts the runs' events into slices of about `move_rows`, in order, at days of a company. */
+  /**
+   * Cuts the runs' events into slices of about `move_rows`, in order, at days of a company; a day of more is one by
+   * itself. The engine finds where: there may be millions of days.
+   */
   async #runSlices(): Promise<Slice[]> {
-    const days = await query(
+    const { move_rows } = this.#limits;
+    const cuts = await query(
       this.#connection,
-      `SELECT company_id, timestamp // ${DAY_MS}, count(*) FROM usage_runs GROUP BY ALL ORDER BY ALL`,
+      `WITH days AS (SELECT company_id, timestamp // ${DAY_MS} AS day, count(*) AS events
+          FROM usage_runs GROUP BY ALL),
+        placed AS (SELECT *, sum(events) OVER in_order - events AS before FROM days
+          WINDOW in_order AS (ORDER BY company_id, day ROWS UNBOUNDED PRECEDING)),
+        cut AS (SELECT *, lag(before // ${move_rows}, 1, 0) OVER (ORDER BY company_id, day) AS slice_before FROM placed)
+      SELECT company_id, day FROM cut
+      WHERE before > 0 AND (before // ${move_rows} > slice_before OR events > ${move_rows}) ORDER BY ALL`,
     );
     const slices: Slice[] = [];
     let from: Place = { company_id: 0, timestamp: 0 };
-    let rows = 0;
-    for (const day of days) {
-      const [company_id = 0, number = 0, count = 0] = day.map(asNumber);
-      const place = { company_id, timestamp: number * DAY_MS };
-      if (rows > 0 && rows + count > this.#limits.move_rows) {
-        slices.push({ from, until: place });
-        from = place;
-        rows = 0;
-      }
-      rows += count;
+    for (const cut of cuts) {
+      const [company_id = 0, day = 0] = cut.map(asNumber);
+      const until = { company_id, timestamp: day * DAY_MS };
+      slices.push({ from, until });
+      from = until;
     }
     const beyond = { company_id: 2 ** 31 - 1, timestamp: Number.MAX_SAFE_INTEGER };
     return [...slices, { from, until: beyond }];
