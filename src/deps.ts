@@ -94,8 +94,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     throw error;
   });
   const { usage } = opened;
-  showUsage(metrics, usage);
-  showUnbilledUsage(metrics, store);
+  showUsage(metrics, usage, store);
   const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
@@ -223,17 +222,8 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
   };
 }
 
-function showUnbilledUsage(metrics: Metrics, store: Store): void {
-  metrics.gauge(
-    "meterhouse_unbilled_usage_events",
-    "Stored events that no bill counts, as the daily recheck found them",
-    // A store that can't answer must not take the other numbers with it.
-    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
-  );
-}
-
 /** Shows the numbers of the usage store. */
-function showUsage(metrics: Metrics, usage: UsageStore): void {
+function showUsage(metrics: Metrics, usage: UsageStore, store: Store): void {
   metrics.gauge(
     "meterhouse_usage_index_entries",
     "Events that repeats are known by",
@@ -253,6 +243,12 @@ function showUsage(metrics: Metrics, usage: UsageStore): void {
     "meterhouse_usage_store_failures",
     "How often the usage store failed and was opened again",
     () => usage.stats().engine_losses,
+  );
+  metrics.gauge(
+    "meterhouse_unbilled_usage_events",
+    "Stored events that no bill counts, as the daily recheck found them",
+    // A store that can't answer must not take the other numbers with it.
+    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
   );
 }
 
