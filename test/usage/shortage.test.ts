@@ -7,7 +7,7 @@ import { readBatches } from "./shortage.ts";
 
 /** Few in every run; `SHORTAGE_ROUNDS=100 bun test test/usage/shortage.test.ts` makes more of them. */
 const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 5);
-const ROUND_MS = 4_000;
+const ROUND_MS = 3_000;
 const LIMITS = ["10MB", "8MB", "14MB", "10MB", "24MB", "64MB"];
 
 const folder = await mkdtemp(join(tmpdir(), "usage-shortage-"));

@@ -46,7 +46,13 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
   }
 }
 
-async function open(path: string, real_path: string, limits: EngineLimits): Promise<Database> {
+/** `known_key`: of a file whose tables are made already: nothing is written then, for which the disk may have no room. */
+async function open(
+  path: string,
+  real_path: string,
+  limits: EngineLimits,
+  known_key?: Uint8Array,
+): Promise<Database> {
   await untilReleased(real_path);
   const instance = await create(path, limits);
   let is_open = true;
@@ -55,7 +61,8 @@ async function open(path: string, real_path: string, limits: EngineLimits): Prom
     is_open = false;
   };
   try {
-    const fingerprint_key = await prepareTables(instance);
+    await setUp(instance);
+    const fingerprint_key = known_key ?? (await prepareTables(instance));
     return {
       instance,
       fingerprint_key,
@@ -65,7 +72,7 @@ async function open(path: string, real_path: string, limits: EngineLimits): Prom
       },
       reopen() {
         release();
-        return open(path, real_path, limits);
+        return open(path, real_path, limits, fingerprint_key);
       },
     };
   } catch (error) {
@@ -142,11 +149,19 @@ function heldError(path: string, cause?: unknown): AppError {
   );
 }
 
+/** The store makes its own checkpoints: an engine that failed must write nothing when it is closed. */
+async function setUp(instance: DuckDBInstance): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    await connection.run("PRAGMA disable_checkpoint_on_shutdown");
+  } finally {
+    connection.closeSync();
+  }
+}
+
 async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
   const connection = await instance.connect();
   try {
-    // The store makes its own checkpoints. An engine that failed must write nothing when it is closed.
-    await connection.run("PRAGMA disable_checkpoint_on_shutdown");
     await connection.run("BEGIN");
     await connection.run(CREATE_TABLES);
     const meta = await readMeta(connection);
