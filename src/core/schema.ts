@@ -80,10 +80,12 @@ export function trimmed(max: number, { one_line = false } = {}) {
   const format = `text of 1 to ${max}${one_line ? " on one line" : ""}`;
   const description = `1 to ${max} characters, not blank${one_line ? ", none of them a control character" : ""}`;
   const refused = one_line ? /[\p{Cc}\p{Zl}\p{Zp}]/u : /$^/;
-  FormatRegistry.Set(
-    format,
-    (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text.trim()).length <= max && !refused.test(text),
-  );
+  FormatRegistry.Set(format, (text) => {
+    const told = text.trim();
+    // No character takes more than two units: what is far too long is not gone through.
+    const fits = told.length <= 2 * max && Array.from(told).length <= max;
+    return fits && /[^\s\p{Cf}]/u.test(told) && !refused.test(text);
+  });
   return Type.Transform(
     Type.String({
       format,
