@@ -100,6 +100,8 @@ export const LIMITS = {
   emandate_due_years_ahead: 1,
   /** Mandates that a collection run looks at, and debits that it sends, in one transaction. */
   collection_batch: 200,
+  /** For so long a debit by hand that stands in no file yet goes into one, also in another period. */
+  collection_by_hand_days: 7,
   /** Missed periods of a mandate that are written down at once. */
   collection_missed_periods: 400,
   /** How long the request that starts a run waits for its end. */

@@ -1,18 +1,20 @@
 import type { Scope } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { updateOrders } from "../mandate_orders/queries.ts";
 import { giveUp } from "../mandate_payments/giving_up.ts";
-import { listWithMandates, setDebitDate } from "../mandate_payments/queries.ts";
+import { listWithMandates, type PaymentWithMandate, setDebitDate } from "../mandate_payments/queries.ts";
 import { paymentEvent } from "../mandate_payments/rules.ts";
 import { judgeDebits } from "../mandate_payments/submit.ts";
 import type { CollectionCounts } from "./model.ts";
-import { fileOrders, listUnfiled } from "./queries.ts";
+import { fileOrders, listUnfiled, type UnfiledOrder } from "./queries.ts";
 
 /**
  * Takes debits that left in no file into that of a run, as debits of its day. They are checked as any debit is
- * before it goes: the bank has not heard of them. What was asked for by hand is due as long as it was not made; of
- * the others those are given up whose period is over. Decision 0140.
+ * before it goes: the bank has not heard of them. Those are given up whose period is over, but for what was asked for
+ * by hand in the last days. Decision 0140.
  */
 export async function fileDebits(
   q: Queries,
@@ -24,8 +26,8 @@ export async function fileDebits(
   // Those that stand in a file since they were listed are none of ours.
   const orders = await listUnfiled(q, scope, { after_id: 0, limit: ids.length, ids });
   const payment_ids = orders.map(({ payment_id }) => payment_id);
-  const by_hand = new Set(orders.flatMap((order) => (order.is_by_hand ? order.payment_id : [])));
   const payments = await listWithMandates(q, scope, payment_ids);
+  const by_hand = lateByHand(orders, payments, now);
   const { good, bad } = await judgeDebits(q, scope, payments, today, by_hand);
   const ordersOf = (some: readonly { id: number }[]) => {
     const wanted = new Set(some.map(({ id }) => id));
@@ -52,4 +54,23 @@ export async function fileDebits(
   await updateOrders(q, scope, now, closed);
   await recordEvents(q, scope, now, refused.map(paymentEvent));
   return { submitted: good.length, refused: refused.length };
+}
+
+/** What was asked for by hand, not long ago: its period may be over. */
+function lateByHand(
+  orders: readonly UnfiledOrder[],
+  payments: readonly PaymentWithMandate[],
+  now: Temporal.Instant,
+): Set<number> {
+  const since = iso(now.subtract({ hours: 24 * LIMITS.collection_by_hand_days }));
+  const without_period = new Set(
+    payments.flatMap(({ id, period_key, attempt_count }) =>
+      period_key === null && attempt_count === 1 ? id : [],
+    ),
+  );
+  const asked = orders.filter(
+    ({ is_by_hand, submitted_at, payment_id }) =>
+      submitted_at >= since && (is_by_hand || without_period.has(payment_id)),
+  );
+  return new Set(asked.map(({ payment_id }) => payment_id));
 }

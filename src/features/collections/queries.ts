@@ -158,6 +158,7 @@ export interface UnfiledOrder extends Pick<MandateOrder, "id" | "awaits" | "conn
   readonly payment_id: number;
   /** Whether no run has made it. */
   readonly is_by_hand: boolean;
+  readonly submitted_at: IsoInstant;
 }
 
 /**
@@ -179,6 +180,7 @@ export async function listUnfiled(
       id: t.id,
       payment_id: t.payment_id,
       run_id: t.collection_run_id,
+      submitted_at: t.submitted_at,
       awaits: t.awaits,
       connector: t.connector,
     })

@@ -146,7 +146,7 @@ export function retryDay(
     frequency,
     debit_date,
     attempt_count,
-  }: Pick<PlannedPayment, "frequency" | "debit_date" | "attempt_count">,
+  }: Pick<PlannedPayment, "frequency" | "debit_date"> & Pick<MandatePayment, "attempt_count">,
   today: Temporal.PlainDate,
   { max_retries, retry_interval_days, holidays }: RetryTerms,
 ): Temporal.PlainDate | null {
@@ -200,8 +200,7 @@ export function debitProblem(
 }
 
 /** A payment and the days that it is for. */
-export interface PlannedPayment
-  extends Pick<MandatePayment, "status" | "period_key" | "due_date" | "attempt_count"> {
+export interface PlannedPayment extends Pick<MandatePayment, "status" | "period_key" | "due_date"> {
   /** The day on which it is debited: as planned, then as it was. */
   readonly debit_date: string;
   /** How often its mandate was debited when it was made. */
@@ -210,10 +209,9 @@ export interface PlannedPayment
 
 /** Whether the period is over in which a payment was to be made: it is not made in another one's place. */
 export function isMissed(payment: PlannedPayment, today: Temporal.PlainDate): boolean {
-  const { status, period_key, attempt_count } = payment;
   // By hand, and not tried yet: due as long as it was not made.
-  const is_first = status === "scheduled" || (status === "submitted" && attempt_count === 1);
-  return !(is_first && period_key === null) && isPeriodOver(payment, today);
+  const is_waiting = payment.status === "scheduled" && payment.period_key === null;
+  return !is_waiting && isPeriodOver(payment, today);
 }
 
 /** Whether the period has passed in which a payment's day lies. */

@@ -274,6 +274,33 @@ describe("a debit that left in no file", () => {
     expect(orderNos(await fileOf(tenant, (await run(tenant)).id))).toEqual([waits.order_no]);
   });
 
+  test("may be of the period before for a week, and is given up after that", async () => {
+    const tenant = await merchant();
+    const made = [];
+    for (let i = 0; i < 2; i++) {
+      const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx", frequency: "Daily" });
+      made.push({ mandate, payment: await debit(tenant, mandate) });
+    }
+    const [soon, late] = made;
+    if (!soon || !late) throw new Error("Nothing was made");
+    await setStatus(late.mandate, "suspended");
+    await pass(tenant, 24);
+    expect(orderNos(await fileOf(tenant, (await run(tenant)).id))).toEqual([soon.payment.order_no]);
+    clock.set(
+      clock
+        .now()
+        .add({ hours: 24 * 7 })
+        .toString(),
+    );
+    tenant.api = await house.signIn(tenant.admin_email);
+    await setStatus(late.mandate, "active");
+    expect((await run(tenant)).counts).toMatchObject({ submitted: 0, refused: 1 });
+    expect(await getPayment(tenant.api, late.payment.id)).toMatchObject({
+      status: "skipped",
+      response_message: "Not made: the mandate is in another period by now",
+    });
+  });
+
   test("is checked as any debit is before it goes", async () => {
     const tenant = await merchant();
     const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx" });

@@ -218,7 +218,6 @@ describe("what a mandate allows", () => {
   test("a payment is missed when its period is over; one by hand waits, but for another attempt", () => {
     const auto = {
       frequency: "Monthly",
-      attempt_count: 0,
       status: "scheduled",
       period_key: "2026-03",
       due_date: "2026-03-31",
