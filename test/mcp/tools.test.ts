@@ -338,10 +338,10 @@ describe("writes", () => {
     expect(cancelled.structured.data.status).toBe("cancelled");
     const { structured } = await agent.call("billing_list_plan_changes", { subscription_id });
     expect(structured.data.map(({ status }: Json) => status)).toEqual(["applied", "cancelled"]);
-    const undone = { subscription_id, change_id: up.structured.data.id };
-    const voided = await agent.call("billing_void_plan_change", undone);
+    const undone = { subscription_id, change_id: up.structured.data.id, how: "void" };
+    const voided = await agent.call("billing_cancel_plan_change", undone);
     expect(voided.structured.data).toMatchObject({ status: "cancelled", voided_at: expect.any(String) });
-    expect((await agent.call("billing_void_plan_change", undone)).text).toContain("it is voided already");
+    expect((await agent.call("billing_cancel_plan_change", undone)).text).toContain("it is voided already");
   });
 
   test("a client makes, replaces and deletes its own form", async () => {

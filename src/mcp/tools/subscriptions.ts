@@ -223,32 +223,24 @@ const listPlanChanges = tool({
     call(ctx, listBillingModelChanges, { id, page: at, ...rest }),
 });
 
+const UNDOINGS = { cancel: cancelBillingModelChange, void: voidBillingModelChange };
+
 const cancelPlanChange = tool({
   name: "billing_cancel_plan_change",
-  title: "Cancel a scheduled plan change",
+  title: "Cancel or void a plan change",
   description:
-    "Cancels a plan change while it is scheduled. One that is applied is taken back by billing_void_plan_change.",
+    "cancel ends a plan change while it is scheduled. void takes an applied one back as if it had never been made: the plan before it holds again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
   level: "company",
-  operations: [cancelBillingModelChange],
+  operations: Object.values(UNDOINGS),
   is_destructive: true,
-  input: { subscription_id, change_id: said(Id, "The change's id") },
+  input: {
+    subscription_id,
+    change_id: said(Id, "The change's id"),
+    how: Type.Optional(said(oneOf(["cancel", "void"]), "cancel unless told")),
+  },
   output: dataOf(BillingModelChange),
-  run: (ctx, { subscription_id: id, change_id: changeId }) =>
-    data(call(ctx, cancelBillingModelChange, { id, changeId })),
-});
-
-const voidPlanChange = tool({
-  name: "billing_void_plan_change",
-  title: "Void an applied plan change",
-  description:
-    "Takes an applied plan change back as if it had never been made: the subscription has the plan before it again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
-  level: "company",
-  operations: [voidBillingModelChange],
-  is_destructive: true,
-  input: { subscription_id, change_id: said(Id, "The change's id") },
-  output: dataOf(BillingModelChange),
-  run: (ctx, { subscription_id: id, change_id: changeId }) =>
-    data(call(ctx, voidBillingModelChange, { id, changeId })),
+  run: (ctx, { subscription_id: id, change_id: changeId, how = "cancel" }) =>
+    data(call(ctx, UNDOINGS[how], { id, changeId })),
 });
 
 const findCredits = tool({
@@ -271,6 +263,5 @@ export const subscriptionTools = [
   changePlan,
   listPlanChanges,
   cancelPlanChange,
-  voidPlanChange,
   findCredits,
 ];
