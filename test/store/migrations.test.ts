@@ -72,3 +72,37 @@ test("of companies that shared a seller one keeps it: one that debits, with its 
     [7, "sandbox", "EX1", null],
   ]);
 });
+
+test("of mandates, what nobody had answered is flagged, and an order keeps the change that it asks for", async () => {
+  const at = "'2026-03-10T00:00:00.000Z'";
+  const order = (id: number, kind: string, awaits: string | null, flagged: boolean) =>
+    `INSERT INTO mandate_orders (id, company_id, mandate_id, connector, kind, order_no, attempt_no, amount, status, awaits,
+       awaits_since, response_code, submitted_at, queries, flagged_at, created_at, updated_at)
+     VALUES (${id}, 1, 1, 'fpx', '${kind}', 'N${id}', 1, 100, 'pending', ${awaits === null ? "NULL" : `'${awaits}'`},
+       ${at}, '76', ${at}, 0, ${flagged ? at : "NULL"}, ${at}, ${at})`;
+  const rows = [
+    `INSERT INTO companies (id, name, timezone, currency, created_at, updated_at) VALUES (1, 'A', 'UTC', 'MYR', ${at}, ${at})`,
+    `INSERT INTO emandate_customers (id, company_id, name, email, created_at, updated_at)
+     VALUES (1, 1, 'Siti', 'siti@example.com', ${at}, ${at})`,
+    `INSERT INTO mandates (id, company_id, reference, customer_id, connector, application_type, status, max_amount,
+       max_no_debit, frequency, amendment, failed_payments, created_at, updated_at)
+     VALUES (1, 1, 'EM-1', 1, 'fpx', '02', 'active', 10000, '1', 'Monthly', '{"amount":"42.00"}', 0, ${at}, ${at})`,
+    order(1, "enrolment", "approval", true),
+    order(2, "enrolment", null, true),
+    order(3, "amendment", "confirmation", false),
+  ];
+  const flags = "SELECT order_id, reason, about, response_code FROM mandate_flags ORDER BY order_id";
+  const found = await migrateWithRows("mandate_flags", rows, flags);
+  expect(found.map(({ order_id, ...row }) => [Number(order_id), ...Object.values(row)])).toEqual([
+    [1, "no_answer", "approval", "76"],
+  ]);
+  const orders = await migrateWithRows(
+    "mandate_flags",
+    rows,
+    "SELECT amendment FROM mandate_orders ORDER BY id",
+  );
+  const amendments = orders.map(({ amendment }) =>
+    typeof amendment === "string" ? JSON.parse(amendment) : amendment,
+  );
+  expect(amendments).toEqual([null, null, { amount: "42.00" }]);
+});
