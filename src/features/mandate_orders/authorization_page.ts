@@ -30,3 +30,14 @@ ${fields}
 </form>`;
   return housePage({ title, body, has_form: true });
 }
+
+/**
+ * The page for a customer who comes back from the bank to a company that has set no address of its own. It is the
+ * same whatever the browser says, and tells of no order.
+ */
+export function returnPage(): HtmlPage {
+  const body = html`<h1>Thank you</h1>
+<p>You are back from your bank. What it decided is told to the company that asked you, and nothing more is to be
+done here: you can close this page.</p>`;
+  return housePage({ title: "Back from your bank", body });
+}

@@ -3,13 +3,12 @@ import { AppError } from "../../core/errors.ts";
 import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
-import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
 import { readFormText } from "../../http/body.ts";
 import { openCounter } from "../../http/counter.ts";
 import { STATUS } from "../../http/errors.ts";
-import { OrderNumber } from "./model.ts";
+import { returnPage } from "./authorization_page.ts";
 import { findReturnAddress, showAuthorizationPage, takeSchemeCallback } from "./service.ts";
 
 interface Visit {
@@ -26,21 +25,33 @@ export function openSchemeDoors(deps: Deps) {
       await call(ctx, takeSchemeCallback, { body: await readFormText(request, ctx) });
       return new Response("OK", { headers: { "content-type": "text/plain; charset=utf-8" } });
     },
-    async comeBack({ ctx, request }: Visit): Promise<Response> {
-      count(ctx);
-      const order_no = new URLSearchParams(await readFormText(request, ctx)).get("fpx_sellerExOrderNo") ?? "";
-      const { location } = await call(ctx, findReturnAddress, decode(OrderNumber, { order_no }));
-      return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
-    },
-    async authorize({ ctx, params }: { ctx: Context; params: { order_no: string } }): Promise<Response> {
-      const headers = { "x-frame-options": "DENY" };
-      try {
+    comeBack: ({ ctx, request }: Visit): Promise<Response> =>
+      shown(async () => {
         count(ctx);
-        return await page(call(ctx, showAuthorizationPage, params), { headers });
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        return page(refusalPage(error.message), { status: STATUS[error.kind], headers });
-      }
-    },
+        const order_no =
+          new URLSearchParams(await readFormText(request, ctx)).get("fpx_sellerExOrderNo") ?? "";
+        const { location } = await call(ctx, findReturnAddress, { order_no });
+        if (location === null) return page(returnPage(), { headers: FRAMELESS });
+        return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
+      }),
+    authorize: ({ ctx, params }: { ctx: Context; params: { order_no: string } }): Promise<Response> =>
+      shown(() => {
+        count(ctx);
+        return page(call(ctx, showAuthorizationPage, params), { headers: FRAMELESS });
+      }),
   };
+}
+
+const FRAMELESS = { "x-frame-options": "DENY" };
+
+/** Answers a browser, and a refusal as a page. */
+async function shown(work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { kind, message, retry_after_s } = error;
+    const headers = retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) };
+    return page(refusalPage(message), { status: STATUS[kind], headers: { ...FRAMELESS, ...headers } });
+  }
 }

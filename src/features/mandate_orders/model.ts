@@ -55,4 +55,6 @@ export const OrderNumber = strict({
   order_no: Type.String({ pattern: "^[A-Za-z0-9-]{1,40}$", description: "the number of an order" }),
 });
 
-export const ReturnAddress = Type.Object({ location: Type.String() });
+/** What a browser says that comes back: any text. */
+export const ReturningBrowser = Type.Object({ order_no: Type.String() });
+export const ReturnAddress = Type.Object({ location: nullable(Type.String()) });

@@ -43,12 +43,14 @@ export const schemeRoutes = (deps: Deps) => {
       },
     })
     .post("/callbacks/fpx/return", ({ ctx, request }) => doors.comeBack({ ctx, request }), {
-      response: { ...refusals, 409: ErrorBody },
+      response: refusals,
       detail: {
         summary: "Where a customer's browser comes back to",
-        description: "Leads on to the company's return_url, with order_no. Never changes anything.",
+        description:
+          "Leads on to the company's return_url, with order_no; where there is none, shows a page that is the same for every order and for what is none. Never changes anything.",
         requestBody: form(Type.Pick(Callback, ["fpx_sellerExOrderNo"])),
         responses: {
+          ...HTML_PAGE,
           303: { description: "To the return_url", headers: { location: { schema: { type: "string" } } } },
         },
         ...open,

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../context.ts";
 import { scopeOf } from "../../core/access.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { prune } from "../../core/prune.ts";
@@ -17,7 +17,14 @@ import { readResults } from "../mandates/schemes/collection_file.ts";
 import { applyDecisions } from "./applying.ts";
 import { authorizationPage } from "./authorization_page.ts";
 import { takeCallback } from "./callbacks.ts";
-import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "./model.ts";
+import {
+  OrderNumber,
+  RanScenario,
+  ReturnAddress,
+  ReturningBrowser,
+  RunScenario,
+  SchemeMessage,
+} from "./model.ts";
 import { pollSome } from "./polling.ts";
 import * as queries from "./queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
@@ -61,20 +68,18 @@ export const takeSchemeCallback = operation({
 
 /**
  * Where a customer's browser goes that comes back from the bank: the address that the order's company has set, and
- * no other. What the browser says is not believed and changes nothing. Errors: not_found for an unknown order,
- * conflict where the company has set no address.
+ * no other; null where there is none, be it for want of an address or of such an order, which nobody is told. What
+ * the browser says is not believed and changes nothing.
  */
 export const findReturnAddress = operation({
   name: "find_return_address",
   permission: "session:open",
-  input: OrderNumber,
+  input: ReturningBrowser,
   output: ReturnAddress,
   async run({ store }, { order_no }) {
     const order = await queries.findOrderByNumber(store.read, order_no);
-    if (!order) throw notFound("Order", order_no);
-    const { return_url } = await findConfig(store.read, order);
-    if (return_url === null)
-      throw new AppError("conflict", "Cannot go on: the company has set no return_url");
+    const return_url = order ? (await findConfig(store.read, order)).return_url : null;
+    if (return_url === null) return { location: null };
     const location = new URL(return_url);
     location.searchParams.set("order_no", order_no);
     return { location: location.href };

@@ -196,10 +196,30 @@ describe("the browser's return", () => {
     expect(await world.read(mandate.id)).toEqual(before);
   });
 
-  test("of an unknown order leads nowhere", async () => {
-    expect((await comeBack("fpx_sellerExOrderNo=NOBODYS")).status).toBe(404);
-    expect((await comeBack("fpx_sellerExOrderNo=//evil.example")).status).toBe(422);
-    expect((await comeBack("")).status).toBe(422);
+  test("without a return_url shows a page, the same for every order and for what is none", async () => {
+    const plain = await house.api("PUT", "/emandate/config", { return_url: null });
+    expect(plain.status).toBe(200);
+    const bodies = [
+      `fpx_sellerExOrderNo=${order_no}`,
+      "fpx_sellerExOrderNo=NOBODYS",
+      "fpx_sellerExOrderNo=//evil.example",
+      "",
+    ];
+    const pages = [];
+    for (const body of bodies) pages.push(await comeBack(body));
+    const return_url = "https://shop.example.com/thanks?from=bank";
+    expect((await house.api("PUT", "/emandate/config", { return_url })).status).toBe(200);
+    for (const { status: code, headers, body } of pages) {
+      expect([code, headers.get("content-type"), headers.get("x-frame-options")]).toEqual([
+        200,
+        "text/html; charset=utf-8",
+        "DENY",
+      ]);
+      expect(body).toContain("You are back from your bank");
+      expect(body).toBe(pages[0]?.body);
+    }
+    // Of an order that is nobody's, or no order at all, no more is told where the company has an address.
+    expect((await comeBack("fpx_sellerExOrderNo=NOBODYS")).body).toBe(pages[0]?.body);
   });
 });
 
