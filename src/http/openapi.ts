@@ -61,6 +61,7 @@ export function describe(app: AnyElysia): JsonObject {
     if (route && method === "POST" && takesKey(hooks)) describeKey(route);
     if (route) describeAnswers(route);
   }
+  nameOperations(paths);
   const schemas: JsonObject = {};
   const shared = hoist(paths, schemas);
   return {
@@ -81,6 +82,32 @@ export function describe(app: AnyElysia): JsonObject {
       schemas,
     },
   };
+}
+
+/**
+ * Gives each route the name of its operation as its id. Where several routes lead to one operation, those for client
+ * users and for machines begin with whom they are for; where there is no operation, it is method and path.
+ */
+function nameOperations(paths: Record<string, Record<string, JsonObject>>): void {
+  const named = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((route) => {
+      const { operationId: id } = route;
+      return { path, route, name: snakeCase(typeof id === "string" ? id : "") };
+    }),
+  );
+  const routesOf = Map.groupBy(named, ({ name }) => name);
+  for (const { path, route, name } of named) {
+    const [, whose] = /^\/api\/v1\/(my|lender|agent)\//.exec(path) ?? [];
+    const is_shared = (routesOf.get(name)?.length ?? 0) > 1;
+    route.operationId = is_shared && whose !== undefined ? `${whose}_${name}` : name;
+  }
+}
+
+function snakeCase(name: string): string {
+  return name
+    .replaceAll(/[^A-Za-z0-9]+/g, "_")
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase();
 }
 
 /** The schema of what may also be null. */
@@ -177,6 +204,9 @@ function hoist(node: Json, schemas: JsonObject): Json {
   const shown = node["x-schema"];
   if (shown !== undefined) return Array.isArray(node.type) ? orNull(shown) : shown;
   const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, hoist(value, schemas)]));
+  // The generator folds what may be null into the types, and leaves it out of the values.
+  if (Array.isArray(copy.type) && copy.type.includes("null") && Array.isArray(copy.enum))
+    copy.enum = [...new Set([...copy.enum, null])];
   const { title } = copy;
   if (typeof title !== "string" || copy.type !== "object") return copy;
   schemas[title] ??= copy;

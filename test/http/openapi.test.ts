@@ -120,3 +120,36 @@ test("/docs and all that it loads come from this process", async () => {
   const moved = await house.anonymous("GET", "origin:/swagger");
   expect([moved.status, moved.headers.get("location")]).toEqual([302, "/docs"]);
 });
+
+test("operation ids are the operations' names, each one route's", () => {
+  const ids = operations().map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
+  const idOf = (method: string, path: string) => document.paths[path][method].operationId;
+  expect(idOf("post", "/api/v1/login")).toBe("login");
+  expect(idOf("post", "/api/v1/clients")).toBe("create_client");
+  expect(idOf("get", "/api/v1/subscriptions/{id}")).toBe("get_subscription");
+  expect(idOf("post", "/api/v1/usage/export")).toBe("export_usage");
+  expect(idOf("post", "/api/v1/my/usage/export")).toBe("my_export_usage");
+  expect(idOf("post", "/api/v1/usage/events")).toBe("record_usage");
+  expect(idOf("get", "/health")).toBe("get_health");
+  for (const { name, operation } of operations()) {
+    if (!name.includes(" /api/v1/")) continue;
+    // What the generator would have called it: method and path.
+    expect(operation.operationId, name).not.toMatch(/^(get|post|put|delete|patch)_api_v1/);
+  }
+});
+
+test("what may be null says so in its values, too", () => {
+  const seen: string[] = [];
+  const look = (node: Json, path: string): void => {
+    if (typeof node !== "object" || node === null) return;
+    if (Array.isArray(node.type) && node.type.includes("null") && Array.isArray(node.enum)) {
+      seen.push(path);
+      expect(node.enum, path).toContain(null);
+    }
+    for (const [key, value] of Object.entries(node)) look(value, `${path}/${key}`);
+  };
+  look(document, "");
+  expect(seen.length).toBeGreaterThan(3);
+});

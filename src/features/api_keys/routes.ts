@@ -30,6 +30,7 @@ export const exchangeRoutes = (deps: Deps) =>
       body: ExchangeApiKey,
       response: answers({ 200: LoginResponse, 401: ErrorBody }),
       detail: {
+        operationId: exchangeApiKey.name,
         summary: "Exchange an API key for a token",
         description:
           "For machines. The token goes into the Authorization header and is good for an hour, or for as long as the clientSecret. It opens what the key's role is for: /lender, /agent or POST /usage/events, and nothing else.",
@@ -44,6 +45,7 @@ export const apiKeyRoutes = (deps: Deps) =>
       query: fromText(ListApiKeys),
       response: answers({ 200: listed(ApiKey) }),
       detail: {
+        operationId: listApiKeys.name,
         summary: "List API keys",
         description:
           "Admins only. Whole, or one page when page or limit is given, revoked keys too; search looks into names and clientIds.",
@@ -53,6 +55,7 @@ export const apiKeyRoutes = (deps: Deps) =>
       body: CreateApiKey,
       response: answers({ 201: dataOf(ApiKeyWithSecret), 409: ErrorBody }),
       detail: {
+        operationId: createApiKey.name,
         summary: "Create an API key",
         description:
           "Admins only. The clientSecret is shown only in this answer. Keys for ingest are made for production: usage has no staging.",
@@ -61,12 +64,13 @@ export const apiKeyRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getApiKey, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(ApiKey), 404: ErrorBody }),
-      detail: { summary: "Get an API key", description: "Admins only." },
+      detail: { operationId: getApiKey.name, summary: "Get an API key", description: "Admins only." },
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, revokeApiKey, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: revokeApiKey.name,
         summary: "Revoke an API key",
         description: "Admins only. Its secrets and its tokens end at once; it stays listed.",
       },
@@ -76,6 +80,7 @@ export const apiKeyRoutes = (deps: Deps) =>
       body: ApiKeyRotation,
       response: answers({ 200: dataOf(ApiKeyWithSecret), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: rotateApiKey.name,
         summary: "Give an API key a new secret",
         description:
           "Admins only. Shown only in this answer. The secret until now works for grace_hours beside the new one, 24 unless told; with 0 it ends at once, and so do the tokens that it was exchanged for. One that was rotated before ends.",

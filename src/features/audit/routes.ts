@@ -18,10 +18,18 @@ export const auditRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listAuditEntries, query), {
       query: fromText(ListAuditEntries),
       response: answers({ 200: paged(AuditEntry) }),
-      detail: { summary: "List who did what, when and from where", description: LOG },
+      detail: {
+        operationId: listAuditEntries.name,
+        summary: "List who did what, when and from where",
+        description: LOG,
+      },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getAuditEntry, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(AuditEntry), 404: ErrorBody }),
-      detail: { summary: "Get an entry of the audit log", description: "Admins only." },
+      detail: {
+        operationId: getAuditEntry.name,
+        summary: "Get an entry of the audit log",
+        description: "Admins only.",
+      },
     });

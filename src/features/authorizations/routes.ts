@@ -74,6 +74,7 @@ export const oauthRoutes = (deps: Deps) => {
     .post("/register", ({ ctx, request, server }) => agents.register({ ctx, request, server }), {
       response: { 201: RegisteredAgent, ...refusals },
       detail: {
+        operationId: "register_agent",
         summary: "Register an agent",
         description: REGISTER,
         requestBody: { required: true, content: { "application/json": described(AgentMetadata) } },
@@ -83,6 +84,7 @@ export const oauthRoutes = (deps: Deps) => {
     .get("/authorize", ({ ctx, request, server }) => browser.show({ ctx, request, server }), {
       response: OTHER_PAGES,
       detail: {
+        operationId: "open_authorization",
         summary: "Ask a user to let an agent act",
         description: AUTHORIZE,
         responses: HTML_PAGE,
@@ -91,11 +93,17 @@ export const oauthRoutes = (deps: Deps) => {
     })
     .post("/authorize", ({ ctx, request, server }) => browser.decide({ ctx, request, server }), {
       response: OTHER_PAGES,
-      detail: { summary: "The user's answer, from that page", responses: HTML_PAGE, ...open },
+      detail: {
+        operationId: "grant_authorization",
+        summary: "The user's answer, from that page",
+        responses: HTML_PAGE,
+        ...open,
+      },
     })
     .post("/token", ({ ctx, request, server }) => agents.token({ ctx, request, server }), {
       response: { 200: IssuedTokens, 401: OAuthErrorBody, ...refusals },
       detail: {
+        operationId: "issue_tokens",
         summary: "Exchange a code or a refresh token",
         description: TOKEN,
         requestBody: form(CodeGrant, RefreshGrant),
@@ -105,6 +113,7 @@ export const oauthRoutes = (deps: Deps) => {
     .post("/revoke", ({ ctx, request, server }) => agents.revoke({ ctx, request, server }), {
       response: { 200: Nothing, 401: OAuthErrorBody, ...refusals },
       detail: {
+        operationId: "revoke_token",
         summary: "End what a token belongs to (RFC 7009)",
         description: "Of an access token, too: the whole authorization ends.",
         requestBody: form(RevokedToken),
@@ -125,10 +134,18 @@ export const authorizationRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listAuthorizations, query), {
       query: fromText(ListAuthorizations),
       response: answers({ 200: listed(Authorization) }),
-      detail: { summary: "List the agents that may act for me", description: "The last granted first." },
+      detail: {
+        operationId: listAuthorizations.name,
+        summary: "List the agents that may act for me",
+        description: "The last granted first.",
+      },
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, endAuthorization, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody }),
-      detail: { summary: "End what an agent may do", description: "Its tokens end at once." },
+      detail: {
+        operationId: endAuthorization.name,
+        summary: "End what an agent may do",
+        description: "Its tokens end at once.",
+      },
     });

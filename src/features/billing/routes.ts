@@ -54,6 +54,7 @@ export const billingRunRoutes = (deps: Deps) =>
         body: RunBilling,
         response: answers({ 200: dataOf(BillingRunResult), 202: dataOf(BillingRunResult) }),
         detail: {
+          operationId: runBilling.name,
           summary: "Bill what is due",
           description:
             "Without a period: every period that ended long enough ago and has no record, oldest first. With one: the periods that start in that month, again too; late usage becomes an adjustment. 202 means that the run goes on: GET /billing-runs/{id} tells how far it is. A dry run writes no record and answers those that it would write; name fewer subscriptions when it takes too long to answer them.",
@@ -64,6 +65,7 @@ export const billingRunRoutes = (deps: Deps) =>
       query: fromText(ListBillingRuns),
       response: answers({ 200: paged(BillingRun) }),
       detail: {
+        operationId: listBillingRuns.name,
         summary: "List billing runs",
         description: "Newest first; the errors are in a run's detail.",
       },
@@ -71,7 +73,7 @@ export const billingRunRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingRun, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(BillingRunDetail), 404: ErrorBody }),
-      detail: { summary: "Get a billing run with its errors" },
+      detail: { operationId: getBillingRun.name, summary: "Get a billing run with its errors" },
     });
 
 export const unbilledUsageRoutes = (deps: Deps) =>
@@ -81,6 +83,7 @@ export const unbilledUsageRoutes = (deps: Deps) =>
       query: fromText(ListUnbilledUsage),
       response: answers({ 200: paged(UnbilledUsage) }),
       detail: {
+        operationId: listUnbilledUsage.name,
         summary: "List usage that no bill counts",
         description:
           "As the daily recheck found it, the latest found first: usage that came too late for it, which a run that names the month bills, and usage dated after its subscription's end.",
@@ -93,22 +96,33 @@ export const billingRecordRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listBillingRecords, query), {
       query: fromText(ListBillingRecords),
       response: answers({ 200: paged(BillingRecord) }),
-      detail: { summary: "List billing records", description: ORDER },
+      detail: { operationId: listBillingRecords.name, summary: "List billing records", description: ORDER },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingRecord, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(BillingRecordDetail), 404: ErrorBody }),
-      detail: { summary: "Get a billing record with its lines and subscription" },
+      detail: {
+        operationId: getBillingRecord.name,
+        summary: "Get a billing record with its lines and subscription",
+      },
     })
     .get("/:id/verify", ({ ctx, params }) => data(call(ctx, verifyBillingRecord, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Verification), 404: ErrorBody, 503: ErrorBody }),
-      detail: { summary: "Count a billing record's events again", description: VERIFY },
+      detail: {
+        operationId: verifyBillingRecord.name,
+        summary: "Count a billing record's events again",
+        description: VERIFY,
+      },
     })
     .get("/:id/invoice", ({ ctx, params }) => page(call(ctx, getInvoice, params)), {
       params: IdPath,
       response: answers({ 404: ErrorBody }),
-      detail: { summary: "Get a billing record as a page to print", responses: HTML_PAGE },
+      detail: {
+        operationId: getInvoice.name,
+        summary: "Get a billing record as a page to print",
+        responses: HTML_PAGE,
+      },
     });
 
 export const previewRoutes = (deps: Deps) =>
@@ -117,7 +131,11 @@ export const previewRoutes = (deps: Deps) =>
     .get("/:id/preview", ({ ctx, params }) => data(call(ctx, previewSubscription, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(BillPreview), 404: ErrorBody, 503: ErrorBody }),
-      detail: { summary: "Preview the bill of the running period", description: PREVIEW },
+      detail: {
+        operationId: previewSubscription.name,
+        summary: "Preview the bill of the running period",
+        description: PREVIEW,
+      },
     });
 
 export const myPreviewRoutes = (deps: Deps) =>
@@ -126,7 +144,11 @@ export const myPreviewRoutes = (deps: Deps) =>
     .get("/:id/preview", ({ ctx, params }) => data(call(ctx, previewSubscription, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(BillPreview), 404: ErrorBody, 503: ErrorBody }),
-      detail: { summary: "Preview my bill of the running period", description: PREVIEW },
+      detail: {
+        operationId: previewSubscription.name,
+        summary: "Preview my bill of the running period",
+        description: PREVIEW,
+      },
     });
 
 export const myBillingRoutes = (deps: Deps) =>
@@ -135,15 +157,23 @@ export const myBillingRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listBillingRecords, query), {
       query: fromText(ListMyBillingRecords),
       response: answers({ 200: paged(BillingRecord) }),
-      detail: { summary: "List my billing records", description: ORDER },
+      detail: {
+        operationId: listBillingRecords.name,
+        summary: "List my billing records",
+        description: ORDER,
+      },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingRecord, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(BillingRecordDetail), 404: ErrorBody }),
-      detail: { summary: "Get one of my billing records" },
+      detail: { operationId: getBillingRecord.name, summary: "Get one of my billing records" },
     })
     .get("/:id/invoice", ({ ctx, params }) => page(call(ctx, getInvoice, params)), {
       params: IdPath,
       response: answers({ 404: ErrorBody }),
-      detail: { summary: "Get one of my billing records as a page to print", responses: HTML_PAGE },
+      detail: {
+        operationId: getInvoice.name,
+        summary: "Get one of my billing records as a page to print",
+        responses: HTML_PAGE,
+      },
     });

@@ -23,13 +23,18 @@ export const billingModelChangeRoutes = (deps: Deps) =>
       params: IdPath,
       query: fromText(ListChangesQuery),
       response: answers({ 200: listed(BillingModelChange), 404: ErrorBody }),
-      detail: { summary: "List a subscription's billing model changes", description: ORDER },
+      detail: {
+        operationId: listBillingModelChanges.name,
+        summary: "List a subscription's billing model changes",
+        description: ORDER,
+      },
     })
     .post("", ({ ctx, params, body }) => data(call(ctx, createBillingModelChange, { ...params, ...body })), {
       params: IdPath,
       body: CreateBillingModelChangeBody,
       response: answers({ 200: dataOf(BillingModelChange), 404: ErrorBody, 409: ErrorBody, 503: ErrorBody }),
       detail: {
+        operationId: createBillingModelChange.name,
         summary: "Change a subscription's billing model",
         description:
           "With effective_at now or in the past the change is applied before the answer: periods that are closed already are adjusted, and their adjustments named in adjustment_billing_record_ids. With effective_at in the future it is scheduled, and applied when its time comes.",
@@ -39,6 +44,7 @@ export const billingModelChangeRoutes = (deps: Deps) =>
       params: fromText(ChangePath),
       response: answers({ 200: dataOf(BillingModelChange), 404: ErrorBody }),
       detail: {
+        operationId: cancelBillingModelChange.name,
         summary: "Cancel a scheduled billing model change",
         description:
           "Only while it is scheduled: an applied or cancelled one answers 404. A scheduled change after it that would then turn to the model already in force is cancelled with it.",
@@ -49,6 +55,7 @@ export const billingModelChangeRoutes = (deps: Deps) =>
       body: Nothing,
       response: answers({ 200: dataOf(BillingModelChange), 404: ErrorBody, 409: ErrorBody, 503: ErrorBody }),
       detail: {
+        operationId: voidBillingModelChange.name,
         summary: "Void an applied billing model change",
         description:
           "The subscription is billed as if the change had not been made: periods that are closed already are adjusted, credits that it added are gone, and what was used of them is overage. The change is then cancelled, with voided_at; an applied change after it that would turn to the model already in force is voided with it, a scheduled one cancelled. 409 when it is not applied, or when a billing model that was deleted would be in force again.",
@@ -62,5 +69,9 @@ export const myBillingModelChangeRoutes = (deps: Deps) =>
       params: IdPath,
       query: fromText(ListChangesQuery),
       response: answers({ 200: listed(BillingModelChange), 404: ErrorBody }),
-      detail: { summary: "List one of my subscriptions' billing model changes", description: ORDER },
+      detail: {
+        operationId: listBillingModelChanges.name,
+        summary: "List one of my subscriptions' billing model changes",
+        description: ORDER,
+      },
     });

@@ -30,6 +30,7 @@ export const billingTypeRoutes = (deps: Deps) =>
     .get("", ({ ctx }) => data(call(ctx, listBillingTypes, {})), {
       response: answers({ 200: dataOf(Type.Array(BillingTypeInfo)) }),
       detail: {
+        operationId: listBillingTypes.name,
         summary: "List the billing types",
         description: "What price means under each, and which price fields it takes.",
       },
@@ -42,6 +43,7 @@ export const billingModelRoutes = (deps: Deps) =>
       query: fromText(ListBillingModels),
       response: answers({ 200: listed(BillingModel) }),
       detail: {
+        operationId: listBillingModels.name,
         summary: "List billing models",
         description: "Whole, or one page when page or limit is given.",
       },
@@ -50,6 +52,7 @@ export const billingModelRoutes = (deps: Deps) =>
       body: CreateBillingModel,
       response: answers({ 201: dataOf(BillingModel) }),
       detail: {
+        operationId: createBillingModel.name,
         summary: "Create a billing model",
         description:
           "GET /billing-types tells which fields each type takes. Decimals are read exactly from strings, and from numbers of at most 15 significant digits.",
@@ -58,13 +61,14 @@ export const billingModelRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getBillingModel, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(BillingModel), 404: ErrorBody }),
-      detail: { summary: "Get a billing model with its usage tiers" },
+      detail: { operationId: getBillingModel.name, summary: "Get a billing model with its usage tiers" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateBillingModel, { ...params, ...body })), {
       params: IdPath,
       body: UpdateBillingModelBody,
       response: answers({ 200: dataOf(BillingModel), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: updateBillingModel.name,
         summary: "Change a billing model",
         description:
           "Name and description always; the price only while no subscription has ever used it. Price fields left out stay as they are; 0, false, [] or null clears one.",
@@ -74,6 +78,7 @@ export const billingModelRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: deleteBillingModel.name,
         summary: "Delete a billing model",
         description: "Refused while subscriptions that have not ended use it.",
       },

@@ -14,26 +14,34 @@ export const clientRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listClients, query), {
       query: fromText(ListClients),
       response: answers({ 200: listed(Client) }),
-      detail: { summary: "List clients", description: "Whole, or one page when page or limit is given." },
+      detail: {
+        operationId: listClients.name,
+        summary: "List clients",
+        description: "Whole, or one page when page or limit is given.",
+      },
     })
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createClient, body))), {
       body: CreateClient,
       response: answers({ 201: dataOf(Client) }),
-      detail: { summary: "Create a client" },
+      detail: { operationId: createClient.name, summary: "Create a client" },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getClient, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(ClientDetail), 404: ErrorBody }),
-      detail: { summary: "Get a client with its subscriptions" },
+      detail: { operationId: getClient.name, summary: "Get a client with its subscriptions" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateClient, { ...params, ...body })), {
       params: IdPath,
       body: CreateClient,
       response: answers({ 200: dataOf(Client), 404: ErrorBody }),
-      detail: { summary: "Rename a client" },
+      detail: { operationId: updateClient.name, summary: "Rename a client" },
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteClient, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Delete a client", description: "Refused while it has active subscriptions." },
+      detail: {
+        operationId: deleteClient.name,
+        summary: "Delete a client",
+        description: "Refused while it has active subscriptions.",
+      },
     });

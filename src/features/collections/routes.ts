@@ -28,6 +28,7 @@ export const collectionRoutes = (deps: Deps) =>
       body: RunCollection,
       response: answers({ 202: dataOf(CollectionRun), 409: ErrorBody }),
       detail: {
+        operationId: runCollection.name,
         summary: "Collect what is due",
         description:
           "By the end of the date in Kuala Lumpur, today without one; a date ahead is for the sandbox. With status running it goes on: GET /emandate/collections/{id} tells how far it is. The service does the same every 15 minutes.",
@@ -37,6 +38,7 @@ export const collectionRoutes = (deps: Deps) =>
       query: fromText(ListCollectionRuns),
       response: answers({ 200: paged(CollectionRun) }),
       detail: {
+        operationId: listCollectionRuns.name,
         summary: "List collection runs",
         description: "Newest first. Runs that the service began and that found nothing to do are not kept.",
       },
@@ -44,12 +46,13 @@ export const collectionRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getCollectionRun, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(CollectionRun), 404: ErrorBody }),
-      detail: { summary: "Get a collection run" },
+      detail: { operationId: getCollectionRun.name, summary: "Get a collection run" },
     })
     .get("/:id/file", ({ ctx, params }) => attachment(call(ctx, getCollectionFile, params)), {
       params: IdPath,
       response: answers({ 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: getCollectionFile.name,
         summary: "Get a run's debits as a file",
         description:
           "CSV, a line for each debit of the run, for a bank that takes debits by file: of mandates that began with FPX, where the run's connector is fpx. 409 while the run goes on, and for one that was interrupted, whose debits are in the next one's file; the same bytes afterwards. Its columns are documented in docs/emandate_fpx.md.",
@@ -73,6 +76,7 @@ export const collectionResultRoutes = (deps: Deps) =>
       {
         response: answers(RESULT_ANSWERS),
         detail: {
+          operationId: applyDebitResults.name,
           summary: "Apply a bank's results, of any runs",
           description:
             "CSV, a line for each debit, which is found by its order_no, whichever run made it, or none: charge-backs come months later. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are documented in docs/emandate_fpx.md.",
@@ -90,6 +94,7 @@ export const collectionResultRoutes = (deps: Deps) =>
         params: IdPath,
         response: answers({ ...RESULT_ANSWERS, 404: ErrorBody }),
         detail: {
+          operationId: applyCollectionResults.name,
           summary: "Apply a bank's results, of one run",
           description:
             "CSV, a line for each debit of the run. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are documented in docs/emandate_fpx.md.",

@@ -11,12 +11,13 @@ export const companyRoutes = (deps: Deps) =>
     .use(session(deps, "company"))
     .get("", ({ ctx }) => data(call(ctx, getCompany, {})), {
       response: answers({ 200: dataOf(Company) }),
-      detail: { summary: "Get the company" },
+      detail: { operationId: getCompany.name, summary: "Get the company" },
     })
     .put("", ({ ctx, body }) => data(call(ctx, updateCompany, body)), {
       body: UpdateCompany,
       response: answers({ 200: dataOf(Company) }),
       detail: {
+        operationId: updateCompany.name,
         summary: "Change the company",
         description: "A new time zone counts from the next billing period.",
       },

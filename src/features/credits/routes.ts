@@ -27,7 +27,11 @@ export const creditRoutes = (deps: Deps) =>
     .use(session(deps, "company"))
     .get("/credits", ({ ctx, params }) => data(call(ctx, getCredits, params)), {
       ...BALANCE,
-      detail: { summary: "Get a subscription's credits", description: THE_MONTH },
+      detail: {
+        operationId: getCredits.name,
+        summary: "Get a subscription's credits",
+        description: THE_MONTH,
+      },
     })
     .post(
       "/upgrade",
@@ -37,6 +41,7 @@ export const creditRoutes = (deps: Deps) =>
         body: ChangePlanBody,
         response: CHANGED,
         detail: {
+          operationId: upgradeSubscription.name,
           summary: "Upgrade a credit plan",
           description:
             "At once, to a plan with more credits. credits_added are the difference by the days left in the month, today included, rounded up. A downgrade that waits is cancelled.",
@@ -51,6 +56,7 @@ export const creditRoutes = (deps: Deps) =>
         body: ChangePlanBody,
         response: CHANGED,
         detail: {
+          operationId: downgradeSubscription.name,
           summary: "Downgrade a credit plan",
           description:
             "From the next billing month on, to a plan with fewer credits: a scheduled change, which can be cancelled like any other. It takes the place of a downgrade that waits.",
@@ -63,5 +69,9 @@ export const myCreditRoutes = (deps: Deps) =>
     .use(session(deps, "client"))
     .get("/credits", ({ ctx, params }) => data(call(ctx, getCredits, params)), {
       ...BALANCE,
-      detail: { summary: "Get the credits of one of my subscriptions", description: THE_MONTH },
+      detail: {
+        operationId: getCredits.name,
+        summary: "Get the credits of one of my subscriptions",
+        description: THE_MONTH,
+      },
     });

@@ -15,6 +15,7 @@ export const emandateConfigRoutes = (deps: Deps) =>
       query: fromText(ListEmandateBanks),
       response: answers({ 200: listed(Bank) }),
       detail: {
+        operationId: listEmandateBanks.name,
         summary: "List the debit scheme's banks",
         description:
           "A bank that debits both kinds of accounts is there twice. checked_at tells when the scheme last said who is online; null: never yet. The sandbox has test banks, too.",
@@ -23,6 +24,7 @@ export const emandateConfigRoutes = (deps: Deps) =>
     .get("/config", ({ ctx }) => data(call(ctx, getEmandateConfig, {})), {
       response: answers({ 200: dataOf(MerchantConfig) }),
       detail: {
+        operationId: getEmandateConfig.name,
         summary: "Get the merchant configuration",
         description: "How the company works with the debit scheme. The private key is never answered.",
       },
@@ -31,6 +33,7 @@ export const emandateConfigRoutes = (deps: Deps) =>
       body: UpdateEmandateConfig,
       response: answers({ 200: dataOf(MerchantConfig), 409: ErrorBody }),
       detail: {
+        operationId: updateEmandateConfig.name,
         summary: "Change the merchant configuration",
         description:
           "Admins only. What is left out stays, null empties. private_key_pem and scheme_certificate_pem are written, never read. Connector fpx is refused while something it needs is missing.",

@@ -15,6 +15,7 @@ export const emandateCustomerRoutes = (deps: Deps) =>
       query: fromText(ListEmandateCustomers),
       response: answers({ 200: paged(EmandateCustomer) }),
       detail: {
+        operationId: listEmandateCustomers.name,
         summary: "List e-mandate customers",
         description:
           "By id, always one page; search looks into names and emails. IC numbers are masked but for their last four digits.",
@@ -23,5 +24,9 @@ export const emandateCustomerRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getEmandateCustomer, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(EmandateCustomer), 404: ErrorBody }),
-      detail: { summary: "Get an e-mandate customer", description: "With the whole IC number." },
+      detail: {
+        operationId: getEmandateCustomer.name,
+        summary: "Get an e-mandate customer",
+        description: "With the whole IC number.",
+      },
     });

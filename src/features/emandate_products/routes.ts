@@ -26,6 +26,7 @@ export const emandateProductRoutes = (deps: Deps) =>
       query: fromText(ListEmandateProducts),
       response: answers({ 200: listed(EmandateProduct) }),
       detail: {
+        operationId: listEmandateProducts.name,
         summary: "List e-mandate products",
         description: "Whole, or one page when page or limit is given; search looks into codes and names.",
       },
@@ -37,6 +38,7 @@ export const emandateProductRoutes = (deps: Deps) =>
         body: CreateEmandateProduct,
         response: answers({ 201: dataOf(EmandateProduct) }),
         detail: {
+          operationId: createEmandateProduct.name,
           summary: "Create an e-mandate product",
           description:
             "Amounts are text, never numbers. A code is given once in a company, also where its product was deleted. Left out, max_no_debit is 1.",
@@ -46,13 +48,14 @@ export const emandateProductRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getEmandateProduct, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(EmandateProduct), 404: ErrorBody }),
-      detail: { summary: "Get an e-mandate product" },
+      detail: { operationId: getEmandateProduct.name, summary: "Get an e-mandate product" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateEmandateProduct, { ...params, ...body })), {
       params: IdPath,
       body: EmandateProductChange,
       response: answers({ 200: dataOf(EmandateProduct), 404: ErrorBody }),
       detail: {
+        operationId: updateEmandateProduct.name,
         summary: "Replace an e-mandate product",
         description:
           "Mandates keep what they were made with. The code stays once a mandate was made under it; is_active stays when it is left out.",
@@ -62,6 +65,7 @@ export const emandateProductRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: deleteEmandateProduct.name,
         summary: "Delete an e-mandate product",
         description: "Refused while a mandate that was made after it has not ended. Its code stays taken.",
       },

@@ -15,6 +15,7 @@ export const eventRoutes = (deps: Deps) =>
       query: fromText(ListEvents),
       response: answers({ 200: paged(Event) }),
       detail: {
+        operationId: listEvents.name,
         summary: "List events",
         description:
           "What happened, newest first; webhooks tell of the same. type takes a pattern such as subscription.*; from is included, to is not. Events are kept for 90 days.",

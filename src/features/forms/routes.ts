@@ -34,6 +34,7 @@ export const formRoutes = (deps: Deps) =>
       query: fromText(ListForms),
       response: answers({ 200: paged(FormConfig) }),
       detail: {
+        operationId: listForms.name,
         summary: "List the clients' forms",
         description: "By id, always one page; search looks into names.",
       },
@@ -41,7 +42,7 @@ export const formRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getForm, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(FormConfig), 404: ErrorBody }),
-      detail: { summary: "Get a form" },
+      detail: { operationId: getForm.name, summary: "Get a form" },
     });
 
 export const myFormRoutes = (deps: Deps) =>
@@ -51,6 +52,7 @@ export const myFormRoutes = (deps: Deps) =>
       query: fromText(ListMyForms),
       response: answers({ 200: listed(FormConfig) }),
       detail: {
+        operationId: listMyForms.name,
         summary: "List my forms",
         description: "Whole, or one page when page or limit is given; search looks into names.",
       },
@@ -58,12 +60,13 @@ export const myFormRoutes = (deps: Deps) =>
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createForm, body))), {
       body: CreateForm,
       response: answers({ 201: dataOf(FormConfig), 409: ErrorBody }),
-      detail: { summary: "Create a form", description: RULES },
+      detail: { operationId: createForm.name, summary: "Create a form", description: RULES },
     })
     .post("/validate", ({ ctx, body }) => call(ctx, validateForm, body), {
       body: ValidateForm,
       response: answers({ 200: FormVerdict }),
       detail: {
+        operationId: validateForm.name,
         summary: "Check a form's config",
         description: "Names every problem with its place in the config, and keeps nothing.",
       },
@@ -71,13 +74,14 @@ export const myFormRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getForm, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(FormConfig), 404: ErrorBody }),
-      detail: { summary: "Get one of my forms" },
+      detail: { operationId: getForm.name, summary: "Get one of my forms" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateForm, { ...params, ...body })), {
       params: IdPath,
       body: UpdateFormBody,
       response: answers({ 200: dataOf(FormConfig), 404: ErrorBody }),
       detail: {
+        operationId: updateForm.name,
         summary: "Replace one of my forms",
         description: `is_active stays as it is when it is left out. ${RULES}`,
       },
@@ -85,5 +89,5 @@ export const myFormRoutes = (deps: Deps) =>
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteForm, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody }),
-      detail: { summary: "Delete one of my forms" },
+      detail: { operationId: deleteForm.name, summary: "Delete one of my forms" },
     });

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
 import { Nothing, paged } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
-import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { answers, data, dataOf, ErrorBody, named } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
@@ -41,7 +41,7 @@ const ONE = answers({ 200: dataOf(LoanApplication), 404: ErrorBody });
 const MOVED = answers({ 200: dataOf(LoanApplication), 404: ErrorBody, 409: ErrorBody });
 
 /** A path that moves an application on and takes no more than its id. */
-const moves = (detail: { summary: string; description: string }) => ({
+const moves = (detail: ReturnType<typeof named>) => ({
   params: IdPath,
   body: Nothing,
   response: MOVED,
@@ -63,17 +63,17 @@ export const lenderApplicationRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listLoanApplications, query), {
       query: fromText(ListLoanApplications),
       response: answers({ 200: paged(LoanApplication) }),
-      detail: { summary: "List loan applications", description: `${FILTERS} Drafts are left out.` },
+      detail: named(listLoanApplications, "List loan applications", `${FILTERS} Drafts are left out.`),
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getLoanApplication, params)), {
       params: IdPath,
       response: ONE,
-      detail: { summary: "Get a loan application", description: "Also one that is a draft." },
+      detail: named(getLoanApplication, "Get a loan application", "Also one that is a draft."),
     })
     .post(
       "/:id/review",
       ({ ctx, params }) => data(call(ctx, reviewLoanApplication, params)),
-      moves({ summary: "Begin to review a loan application", description: "From submitted." }),
+      moves(named(reviewLoanApplication, "Begin to review a loan application", "From submitted.")),
     )
     .post(
       "/:id/request-action",
@@ -82,11 +82,11 @@ export const lenderApplicationRoutes = (deps: Deps) =>
         params: IdPath,
         body: RequestAction,
         response: MOVED,
-        detail: {
-          summary: "Send a loan application back",
-          description:
-            "From under_review, for documents, consents or fields; the agent submits it again when they are there.",
-        },
+        detail: named(
+          requestLoanAction,
+          "Send a loan application back",
+          "From under_review, for documents, consents or fields; the agent submits it again when they are there.",
+        ),
       },
     )
     .post(
@@ -96,11 +96,11 @@ export const lenderApplicationRoutes = (deps: Deps) =>
         params: IdPath,
         body: Approval,
         response: MOVED,
-        detail: {
-          summary: "Approve a loan application",
-          description:
-            "From under_review. The offer must be within the program; it expires at expires_at, or after 30 days. Of many calls at once one succeeds.",
-        },
+        detail: named(
+          approveLoanApplication,
+          "Approve a loan application",
+          "From under_review. The offer must be within the program; it expires at expires_at, or after 30 days. Of many calls at once one succeeds.",
+        ),
       },
     )
     .post(
@@ -110,7 +110,7 @@ export const lenderApplicationRoutes = (deps: Deps) =>
         params: IdPath,
         body: Rejection,
         response: MOVED,
-        detail: { summary: "Reject a loan application", description: "From under_review." },
+        detail: named(rejectLoanApplication, "Reject a loan application", "From under_review."),
       },
     )
     .post(
@@ -120,10 +120,11 @@ export const lenderApplicationRoutes = (deps: Deps) =>
         params: IdPath,
         body: Disbursement,
         response: MOVED,
-        detail: {
-          summary: "Record that a loan was paid out",
-          description: "From accepted. disbursed_at is now unless told, and not in the future.",
-        },
+        detail: named(
+          disburseLoanApplication,
+          "Record that a loan was paid out",
+          "From accepted. disbursed_at is now unless told, and not in the future.",
+        ),
       },
     );
 
@@ -133,7 +134,7 @@ export const agentApplicationRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listAgentApplications, query), {
       query: fromText(ListLoanApplications),
       response: answers({ 200: paged(LoanApplication) }),
-      detail: { summary: "List the agent's loan applications", description: FILTERS },
+      detail: named(listAgentApplications, "List the agent's loan applications", FILTERS),
     })
     .post(
       "",
@@ -141,55 +142,55 @@ export const agentApplicationRoutes = (deps: Deps) =>
       {
         body: CreateLoanApplication,
         response: answers({ 201: dataOf(LoanApplication), 409: ErrorBody }),
-        detail: {
-          summary: "Create a loan application",
-          description:
-            "As a draft. Formats are checked; the program's ranges, age, income, documents and consents when it is submitted. external_reference is the agent's own, unique among its applications.",
-        },
+        detail: named(
+          createLoanApplication,
+          "Create a loan application",
+          "As a draft. Formats are checked; the program's ranges, age, income, documents and consents when it is submitted. external_reference is the agent's own, unique among its applications.",
+        ),
       },
     )
     .get("/:id", ({ ctx, params }) => data(call(ctx, getAgentApplication, params)), {
       params: IdPath,
       response: ONE,
-      detail: { summary: "Get one of the agent's loan applications" },
+      detail: named(getAgentApplication, "Get one of the agent's loan applications"),
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateLoanApplication, { ...params, ...body })), {
       params: IdPath,
       body: LoanApplicationChange,
       response: MOVED,
-      detail: {
-        summary: "Change a loan application",
-        description:
-          "In draft or action_required. What is left out stays as it is; borrower and answers are replaced as a whole.",
-      },
+      detail: named(
+        updateLoanApplication,
+        "Change a loan application",
+        "In draft or action_required. What is left out stays as it is; borrower and answers are replaced as a whole.",
+      ),
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteLoanApplication, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Delete a loan application", description: "Only a draft." },
+      detail: named(deleteLoanApplication, "Delete a loan application", "Only a draft."),
     })
     .post("/:id/submit", ({ ctx, params }) => data(call(ctx, submitLoanApplication, params)), {
       params: IdPath,
       body: Nothing,
       response: { ...MOVED, 422: SubmissionRefused },
-      detail: {
-        summary: "Submit a loan application",
-        description:
-          "From draft, or from action_required back to the review. A 422 names the program's rules that it breaks in details, and every document, consent and field that is not there in missing.",
-      },
+      detail: named(
+        submitLoanApplication,
+        "Submit a loan application",
+        "From draft, or from action_required back to the review. A 422 names the program's rules that it breaks in details, and every document, consent and field that is not there in missing.",
+      ),
     })
     .post(
       "/:id/withdraw",
       ({ ctx, params }) => data(call(ctx, withdrawLoanApplication, params)),
-      moves({ summary: "Withdraw a loan application", description: "Until an offer was accepted." }),
+      moves(named(withdrawLoanApplication, "Withdraw a loan application", "Until an offer was accepted.")),
     )
     .post(
       "/:id/accept",
       ({ ctx, params }) => data(call(ctx, acceptLoanOffer, params)),
-      moves({ summary: "Accept an offer", description: "From approved, until the offer expires." }),
+      moves(named(acceptLoanOffer, "Accept an offer", "From approved, until the offer expires.")),
     )
     .post(
       "/:id/decline",
       ({ ctx, params }) => data(call(ctx, declineLoanOffer, params)),
-      moves({ summary: "Decline an offer", description: "From approved, until the offer expires." }),
+      moves(named(declineLoanOffer, "Decline an offer", "From approved, until the offer expires.")),
     );

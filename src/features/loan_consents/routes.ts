@@ -43,6 +43,7 @@ export const consentDefinitionRoutes = (deps: Deps) =>
       query: fromText(ListDefinitions),
       response: answers({ 200: listed(ConsentDefinition) }),
       detail: {
+        operationId: listConsentDefinitions.name,
         summary: "List consent definitions",
         description: `By code, language and version, the newest first. ${WHOLE}`,
       },
@@ -54,6 +55,7 @@ export const consentDefinitionRoutes = (deps: Deps) =>
         body: CreateDefinition,
         response: answers({ 201: dataOf(ConsentDefinition), 409: ErrorBody }),
         detail: {
+          operationId: createConsentDefinition.name,
           summary: "Create a consent definition",
           description:
             "The first version of a code in a language, as a draft. Without validity_days a consent holds until it is revoked.",
@@ -63,7 +65,7 @@ export const consentDefinitionRoutes = (deps: Deps) =>
     .get("/consent-definitions/:id", ({ ctx, params }) => data(call(ctx, getConsentDefinition, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(ConsentDefinition), 404: ErrorBody }),
-      detail: { summary: "Get a consent definition" },
+      detail: { operationId: getConsentDefinition.name, summary: "Get a consent definition" },
     })
     .put(
       "/consent-definitions/:id",
@@ -73,6 +75,7 @@ export const consentDefinitionRoutes = (deps: Deps) =>
         body: DefinitionChange,
         response: CHANGED,
         detail: {
+          operationId: updateConsentDefinition.name,
           summary: "Change the text of a draft",
           description:
             "What is left out stays as it is. Its code and locale stay; what is published takes a new version.",
@@ -90,6 +93,7 @@ export const lenderConsentRoutes = (deps: Deps) =>
       {
         ...MOVED,
         detail: {
+          operationId: publishConsentDefinition.name,
           summary: "Publish a draft",
           description: "The version of its code and language that was published before is retired.",
         },
@@ -100,7 +104,10 @@ export const lenderConsentRoutes = (deps: Deps) =>
       ({ ctx, params }) => data(call(ctx, retireConsentDefinition, params)),
       {
         ...MOVED,
-        detail: { summary: "Retire a published consent definition" },
+        detail: {
+          operationId: retireConsentDefinition.name,
+          summary: "Retire a published consent definition",
+        },
       },
     )
     .post(
@@ -112,6 +119,7 @@ export const lenderConsentRoutes = (deps: Deps) =>
         body: DefinitionVersion,
         response: answers({ 201: dataOf(ConsentDefinition), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: createConsentDefinitionVersion.name,
           summary: "Make the next version of a consent definition",
           description: "A draft with the same text, but for the fields that are given.",
         },
@@ -124,7 +132,11 @@ export const lenderConsentRoutes = (deps: Deps) =>
         params: IdPath,
         query: fromText(ListConsentsQuery),
         response: answers({ 200: listed(Consent), 404: ErrorBody }),
-        detail: { summary: "List an application's consents", description: WHOLE },
+        detail: {
+          operationId: listConsents.name,
+          summary: "List an application's consents",
+          description: WHOLE,
+        },
       },
     );
 
@@ -134,7 +146,11 @@ export const agentConsentRoutes = (deps: Deps) =>
     .get("/consent-definitions", ({ ctx, query }) => call(ctx, listPublishedConsentDefinitions, query), {
       query: fromText(ListPublishedDefinitions),
       response: answers({ 200: listed(ConsentDefinition) }),
-      detail: { summary: "List what borrowers may be asked to consent to", description: WHOLE },
+      detail: {
+        operationId: listPublishedConsentDefinitions.name,
+        summary: "List what borrowers may be asked to consent to",
+        description: WHOLE,
+      },
     })
     .get(
       "/applications/:id/consents",
@@ -143,7 +159,11 @@ export const agentConsentRoutes = (deps: Deps) =>
         params: IdPath,
         query: fromText(ListConsentsQuery),
         response: answers({ 200: listed(Consent), 404: ErrorBody }),
-        detail: { summary: "List the consents of one's own application", description: WHOLE },
+        detail: {
+          operationId: listOwnConsents.name,
+          summary: "List the consents of one's own application",
+          description: WHOLE,
+        },
       },
     )
     .post(
@@ -155,6 +175,7 @@ export const agentConsentRoutes = (deps: Deps) =>
         body: ConsentGrant,
         response: answers({ 201: dataOf(Consent), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: grantConsent.name,
           summary: "Record a borrower's consent",
           description:
             "To a published definition, with the evidence of how and when it was given. Who consents is taken from the application.",
@@ -169,6 +190,7 @@ export const agentConsentRoutes = (deps: Deps) =>
         body: ConsentRevocation,
         response: answers({ 200: dataOf(Consent), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: revokeConsent.name,
           summary: "Take a consent back",
           description:
             "An application that needs it and is submitted or under review is moved to action_required.",

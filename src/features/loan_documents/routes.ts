@@ -41,6 +41,7 @@ export const lenderDocumentRoutes = (deps: Deps) =>
         query: fromText(ListDocumentsQuery),
         response: answers({ 200: listed(LoanDocument), 404: ErrorBody }),
         detail: {
+          operationId: listLoanDocuments.name,
           summary: "List an application's documents",
           description:
             "In the order in which they came, superseded ones too; whole, or one page when page or limit is given.",
@@ -50,12 +51,13 @@ export const lenderDocumentRoutes = (deps: Deps) =>
     .get("/documents/:id", ({ ctx, params }) => data(call(ctx, getLoanDocument, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(LoanDocument), 404: ErrorBody }),
-      detail: { summary: "Get a document" },
+      detail: { operationId: getLoanDocument.name, summary: "Get a document" },
     })
     .get("/documents/:id/content", ({ ctx, params }) => attachment(call(ctx, downloadLoanDocument, params)), {
       params: IdPath,
       response: answers({ 404: ErrorBody }),
       detail: {
+        operationId: downloadLoanDocument.name,
         summary: "Download a document",
         description: "Its bytes, to be saved. An answer that breaks off is not whole.",
         responses: CONTENT,
@@ -65,7 +67,11 @@ export const lenderDocumentRoutes = (deps: Deps) =>
       params: IdPath,
       body: Nothing,
       response: answers({ 200: dataOf(LoanDocument), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Verify a document", description: "It must be waiting for its review." },
+      detail: {
+        operationId: verifyLoanDocument.name,
+        summary: "Verify a document",
+        description: "It must be waiting for its review.",
+      },
     })
     .post(
       "/documents/:id/reject",
@@ -75,6 +81,7 @@ export const lenderDocumentRoutes = (deps: Deps) =>
         body: DocumentRejection,
         response: answers({ 200: dataOf(LoanDocument), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: rejectLoanDocument.name,
           summary: "Reject a document",
           description: "It must be waiting for its review. The agent is expected to upload another one.",
         },
@@ -92,6 +99,7 @@ export const agentDocumentRoutes = (deps: Deps) =>
         query: fromText(ListDocumentsQuery),
         response: answers({ 200: listed(LoanDocument), 404: ErrorBody }),
         detail: {
+          operationId: listOwnLoanDocuments.name,
           summary: "List the documents of one's own application",
           description:
             "In the order in which they came, superseded ones too; whole, or one page when page or limit is given.",
@@ -102,6 +110,7 @@ export const agentDocumentRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: deleteLoanDocument.name,
         summary: "Delete a document",
         description: "While the application may be edited, and unless the lender has verified the document.",
       },
@@ -128,6 +137,7 @@ export const agentUploadRoutes = (deps: Deps) =>
           503: ErrorBody,
         }),
         detail: {
+          operationId: uploadLoanDocument.name,
           summary: "Upload a document",
           description: UPLOAD,
           requestBody: { required: true, content: { "multipart/form-data": described(UploadBody) } },

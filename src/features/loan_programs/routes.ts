@@ -34,6 +34,7 @@ export const lenderProgramRoutes = (deps: Deps) =>
       query: fromText(ListLoanPrograms),
       response: answers({ 200: listed(LoanProgram) }),
       detail: {
+        operationId: listLoanPrograms.name,
         summary: "List loan programs",
         description:
           "Those of the token's environment, whole, or one page when page or limit is given; search looks into codes and names.",
@@ -43,6 +44,7 @@ export const lenderProgramRoutes = (deps: Deps) =>
       body: CreateLoanProgram,
       response: answers({ 201: dataOf(LoanProgram) }),
       detail: {
+        operationId: createLoanProgram.name,
         summary: "Create a loan program",
         description:
           "As a draft, in the token's environment. Amounts and percentages are strings; form_config_id is any active form of the company.",
@@ -51,13 +53,14 @@ export const lenderProgramRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getLoanProgram, params)), {
       params: IdPath,
       response: ONE,
-      detail: { summary: "Get a loan program" },
+      detail: { operationId: getLoanProgram.name, summary: "Get a loan program" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateLoanProgram, { ...params, ...body })), {
       params: IdPath,
       body: LoanProgramChange,
       response: MOVED,
       detail: {
+        operationId: updateLoanProgram.name,
         summary: "Change a loan program",
         description:
           "What is left out stays as it is. Applications that were submitted go by the program as it was then.",
@@ -67,6 +70,7 @@ export const lenderProgramRoutes = (deps: Deps) =>
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: deleteLoanProgram.name,
         summary: "Delete a loan program",
         description: "Refused while an application to it is open. Its code stays taken.",
       },
@@ -75,13 +79,18 @@ export const lenderProgramRoutes = (deps: Deps) =>
       params: IdPath,
       body: Nothing,
       response: MOVED,
-      detail: { summary: "Activate a loan program", description: "A draft, or one that is paused." },
+      detail: {
+        operationId: activateLoanProgram.name,
+        summary: "Activate a loan program",
+        description: "A draft, or one that is paused.",
+      },
     })
     .post("/:id/pause", ({ ctx, params }) => data(call(ctx, pauseLoanProgram, params)), {
       params: IdPath,
       body: Nothing,
       response: MOVED,
       detail: {
+        operationId: pauseLoanProgram.name,
         summary: "Pause a loan program",
         description: "It takes no more applications; those that were submitted go on.",
       },
@@ -94,6 +103,7 @@ export const agentProgramRoutes = (deps: Deps) =>
       query: fromText(ListOpenLoanPrograms),
       response: answers({ 200: listed(LoanProgram) }),
       detail: {
+        operationId: listOpenLoanPrograms.name,
         summary: "List the loan programs to apply to",
         description: "The active ones, whole, or one page when page or limit is given.",
       },
@@ -101,5 +111,5 @@ export const agentProgramRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getOpenLoanProgram, params)), {
       params: IdPath,
       response: ONE,
-      detail: { summary: "Get a loan program to apply to" },
+      detail: { operationId: getOpenLoanProgram.name, summary: "Get a loan program to apply to" },
     });

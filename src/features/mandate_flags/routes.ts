@@ -15,6 +15,7 @@ export const mandateFlagRoutes = (deps: Deps) =>
       query: fromText(ListMandateFlags),
       response: answers({ 200: paged(MandateFlag) }),
       detail: {
+        operationId: listMandateFlags.name,
         summary: "List what a person must decide",
         description:
           "Debits and mandates of which the scheme said something that can't be applied, or nothing at all. Newest first; status open is what is left to do.",
@@ -23,7 +24,7 @@ export const mandateFlagRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getMandateFlag, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(MandateFlag), 404: ErrorBody }),
-      detail: { summary: "Get a flag" },
+      detail: { operationId: getMandateFlag.name, summary: "Get a flag" },
     })
     .post(
       "/:id/resolve",
@@ -33,6 +34,7 @@ export const mandateFlagRoutes = (deps: Deps) =>
         body: ResolveMandateFlagBody,
         response: answers({ 200: dataOf(MandateFlag), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: resolveMandateFlag.name,
           summary: "Resolve a flag",
           description: "Notes what was decided. Neither the payment nor the mandate changes by it.",
         },

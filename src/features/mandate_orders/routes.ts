@@ -32,6 +32,7 @@ export const schemeRoutes = (deps: Deps) => {
     .post("/callbacks/fpx", ({ ctx, request }) => doors.callback({ ctx, request }), {
       response: refusals,
       detail: {
+        operationId: "take_scheme_callback",
         summary: "What the scheme tells by itself",
         description:
           "No bearer: the signature is the authentication, and is looked at first. Answered with OK; what was told before changes nothing.",
@@ -45,6 +46,7 @@ export const schemeRoutes = (deps: Deps) => {
     .post("/callbacks/fpx/return", ({ ctx, request }) => doors.comeBack({ ctx, request }), {
       response: refusals,
       detail: {
+        operationId: "find_return_address",
         summary: "Where a customer's browser comes back to",
         description:
           "Leads on to the company's return_url, with order_no; where there is none, shows a page that is the same for every order and for what is none. Never changes anything.",
@@ -60,6 +62,7 @@ export const schemeRoutes = (deps: Deps) => {
       params: fromText(OrderNumber),
       response: answers({ 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: "show_authorization_page",
         summary: "The page from which a customer goes to the bank",
         description: "A mandate's authorization_url leads here, until the customer has authorized it.",
         responses: HTML_PAGE,
@@ -80,6 +83,7 @@ export const simulatorRoutes = (deps: Deps) =>
         body: ScenarioSubject,
         response: answers({ 202: dataOf(RanScenario), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: runScenario.name,
           summary: "Make something happen in the sandbox",
           description:
             "With mandate_id: mandate_authorized, mandate_activated, mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. With payment_id: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending, payment_late_failure, payment_charged_back.",
@@ -105,6 +109,7 @@ export const mandateDecisionRoutes = (deps: Deps) =>
           415: ErrorBody,
         }),
         detail: {
+          operationId: applyMandateDecisions.name,
           summary: "Apply what banks decided on mandates",
           description:
             "CSV, a line for each order_no of a mandate, with its amount and response_code: 00 approves, other codes refuse, 09 and 99 say nothing. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are those of a run's results, documented in docs/emandate_fpx.md.",

@@ -28,6 +28,7 @@ export const mandatePaymentRoutes = (deps: Deps) =>
       query: fromText(ListMandatePayments),
       response: answers({ 200: paged(MandatePayment) }),
       detail: {
+        operationId: listMandatePayments.name,
         summary: "List payments",
         description: "Newest first; from and to are days on which they are due, both included.",
       },
@@ -35,13 +36,14 @@ export const mandatePaymentRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getMandatePayment, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(MandatePaymentDetail), 404: ErrorBody }),
-      detail: { summary: "Get a payment with its attempts" },
+      detail: { operationId: getMandatePayment.name, summary: "Get a payment with its attempts" },
     })
     .post("/:id/retry", ({ ctx, params }) => data(call(ctx, retryMandatePayment, params)), {
       params: IdPath,
       body: Nothing,
       response: answers({ 200: dataOf(MandatePaymentDetail), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: retryMandatePayment.name,
         summary: "Try a payment again now",
         description:
           "While its status is retry_scheduled, counted as an attempt; or skipped, as a debit of today. A payment that failed for good stays so.",
@@ -51,7 +53,10 @@ export const mandatePaymentRoutes = (deps: Deps) =>
       params: IdPath,
       body: Nothing,
       response: answers({ 200: dataOf(MandatePaymentDetail), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Cancel a payment that was not submitted yet, or waits to be tried again" },
+      detail: {
+        operationId: cancelMandatePayment.name,
+        summary: "Cancel a payment that was not submitted yet, or waits to be tried again",
+      },
     });
 
 export const mandateDebitRoutes = (deps: Deps) =>
@@ -66,6 +71,7 @@ export const mandateDebitRoutes = (deps: Deps) =>
         body: CreateMandatePaymentBody,
         response: answers({ 201: dataOf(MandatePaymentDetail), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: createMandatePayment.name,
           summary: "Debit a mandate by hand",
           description:
             "Without a due_date, or with one that is not in the future, the debit is submitted before the answer; else it waits as scheduled. It counts towards max_no_debit of the calendar period in which it is due.",

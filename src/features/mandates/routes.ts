@@ -45,6 +45,7 @@ const recordRoutes = (deps: Deps) =>
       query: fromText(ListMandates),
       response: answers({ 200: paged(Mandate) }),
       detail: {
+        operationId: listMandates.name,
         summary: "List mandates",
         description: "Newest first. search looks into the customer's name and email and the reference.",
       },
@@ -53,6 +54,7 @@ const recordRoutes = (deps: Deps) =>
       body: CreateMandate,
       response: answers({ 201: dataOf(Mandate) }),
       detail: {
+        operationId: createMandate.name,
         summary: "Create a mandate",
         description:
           "The customer is found by email, and made when new; of a known one blanks are filled. Amount, frequency and debits a period follow from the product, which later changes of the product do not touch; without a product the scheme's own limit holds, and without an amount debits are made by hand only.",
@@ -61,7 +63,11 @@ const recordRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getMandate, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(MandateDetail), 404: ErrorBody }),
-      detail: { summary: "Get a mandate", description: "With its last payments and what happened to it." },
+      detail: {
+        operationId: getMandate.name,
+        summary: "Get a mandate",
+        description: "With its last payments and what happened to it.",
+      },
     });
 
 const previewRoutes = (deps: Deps) =>
@@ -75,6 +81,7 @@ const previewRoutes = (deps: Deps) =>
         query: fromText(PreviewAmendmentQuery),
         response: answers({ 200: dataOf(AmendmentPreview), ...refusals }),
         detail: {
+          operationId: previewAmendment.name,
           summary: "Preview an amendment",
           description:
             "What the mandate would say and when it would be collected, if the bank took the change today. Nobody is asked and nothing changes.",
@@ -93,6 +100,7 @@ const actionRoutes = (deps: Deps) =>
         body: AuthorizeMandateBody,
         response: answers({ 200: dataOf(Mandate), ...refusals }),
         detail: {
+          operationId: authorizeMandate.name,
           summary: "Ask for a mandate's authorization",
           description:
             "The customer goes to authorization_url. One that failed may be asked for again; without an answer within 24 hours it fails.",
@@ -104,12 +112,17 @@ const actionRoutes = (deps: Deps) =>
       ({ ctx, params, body }) => data(call(ctx, suspendMandate, { ...params, ...body })),
       {
         ...acted,
-        detail: { summary: "Suspend a mandate", description: "Nothing is debited until it is resumed." },
+        detail: {
+          operationId: suspendMandate.name,
+          summary: "Suspend a mandate",
+          description: "Nothing is debited until it is resumed.",
+        },
       },
     )
     .post("/:id/resume", ({ ctx, params, body }) => data(call(ctx, resumeMandate, { ...params, ...body })), {
       ...acted,
       detail: {
+        operationId: resumeMandate.name,
         summary: "Resume a mandate",
         description: "What came due while it was suspended is not collected later.",
       },
@@ -117,6 +130,7 @@ const actionRoutes = (deps: Deps) =>
     .post("/:id/cancel", ({ ctx, params, body }) => data(call(ctx, cancelMandate, { ...params, ...body })), {
       ...acted,
       detail: {
+        operationId: cancelMandate.name,
         summary: "Cancel a mandate",
         description: "Only until the customer authorized it; one in force is terminated.",
       },
@@ -132,6 +146,7 @@ const bankRequestRoutes = (deps: Deps) =>
       {
         ...acted,
         detail: {
+          operationId: terminateMandate.name,
           summary: "Terminate a mandate",
           description:
             "The bank is asked to end it; until it has, the mandate is pending_termination. Payments that are not yet submitted are cancelled.",
@@ -144,6 +159,7 @@ const bankRequestRoutes = (deps: Deps) =>
       {
         ...acted,
         detail: {
+          operationId: withdrawMandateRequest.name,
           summary: "Withdraw what the bank was asked",
           description:
             "Takes back an end, else a change, that the bank has not answered: the mandate stands as before. Nothing can be called back at the bank: an answer that comes all the same counts.",
@@ -159,6 +175,7 @@ const bankRequestRoutes = (deps: Deps) =>
         body: AmendMandateBody,
         response: answers({ 202: dataOf(Mandate), ...refusals }),
         detail: {
+          operationId: amendMandate.name,
           summary: "Amend a mandate",
           description:
             "The bank is asked to take a new amount, frequency or last day, at least one of them. The mandate stays as it is, with what was asked for in amendment, until the bank has answered.",

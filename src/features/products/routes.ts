@@ -14,26 +14,34 @@ export const productRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listProducts, query), {
       query: fromText(ListProducts),
       response: answers({ 200: listed(Product) }),
-      detail: { summary: "List products", description: "Whole, or one page when page or limit is given." },
+      detail: {
+        operationId: listProducts.name,
+        summary: "List products",
+        description: "Whole, or one page when page or limit is given.",
+      },
     })
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createProduct, body))), {
       body: CreateProduct,
       response: answers({ 201: dataOf(Product) }),
-      detail: { summary: "Create a product" },
+      detail: { operationId: createProduct.name, summary: "Create a product" },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getProduct, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Product), 404: ErrorBody }),
-      detail: { summary: "Get a product" },
+      detail: { operationId: getProduct.name, summary: "Get a product" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateProduct, { ...params, ...body })), {
       params: IdPath,
       body: CreateProduct,
       response: answers({ 200: dataOf(Product), 404: ErrorBody }),
-      detail: { summary: "Rename a product" },
+      detail: { operationId: updateProduct.name, summary: "Rename a product" },
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteProduct, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Delete a product", description: "Refused while active subscriptions use it." },
+      detail: {
+        operationId: deleteProduct.name,
+        summary: "Delete a product",
+        description: "Refused while active subscriptions use it.",
+      },
     });

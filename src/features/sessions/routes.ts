@@ -14,6 +14,7 @@ export const loginRoutes = (deps: Deps) =>
       body: Login,
       response: answers({ 200: LoginResponse, 401: ErrorBody }),
       detail: {
+        operationId: login.name,
         summary: "Sign in",
         description: "Answers a token for the Authorization header, valid for 24 hours.",
         security: [],
@@ -27,6 +28,7 @@ export const logoutRoutes = (deps: Deps) =>
     .post("/logout", ({ ctx }) => data(call(ctx, logout, {})), {
       response: answers({ 200: dataOf(Nothing) }),
       detail: {
+        operationId: logout.name,
         summary: "Sign out",
         description:
           "Ends the token of this request at once, on every instance. Other tokens of the user stay.",
@@ -38,10 +40,14 @@ export const profileRoutes = (deps: Deps) =>
     .use(session(deps, "any"))
     .get("", ({ ctx }) => data(call(ctx, getMe, {})), {
       response: answers({ 200: dataOf(Me) }),
-      detail: { summary: "Who am I, and what may I do" },
+      detail: { operationId: getMe.name, summary: "Who am I, and what may I do" },
     })
     .post("/password", ({ ctx, body }) => data(call(ctx, changePassword, body)), {
       body: ChangePassword,
       response: answers({ 200: dataOf(Nothing) }),
-      detail: { summary: "Change my password", description: "Ends every token issued before, this one too." },
+      detail: {
+        operationId: changePassword.name,
+        summary: "Change my password",
+        description: "Ends every token issued before, this one too.",
+      },
     });

@@ -30,12 +30,17 @@ export const subscriptionRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listSubscriptions, query), {
       query: fromText(ListSubscriptions),
       response: answers({ 200: listed(SubscriptionDetail) }),
-      detail: { summary: "List subscriptions with their relations", description: WHOLE_OR_PAGE },
+      detail: {
+        operationId: listSubscriptions.name,
+        summary: "List subscriptions with their relations",
+        description: WHOLE_OR_PAGE,
+      },
     })
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createSubscription, body))), {
       body: CreateSubscription,
       response: answers({ 201: dataOf(CreatedSubscription) }),
       detail: {
+        operationId: createSubscription.name,
         summary: "Create a subscription",
         description:
           "It starts now unless started_at says otherwise, at most 10 years in the past or 100 in the future. past_periods says how many billing periods have ended since: the next billing run bills them.",
@@ -44,13 +49,13 @@ export const subscriptionRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getSubscription, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(SubscriptionDetail), 404: ErrorBody }),
-      detail: { summary: "Get a subscription with its relations" },
+      detail: { operationId: getSubscription.name, summary: "Get a subscription with its relations" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateSubscription, { ...params, ...body })), {
       params: IdPath,
       body: UpdateSubscriptionBody,
       response: answers({ 200: dataOf(SubscriptionDetail), 404: ErrorBody }),
-      detail: { summary: "Rename a subscription" },
+      detail: { operationId: updateSubscription.name, summary: "Rename a subscription" },
     })
     .post(
       "/:id/cancel",
@@ -60,6 +65,7 @@ export const subscriptionRoutes = (deps: Deps) =>
         body: CancelSubscriptionBody,
         response: answers({ 200: dataOf(SubscriptionDetail), 404: ErrorBody, 409: ErrorBody }),
         detail: {
+          operationId: cancelSubscription.name,
           summary: "Cancel a subscription",
           description:
             "Now, or at the end of the running billing period; now also brings a coming end forward. Refused when it has ended.",
@@ -73,10 +79,14 @@ export const mySubscriptionRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listSubscriptions, query), {
       query: fromText(ListMySubscriptions),
       response: answers({ 200: listed(SubscriptionDetail) }),
-      detail: { summary: "List my subscriptions", description: WHOLE_OR_PAGE },
+      detail: {
+        operationId: listSubscriptions.name,
+        summary: "List my subscriptions",
+        description: WHOLE_OR_PAGE,
+      },
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getSubscription, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(SubscriptionDetail), 404: ErrorBody }),
-      detail: { summary: "Get one of my subscriptions" },
+      detail: { operationId: getSubscription.name, summary: "Get one of my subscriptions" },
     });

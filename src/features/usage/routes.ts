@@ -75,6 +75,7 @@ export const ingestRoutes = (deps: Deps) =>
           503: RefusedUsage,
         }),
         detail: {
+          operationId: "record_usage",
           summary: "Record usage events",
           security: [{ bearer: [] }, { apiKey: [] }],
           description: RECORD,
@@ -119,6 +120,7 @@ export const exportLinkRoutes = (deps: Deps) =>
       params: FollowExportLink,
       response: answers({ 404: ErrorBody, 503: ErrorBody }),
       detail: {
+        operationId: followExportLink.name,
         summary: "Follow a link to an export",
         description: EXPORT,
         responses: EXPORTED.responses,
@@ -132,22 +134,27 @@ export const usageRoutes = (deps: Deps) =>
     .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
       body: ExportUsage,
       response: EXPORTED.response,
-      detail: { summary: "Export usage", description: EXPORT, responses: EXPORTED.responses },
+      detail: {
+        operationId: exportUsage.name,
+        summary: "Export usage",
+        description: EXPORT,
+        responses: EXPORTED.responses,
+      },
     })
     .post("/exports", ({ ctx, body }) => data(call(ctx, createExportLink, body)), {
       body: ExportUsage,
       response: answers({ 200: dataOf(ExportLink) }),
-      detail: { summary: "Make a link to an export", description: LINK },
+      detail: { operationId: createExportLink.name, summary: "Make a link to an export", description: LINK },
     })
     .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
       body: SearchUsage,
       response: answers({ 200: FoundUsage, 503: ErrorBody }),
-      detail: { summary: "Search and sum usage", description: SEARCH },
+      detail: { operationId: searchUsage.name, summary: "Search and sum usage", description: SEARCH },
     })
     .get("/metadata-keys", ({ ctx, query }) => call(ctx, listMetadataKeys, query), {
       query: fromText(ListMetadataKeys),
       response: answers({ 200: MetadataKeys, 503: ErrorBody }),
-      detail: { summary: "List the keys of metadata", description: KEYS },
+      detail: { operationId: listMetadataKeys.name, summary: "List the keys of metadata", description: KEYS },
     });
 
 /** The same search for client users, narrowed to their client. */
@@ -157,20 +164,37 @@ export const myUsageRoutes = (deps: Deps) =>
     .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
       body: ExportUsage,
       response: EXPORTED.response,
-      detail: { summary: "Export one's own usage", description: EXPORT, responses: EXPORTED.responses },
+      detail: {
+        operationId: exportUsage.name,
+        summary: "Export one's own usage",
+        description: EXPORT,
+        responses: EXPORTED.responses,
+      },
     })
     .post("/exports", ({ ctx, body }) => data(call(ctx, createExportLink, body)), {
       body: ExportUsage,
       response: answers({ 200: dataOf(ExportLink) }),
-      detail: { summary: "Make a link to an export of one's own usage", description: LINK },
+      detail: {
+        operationId: createExportLink.name,
+        summary: "Make a link to an export of one's own usage",
+        description: LINK,
+      },
     })
     .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
       body: SearchUsage,
       response: answers({ 200: FoundUsage, 503: ErrorBody }),
-      detail: { summary: "Search and sum one's own usage", description: SEARCH },
+      detail: {
+        operationId: searchUsage.name,
+        summary: "Search and sum one's own usage",
+        description: SEARCH,
+      },
     })
     .get("/metadata-keys", ({ ctx, query }) => call(ctx, listMetadataKeys, query), {
       query: fromText(ListMetadataKeys),
       response: answers({ 200: MetadataKeys, 503: ErrorBody }),
-      detail: { summary: "List the keys of one's own metadata", description: KEYS },
+      detail: {
+        operationId: listMetadataKeys.name,
+        summary: "List the keys of one's own metadata",
+        description: KEYS,
+      },
     });

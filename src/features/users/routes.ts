@@ -14,12 +14,13 @@ export const userRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listUsers, query), {
       query: fromText(ListUsers),
       response: answers({ 200: listed(User) }),
-      detail: { summary: "List users", description: "Admins only." },
+      detail: { operationId: listUsers.name, summary: "List users", description: "Admins only." },
     })
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createUser, body))), {
       body: CreateUser,
       response: answers({ 201: dataOf(User) }),
       detail: {
+        operationId: createUser.name,
         summary: "Create a user",
         description: "client_id goes with the role client, and only with it.",
       },
@@ -27,13 +28,14 @@ export const userRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getUser, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(User), 404: ErrorBody }),
-      detail: { summary: "Get a user" },
+      detail: { operationId: getUser.name, summary: "Get a user" },
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateUser, { ...params, ...body })), {
       params: IdPath,
       body: UserChange,
       response: answers({ 200: dataOf(User), 404: ErrorBody, 409: ErrorBody }),
       detail: {
+        operationId: updateUser.name,
         summary: "Change a user",
         description: "A new role, client or password ends the user's tokens.",
       },
@@ -41,5 +43,9 @@ export const userRoutes = (deps: Deps) =>
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteUser, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody, 409: ErrorBody }),
-      detail: { summary: "Delete a user", description: "Never the company's last admin." },
+      detail: {
+        operationId: deleteUser.name,
+        summary: "Delete a user",
+        description: "Never the company's last admin.",
+      },
     });

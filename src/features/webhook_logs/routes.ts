@@ -26,6 +26,7 @@ export const webhookLogRoutes = (deps: Deps) =>
       query: fromText(ListWebhookLogs),
       response: LISTED,
       detail: {
+        operationId: listWebhookLogs.name,
         summary: "List webhook deliveries",
         description:
           "Newest first, with their attempts. from is included, to is not. They are kept for 30 days after they ended.",
@@ -34,7 +35,7 @@ export const webhookLogRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getWebhookLog, params)), {
       params: IdPath,
       response: FOUND,
-      detail: { summary: "Get a webhook delivery" },
+      detail: { operationId: getWebhookLog.name, summary: "Get a webhook delivery" },
     })
     .post(
       "/:id/redeliver",
@@ -44,6 +45,7 @@ export const webhookLogRoutes = (deps: Deps) =>
         body: Nothing,
         response: SENT,
         detail: {
+          operationId: redeliverWebhook.name,
           summary: "Send a message again",
           description:
             "One new attempt of the same message, with the same webhook-id, in the same log; 409 while it is pending.",
@@ -59,6 +61,7 @@ export const lenderWebhookLogRoutes = (deps: Deps) =>
       query: fromText(ListLoanWebhookLogs),
       response: LISTED,
       detail: {
+        operationId: listLoanWebhookLogs.name,
         summary: "List deliveries of loan events",
         description:
           "Those of applications, documents and consents of the token's environment, newest first, to any of the company's webhooks.",
@@ -67,7 +70,7 @@ export const lenderWebhookLogRoutes = (deps: Deps) =>
     .get("/:id", ({ ctx, params }) => data(call(ctx, getLoanWebhookLog, params)), {
       params: IdPath,
       response: FOUND,
-      detail: { summary: "Get a delivery of a loan event" },
+      detail: { operationId: getLoanWebhookLog.name, summary: "Get a delivery of a loan event" },
     })
     .post(
       "/:id/redeliver",
@@ -77,6 +80,7 @@ export const lenderWebhookLogRoutes = (deps: Deps) =>
         body: Nothing,
         response: SENT,
         detail: {
+          operationId: redeliverLoanWebhook.name,
           summary: "Send a loan event again",
           description:
             "One new attempt of the same message; 409 while it is pending or its webhook is not active.",

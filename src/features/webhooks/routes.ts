@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { call } from "../../core/operation.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
-import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
+import { answers, data, dataOf, ErrorBody, named } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";
 import { WebhookLog } from "../webhook_logs/model.ts";
@@ -23,49 +23,50 @@ export const webhookRoutes = (deps: Deps) =>
     .get("", ({ ctx, query }) => call(ctx, listWebhooks, query), {
       query: fromText(ListWebhooks),
       response: answers({ 200: listed(Webhook) }),
-      detail: {
-        summary: "List webhooks",
-        description:
-          "Whole, or one page when page or limit is given; search looks into URLs and descriptions.",
-      },
+      detail: named(
+        listWebhooks,
+        "List webhooks",
+        "Whole, or one page when page or limit is given; search looks into URLs and descriptions.",
+      ),
     })
     .post("", async ({ ctx, body, status }) => status(201, await data(call(ctx, createWebhook, body))), {
       body: CreateWebhook,
       response: answers({ 201: dataOf(WebhookWithSecret), 409: ErrorBody }),
-      detail: {
-        summary: "Create a webhook",
-        description:
-          "The secret is shown only in this answer. The URL must be https and lead to public addresses; event_types takes types, patterns such as subscription.*, and *.",
-      },
+      detail: named(
+        createWebhook,
+        "Create a webhook",
+        "The secret is shown only in this answer. The URL must be https and lead to public addresses; event_types takes types, patterns such as subscription.*, and *.",
+      ),
     })
     .get("/:id", ({ ctx, params }) => data(call(ctx, getWebhook, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Webhook), 404: ErrorBody }),
-      detail: { summary: "Get a webhook" },
+      detail: named(getWebhook, "Get a webhook"),
     })
     .put("/:id", ({ ctx, params, body }) => data(call(ctx, updateWebhook, { ...params, ...body })), {
       params: IdPath,
       body: WebhookChange,
       response: answers({ 200: dataOf(Webhook), 404: ErrorBody }),
-      detail: {
-        summary: "Replace a webhook",
-        description:
-          "Status active revives a disabled one, disabled gives up what is pending; left out, it stays.",
-      },
+      detail: named(
+        updateWebhook,
+        "Replace a webhook",
+        "Status active revives a disabled one, disabled gives up what is pending; left out, it stays.",
+      ),
     })
     .delete("/:id", ({ ctx, params }) => data(call(ctx, deleteWebhook, params)), {
       params: IdPath,
       response: answers({ 200: dataOf(Nothing), 404: ErrorBody }),
-      detail: { summary: "Delete a webhook", description: "What is pending is given up; its logs stay." },
+      detail: named(deleteWebhook, "Delete a webhook", "What is pending is given up; its logs stay."),
     })
     .post("/:id/rotate-secret", ({ ctx, params }) => data(call(ctx, rotateWebhookSecret, params)), {
       params: IdPath,
       body: Nothing,
       response: answers({ 200: dataOf(WebhookWithSecret), 404: ErrorBody }),
-      detail: {
-        summary: "Give a webhook a new secret",
-        description: "Shown only in this answer. For 24 hours the old secret signs beside the new one.",
-      },
+      detail: named(
+        rotateWebhookSecret,
+        "Give a webhook a new secret",
+        "Shown only in this answer. For 24 hours the old secret signs beside the new one.",
+      ),
     })
     .post(
       "/:id/test",
@@ -74,9 +75,10 @@ export const webhookRoutes = (deps: Deps) =>
         params: IdPath,
         body: Nothing,
         response: answers({ 202: dataOf(WebhookLog), 404: ErrorBody, 409: ErrorBody }),
-        detail: {
-          summary: "Send a test message",
-          description: "One attempt, of type webhook.test. GET /webhook-logs/{id} tells what came of it.",
-        },
+        detail: named(
+          testWebhook,
+          "Send a test message",
+          "One attempt, of type webhook.test. GET /webhook-logs/{id} tells what came of it.",
+        ),
       },
     );
