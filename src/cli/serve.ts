@@ -7,6 +7,7 @@ import { type Deps, openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { foundCompany, listCompanies } from "../features/companies/service.ts";
 import { interruptCollections } from "../features/collections/service.ts";
+import { listFollowingCompanies } from "../features/billing_model_changes/following.ts";
 import { followZoneRules } from "../features/billing_model_changes/service.ts";
 import { interruptRuns } from "../features/billing/service.ts";
 import { releaseIdempotencyKeys } from "../features/idempotency/service.ts";
@@ -29,7 +30,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     preferRequests();
     await addFirstCompany(deps);
     await endLostWork(deps);
-    for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
+    for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
       await call(commandContext(deps, id), followZoneRules, {});
     }
     const server = await listen(deps);

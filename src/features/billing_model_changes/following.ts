@@ -1,9 +1,14 @@
 import type { Scope } from "../../core/access.ts";
 import { periodContaining } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Queries, Reads } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
-import { listEndsWithPeriods, listZones, updateSubscription } from "../subscriptions/queries.ts";
+import {
+  listCompaniesWithSuchEnds,
+  listEndsWithPeriods,
+  listZones,
+  updateSubscription,
+} from "../subscriptions/queries.ts";
 import { subscriptionEvent, turnOf } from "../subscriptions/rules.ts";
 import { relinkChanges } from "./apply.ts";
 import * as queries from "./queries.ts";
@@ -22,6 +27,15 @@ export async function followZones(q: Queries, scope: Scope, now: Temporal.Instan
     await recordEvents(q, scope, now, cancelled.map(changeEvent));
   }
   for (const id of new Set([...ended.map((of) => of.id), ...changed])) await relinkChanges(q, scope, now, id);
+}
+
+/** The companies that something of this is to happen in. */
+export async function listFollowingCompanies(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const ids = [
+    ...(await listCompaniesWithSuchEnds(q, now)),
+    ...(await queries.listCompaniesWaitingForPeriods(q)),
+  ];
+  return [...new Set(ids)];
 }
 
 async function moveEnds(

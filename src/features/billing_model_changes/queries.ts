@@ -293,6 +293,14 @@ export async function listChangesAfterPeriods(
   );
 }
 
+/** The companies with changes that wait for the end of a billing period. */
+export async function listCompaniesWaitingForPeriods(q: Reads): Promise<number[]> {
+  const { billing_model_changes: t } = q.tables;
+  const waiting = and(sql`${t.status} = 'scheduled'`, isNotNull(t.after_period_at));
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(waiting);
+  return rows.map(({ company_id }) => company_id);
+}
+
 /** Says from which model a change takes over, or when; returns nothing of one that is cancelled. */
 export async function updateChange(
   q: Queries,

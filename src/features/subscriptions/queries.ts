@@ -159,6 +159,16 @@ export async function listEndsWithPeriods(
   );
 }
 
+/** The companies with subscriptions that are still to end with a billing period. */
+export async function listCompaniesWithSuchEnds(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const { subscriptions: t } = q.tables;
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .where(and(isNotNull(t.last_period_at), gt(t.ends_at, iso(now))));
+  return rows.map(({ company_id }) => company_id);
+}
+
 /** The company's time zones, as billing periods are cut by them. */
 export async function listZones(q: Reads, scope: Scope): Promise<ZoneTimeline> {
   const rows = await listTimezones(q, scope);

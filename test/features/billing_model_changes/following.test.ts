@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
+import { listFollowingCompanies } from "../../../src/features/billing_model_changes/following.ts";
 import { followZoneRules } from "../../../src/features/billing_model_changes/service.ts";
 import { call } from "../../../src/core/operation.ts";
 import type { Json } from "../../harness.ts";
@@ -124,6 +125,7 @@ test("a server that starts moves what older rules of a zone had placed", async (
     const { subscriptions: t } = q.tables;
     await q.update(t).set({ ends_at: "2024-06-01T01:00:00.000Z" }).where(eq(t.id, id));
   });
+  expect(await listFollowingCompanies(deps.store.read, books.clock.now())).toContain(company.company_id);
   const actor = { kind: "system", company_id: company.company_id } as const;
   const ctx = deps.openContext({ actor, origin: "cli", request_id: "test", address: null });
   await call(ctx, followZoneRules, {});
