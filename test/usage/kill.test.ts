@@ -123,7 +123,7 @@ test("a commit that the disk refuses is an error, and its events are stored when
 test("a disk that is full for a while, under checkpoints too, loses nothing, and ingest goes on by itself", async () => {
   const path = join(folder, "full_for_a_while.duckdb");
   const shell = `trap "" XFSZ; ulimit -S -f 2000; exec bun "$0" "$1"`;
-  const command = ["bash", "-c", shell, join(import.meta.dir, "full_disk_checkpoint.ts"), path];
+  const command = ["bash", "-c", shell, join(import.meta.dir, "full_disk_checkpoint_writer.ts"), path];
   const child = Bun.spawn(command, { stdout: "pipe" });
   const decoder = new TextDecoder();
   let [output, seen_at_room, has_room] = ["", 0, false];

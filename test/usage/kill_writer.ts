@@ -40,11 +40,15 @@ async function isStored(events: readonly NewEvent[]): Promise<boolean> {
   }
 }
 
-/** Makes commits fail for a moment, again and again: a change of the table that is not committed. */
+/**
+ * Makes commits fail for a moment, again and again: a change of the table that is not committed. It ends when the store
+ * has opened its file anew, and holds no connection that would keep it from that.
+ */
 async function failNowAndThen(): Promise<void> {
-  const other = await database.instance.connect();
   for (;;) {
     await Bun.sleep(300);
+    const other = await database.instance.connect().catch(() => undefined);
+    if (other === undefined) return;
     try {
       await other.run("BEGIN; ALTER TABLE usage_hour_deltas ADD COLUMN extra INTEGER");
       await Bun.sleep(3);
@@ -52,6 +56,7 @@ async function failNowAndThen(): Promise<void> {
       // A commit was quicker: the next time.
     }
     await other.run("ROLLBACK").catch(() => undefined);
+    other.closeSync();
   }
 }
 

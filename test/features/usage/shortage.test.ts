@@ -8,7 +8,7 @@ import { addSubscription } from "./facts.ts";
 
 /** Few in every run; `SHORTAGE_ROUNDS=20 bun test test/features/usage/shortage.test.ts` makes more of them. */
 const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 2);
-const ROUND_MS = 4_000;
+const ROUND_MS = 3_000;
 const LIMITS = ["10MB", "12MB", "16MB"];
 const SIZES = [1, 100, 500, 1_000];
 
@@ -74,8 +74,7 @@ test(
         askForever(api, seen),
       ];
       await Bun.sleep(ROUND_MS);
-      const metrics = String((await api("GET", "origin:/metrics")).body);
-      figures.failures += Number(/^meterhouse_usage_store_failures (\d+)$/m.exec(metrics)?.[1]);
+      figures.failures += server.printed().split("the engine failed").length - 1;
       seen.is_over = true;
       server.kill("SIGKILL");
       await Promise.all([...busy, server.exited]);
