@@ -131,6 +131,9 @@ export const LIMITS = {
   /** Callbacks of the scheme: how many an address may send in a minute, and how long they are remembered. */
   scheme_callbacks_minute: 600,
   scheme_callback_days: 400,
+  /** Those that are nobody's, unsigned ones above all: how many are written down, and for how long. */
+  scheme_callbacks_nobodys: 10_000,
+  scheme_callback_nobodys_days: 7,
   usage_batch: 1_000,
   usage_filter_ids: 1_000,
   usage_search_limit: 200,

@@ -4,7 +4,14 @@ import { compare } from "../../core/money.ts";
 import { readFpxCallback } from "../emandate_config/callbacks.ts";
 import { applyResult, auditAnswers } from "./applying.ts";
 import { tellOfComplaints } from "./polling.ts";
-import { type CallbackNote, findOrderByNumber, insertCallback, isKnownCallback } from "./queries.ts";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  type CallbackNote,
+  countNobodysCallbacks,
+  findOrderByNumber,
+  insertCallback,
+  isKnownCallback,
+} from "./queries.ts";
 
 /**
  * Takes what the scheme tells by itself, and writes down that it did, whatever comes of it. The signature is looked
@@ -18,7 +25,13 @@ export async function takeCallback(ctx: Context, body: string): Promise<void> {
 
   async function refuse(error: AppError, known: Partial<CallbackNote> = {}): Promise<never> {
     const note = { ...blank, ...known, outcome: "refused" as const, reason: error.message };
-    await store.tx((q) => insertCallback(q, now, note));
+    await store.tx(async (q) => {
+      // Anyone may send what is nobody's: it must not fill the disk.
+      const since = now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days });
+      const most = LIMITS.scheme_callbacks_nobodys;
+      const is_full = note.company_id === null && (await countNobodysCallbacks(q, since, most)) >= most;
+      if (!is_full) await insertCallback(q, now, note);
+    });
     throw error;
   }
 

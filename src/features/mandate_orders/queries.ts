@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNull, lt, ne } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNull, lt, ne } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import { instant, type IsoInstant, iso } from "../../core/time.ts";
@@ -346,6 +346,21 @@ export async function insertCallback(
   await q.insert(q.tables.scheme_callbacks).values({ ...callback, received_at: iso(now) });
 }
 
+/** How many callbacks since an instant are of no company: no more than `most` are counted. */
+export async function countNobodysCallbacks(
+  q: Reads,
+  since: Temporal.Instant,
+  most: number,
+): Promise<number> {
+  const { scheme_callbacks: t } = q.tables;
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(isNull(t.company_id), gte(t.received_at, iso(since))))
+    .limit(most);
+  return rows.length;
+}
+
 /** Whether these very bytes were taken before. */
 export async function isKnownCallback(q: Reads, order_no: string, digest: string): Promise<boolean> {
   const { scheme_callbacks: t } = q.tables;
@@ -357,17 +372,18 @@ export async function isKnownCallback(q: Reads, order_no: string, digest: string
   return known !== undefined;
 }
 
-/** Forgets callbacks from before `until`, at most `limit` of them; some belong to nobody. */
+/** Forgets callbacks from before `until`, or those of no company, at most `limit` of them. */
 export async function deleteOldCallbacks(
   q: Queries,
   until: Temporal.Instant,
   limit: number,
+  { only_nobodys }: { only_nobodys: boolean },
 ): Promise<number> {
   const { scheme_callbacks: t } = q.tables;
   const old = q
     .select({ id: t.id })
     .from(t)
-    .where(lt(t.received_at, iso(until)))
+    .where(and(lt(t.received_at, iso(until)), only_nobodys ? isNull(t.company_id) : undefined))
     .orderBy(asc(t.received_at))
     .limit(limit);
   const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });

@@ -161,8 +161,14 @@ export const pruneSchemeCallbacks = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, now, background }) {
-    const until = now.subtract({ hours: 24 * LIMITS.scheme_callback_days });
-    await prune(background, (limit) => store.tx((q) => queries.deleteOldCallbacks(q, until, limit)));
+    const forget = (days: number, only_nobodys: boolean) => {
+      const until = now.subtract({ hours: 24 * days });
+      return prune(background, (limit) =>
+        store.tx((q) => queries.deleteOldCallbacks(q, until, limit, { only_nobodys })),
+      );
+    };
+    await forget(LIMITS.scheme_callback_days, false);
+    await forget(LIMITS.scheme_callback_nobodys_days, true);
     return {};
   },
 });

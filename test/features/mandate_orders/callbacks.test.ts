@@ -167,6 +167,34 @@ describe("a callback", () => {
     expect((await post("a=%00")).status).toBe(422);
   });
 
+  test("that is nobody's is forgotten after a week, and written down so often and no more", async () => {
+    const now = clock.now();
+    await post("");
+    const [last] = await written();
+    const { id: _, ...row } = last;
+    const { scheme_callbacks: t } = house.deps.store.read.tables;
+    const missing =
+      LIMITS.scheme_callbacks_nobodys - (await written()).filter((one) => one.company_id === null).length;
+    for (let left = missing; left > 0; left -= 500) {
+      const rows = Array.from({ length: Math.min(left, 500) }, () => row);
+      await house.deps.store.tx((q) => q.insert(t).values(rows));
+    }
+    const before = (await written()).length;
+    expect((await post("")).status).toBe(400);
+    expect((await written()).length).toBe(before);
+    // The scheme's own are written down all the same.
+    expect((await post(confirmation())).status).toBe(200);
+    expect((await written()).length).toBe(before + 1);
+    const job = JOBS.find(({ name }) => name === "scheme_callbacks_prune");
+    if (!job) throw new Error("No such job");
+    clock.set(now.add({ hours: 24 * 7 + 1 }).toString());
+    await runJob(house.deps, job);
+    clock.set(now.toString());
+    const left = await written();
+    expect(left.length).toBeGreaterThan(0);
+    expect(left.every((one) => one.company_id !== null)).toBe(true);
+  });
+
   test("is forgotten after 400 days", async () => {
     await post("");
     const now = clock.now();
