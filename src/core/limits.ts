@@ -307,6 +307,8 @@ export const LIMITS = {
   /** Agents are forgotten when nobody has authorized them for so long, or so long after the last who did. */
   agent_unused_hours: 24,
   agent_ended_days: 90,
+  /** Agents that registered within that time: beyond, the oldest that nobody has authorized gives way. */
+  agents_unused: 10_000,
   /** Registrations, and all other calls of the authorization server, a minute for one address. */
   oauth_registrations_minute: 30,
   oauth_calls_minute: 600,

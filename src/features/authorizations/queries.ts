@@ -1,4 +1,4 @@
-import { and, desc, eq, exists, gt, inArray, isNull, lte, not, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, exists, gt, inArray, isNull, lte, not, or, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
@@ -284,7 +284,13 @@ export async function deleteAuthorizationsBefore(
   return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
 }
 
-/** Forgets agents from before an instant that no authorization refers to. */
+/** How many agents have registered since an instant. */
+export function countAgentsSince(q: Reads, registered: string): Promise<number> {
+  const { agents: t } = q.tables;
+  return q.$count(t, gt(t.created_at, registered)).then(Number);
+}
+
+/** Forgets agents from before an instant that no authorization refers to, the oldest first. */
 export async function deleteAgentsBefore(q: Queries, registered: string, limit: number): Promise<number> {
   const { agents: t, authorizations: a } = q.tables;
   const granted = q.select({ id: a.id }).from(a).where(eq(a.agent_id, t.id));
@@ -292,6 +298,7 @@ export async function deleteAgentsBefore(q: Queries, registered: string, limit: 
     .select({ id: t.id })
     .from(t)
     .where(and(lte(t.created_at, registered), not(exists(granted))))
+    .orderBy(asc(t.created_at), asc(t.id))
     .limit(limit);
   return (await q.delete(t).where(inArray(t.id, unused)).returning({ id: t.id })).length;
 }

@@ -32,7 +32,13 @@ export const registerAgent = operation({
     // What can't be seen can't be told apart.
     const name = client_name?.replaceAll(/[\p{C}\s]+/gu, " ").trim() || null;
     const agent = { public_id: makeSecret("mh_"), name, redirect_uris };
-    await store.tx((q) => queries.insertAgent(q, now, agent));
+    await store.tx(async (q) => {
+      const since = iso(now.subtract({ hours: LIMITS.agent_unused_hours }));
+      // Anyone may register: it must not fill the disk, nor keep others from registering.
+      if ((await queries.countAgentsSince(q, since)) >= LIMITS.agents_unused)
+        await queries.deleteAgentsBefore(q, iso(now), 1);
+      await queries.insertAgent(q, now, agent);
+    });
     return {
       ...metadata,
       client_id: agent.public_id,

@@ -196,6 +196,35 @@ describe("registration", () => {
     expect(status).toBe(400);
   });
 
+  test("beyond ten thousand that nobody has authorized, the oldest gives way", async () => {
+    const own = await startHouse({ clock: new TestClock("2026-03-10T12:00:00Z") });
+    try {
+      const { agents: t } = own.deps.store.read.tables;
+      const first = (await register(own, { redirect_uris: [REDIRECT] })).body.client_id;
+      const at = "2026-03-10T12:00:00.000Z";
+      for (let i = 1; i < LIMITS.agents_unused; i += 500) {
+        const count = Math.min(500, LIMITS.agents_unused - i);
+        const rows = Array.from({ length: count }, (_, j) => ({
+          public_id: `mh_${i + j}`,
+          name: null,
+          redirect_uris: [REDIRECT],
+          created_at: at,
+          updated_at: at,
+        }));
+        await own.deps.store.tx((q) => q.insert(t).values(rows));
+      }
+      expect(await own.deps.store.read.$count(t)).toBe(LIMITS.agents_unused);
+      const added = await register(own, { redirect_uris: [REDIRECT] });
+      expect(added.status).toBe(201);
+      expect(await own.deps.store.read.$count(t)).toBe(LIMITS.agents_unused);
+      const left = (await own.deps.store.read.select({ id: t.public_id }).from(t)).map(({ id }) => id);
+      expect(left).not.toContain(first);
+      expect(left).toContain(added.body.client_id);
+    } finally {
+      await own.stop();
+    }
+  });
+
   test("is counted by address", async () => {
     const clock = new TestClock("2026-03-10T12:00:20Z");
     const guarded = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true" } });
