@@ -117,28 +117,35 @@ function stretchWith(
         line.kind === "usage" && line.billing_model_id === charge.billing_model_id && !isTakenBack(line),
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
+  if (charge.kind !== "usage") return [segmentOf(unitsOf(charge, usage), model, proration)];
   const at = usage.findLastIndex(({ from }) => from <= charge.from);
   const begins = usage.findLastIndex((line, i) => i <= at && !isContinued(line));
   const ends = usage.findIndex((line, i) => i > begins && !isContinued(line));
   const own = usage.slice(Math.max(begins, 0), ends < 0 ? undefined : ends);
-  const [first, ...others] = own.length > 0 && charge.kind !== "fee" ? own : [charge];
-  const segmentOf = ({ from, to, quantity, event_count, kind }: BillLine, days: Proration): UsedSegment => ({
-    segment: {
-      model,
-      from: instant(from),
-      to: instant(to),
-      first_day: instant(from).toZonedDateTimeISO("UTC").toPlainDate(),
-      proration: days,
-    },
-    usage: {
-      units: kind === "usage" ? quantity : "0",
-      event_count: event_count ?? 0,
-      corrections: 0,
-      usage_digest: "",
-    },
-  });
+  const [first = charge, ...others] = own;
   const none = { ...proration, numerator: 0 };
-  return [segmentOf(first ?? charge, proration), ...others.map((line) => segmentOf(line, none))];
+  return [segmentOf(first, model, proration), ...others.map((line) => segmentOf(line, model, none))];
+}
+
+/**
+ * A fee or limit with what was used between its bounds. The usage line of a stretch in which nothing was used may be
+ * missing, or have the bounds of a stretch that is no more: it says nothing that had to be taken back.
+ */
+function unitsOf(charge: BillLine, usage: readonly BillLine[]): BillLine {
+  const own = usage.filter(({ from, to }) => charge.from <= from && to <= charge.to);
+  return { ...charge, kind: "usage", quantity: sum(own.map(({ quantity }) => quantity)) };
+}
+
+function segmentOf(
+  { from, to, quantity, event_count }: BillLine,
+  model: BillingModelFacts,
+  proration: Proration,
+): UsedSegment {
+  const first_day = instant(from).toZonedDateTimeISO("UTC").toPlainDate();
+  return {
+    segment: { model, from: instant(from), to: instant(to), first_day, proration },
+    usage: { units: quantity, event_count: event_count ?? 0, corrections: 0, usage_digest: "" },
+  };
 }
 
 /** Whether a usage line goes on with the tiers of the one before. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PASSWORD } from "../../harness.ts";
 import { grantAccess } from "../../mcp/agents.ts";
 import { type Books, type Company, FLAT, GRADUATED, openBooks } from "./books.ts";
-import { APRIL, type Example, month, type Step, workOut } from "./worked_examples.ts";
+import { adjustment, APRIL, type Example, month, type Step, workOut } from "./worked_examples.ts";
 
 // What a plan is billed for that owns no day, and the credits that go with a fee.
 
@@ -90,6 +90,33 @@ const corrected: Example[] = [
   },
 ];
 
+const verified: Example[] = [
+  {
+    name: "a minimum without usage whose stretch a later change makes shorter",
+    models: [MINIMUM, FLAT],
+    started_at: MARCH,
+    steps: [BILL_MARCH, { at: APRIL, change: 1, effective_at: "2024-03-15T10:00:00Z" }],
+    bills: [
+      month(
+        "2024-03",
+        "62.00",
+        "A fee 31.00 31/31",
+        "A usage 0.00 (0 in 0)",
+        "A minimum_true_up 31.00 31/31",
+      ),
+      adjustment(
+        "2024-03",
+        "-17.00",
+        "A fee 14.00 14/31",
+        "A minimum_true_up 14.00 14/31",
+        "A fee -31.00 31/31",
+        "A minimum_true_up -31.00 31/31",
+        "B fee 17.00 17/31",
+      ),
+    ],
+  },
+];
+
 const credits: Example[] = [
   {
     name: "a large plan for five minutes gives no credits",
@@ -149,6 +176,7 @@ const credits: Example[] = [
 
 describe.each([
   ["corrected at once", corrected],
+  ["verified by what is left", verified],
   ["credits with their fee", credits],
 ])("worked examples: %s", (_, examples) => {
   test.each(examples.map((example) => [example.name, example] as const))("%s", async (_name, example) => {
