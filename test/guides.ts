@@ -20,23 +20,33 @@ export interface Command {
   readonly shown: readonly Json[];
 }
 
-/** `$ sleep 5`: the clock goes on by so much. */
+/** `sleep 5`: the clock goes on by so much. */
 export interface Wait {
   readonly wait_s: number;
 }
 
-/** What a page of docs/ has one do, from top to bottom. */
+/**
+ * What a page of docs/ has one do, from top to bottom: blocks of commands, each followed by a block of what the last
+ * one prints. Blocks that begin otherwise set something up, which tests do themselves.
+ */
 export function stepsOf(page: string): (Command | Wait)[] {
   const text = readFileSync(join(import.meta.dir, "../docs", page), "utf8");
-  const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = ""]) => block);
-  return blocks.flatMap((block) => block.split(/^\$ /m).slice(1)).map(stepOf);
+  const blocks = [...text.matchAll(/```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs)];
+  return blocks.flatMap(([, commands = "", printed = ""]) => {
+    if (!/^(api|lender|agent|upload|sleep) /.test(commands)) {
+      if (printed !== "") throw new Error(`Cannot run ${commands}: it is no call that is known`);
+      return [];
+    }
+    // A command goes on over lines that are indented.
+    const steps = commands.split(/^(?! )/m).filter((command) => command !== "");
+    return steps.map((command, i) => stepOf(command, i === steps.length - 1 ? printed : ""));
+  });
 }
 
-/** `api /path -X PUT -d '{…}' | jq …`, over several lines when they are indented, then what was printed. */
-function stepOf(entry: string): Command | Wait {
-  const wait_s = /^sleep (\d+)\n/.exec(entry)?.[1];
+/** `api /path -X PUT -d '{…}' | jq …`, and what it printed. */
+function stepOf(text: string, printed: string): Command | Wait {
+  const wait_s = /^sleep (\d+)\n/.exec(text)?.[1];
   if (wait_s !== undefined) return { wait_s: Number(wait_s) };
-  const [, text = "", printed = ""] = /^(.*\n(?: {4}.*\n)*)([^]*)$/.exec(entry) ?? [];
   const called = /^(api|lender|agent) '?([^\s']+)/.exec(text);
   const sent = UPLOAD.exec(text);
   const [, caller = "", target = ""] = called ?? sent ?? [];
