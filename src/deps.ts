@@ -15,6 +15,7 @@ import { type Metrics, openMetrics } from "./core/metrics.ts";
 import type { Origin } from "./core/operation.ts";
 import { Refusals } from "./core/refusals.ts";
 import { openSecrets, type Secrets } from "./core/sealing.ts";
+import { makeSecret } from "./core/secrets.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { openRefusalNotes } from "./features/audit/refusals.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
@@ -31,6 +32,7 @@ import { type DuckDbOptions, openDuckDb } from "./features/usage/store/duckdb.ts
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
+import { UNOPENED_STORE } from "./store/unopened.ts";
 
 /** Who calls, by which door. */
 export interface Caller {
@@ -74,20 +76,20 @@ export interface Deps {
 export interface OpenOptions {
   clock?: Clock;
   without_usage?: boolean;
+  /** Opens and makes nothing on disk: for what is known without records. */
+  without_stores?: boolean;
   /** Takes the usage store as this database's, whatever it lacks: an operator's word. */
   accept_usage?: boolean;
 }
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
 export async function openDeps(config: Config, options: OpenOptions = {}): Promise<Deps> {
-  const { clock = systemClock, without_usage = false, accept_usage = false } = options;
-  openDataDir(config.data_dir);
+  const { clock = systemClock, accept_usage = false, without_stores = false } = options;
+  const { without_usage = without_stores } = options;
   const log = openLog(config.log_level);
-  const open_to_others = makePrivate(config.data_dir);
-  if (open_to_others.length > 0)
-    log.warn({ files: open_to_others }, "others may read these files, which belong to another user");
+  if (!without_stores) takeDataDir(config.data_dir, log);
   const metrics = openMetrics();
-  const store = await openTransactional(config);
+  const store = without_stores ? UNOPENED_STORE : await openTransactional(config);
   const opening = without_usage ? unopenedUsage() : openUsage(config, store, { clock, log, accept_usage });
   const opened = await opening.catch(async (error) => {
     await store.close();
@@ -95,7 +97,8 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   });
   const { usage } = opened;
   showUsage(metrics, usage, store);
-  const tokens = openTokens(config.jwt_secret ?? keepSecret(config.data_dir), clock);
+  const secret = config.jwt_secret ?? (without_stores ? makeSecret() : keepSecret(config.data_dir));
+  const tokens = openTokens(secret, clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
   const documents = new DocumentFiles(join(config.data_dir, "documents"));
@@ -149,6 +152,14 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
       await store.close();
     },
   };
+}
+
+/** Errors: throws when the folder can't be used. */
+function takeDataDir(data_dir: string, log: Log): void {
+  openDataDir(data_dir);
+  const open_to_others = makePrivate(data_dir);
+  if (open_to_others.length > 0)
+    log.warn({ files: open_to_others }, "others may read these files, which belong to another user");
 }
 
 /** Errors: throws one that names the database, without its password. */

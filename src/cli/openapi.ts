@@ -7,12 +7,12 @@ export const openapi: Command = {
   summary: "Print the OpenAPI document",
   help: `Usage: bun src/main.ts openapi
 
-Prints what a running server answers at /openapi.json.`,
+Prints what a running server answers at /openapi.json. It opens no database and writes nothing.`,
   operands: 0,
   options: {},
   async run() {
     await withDeps(async (deps) => console.log(JSON.stringify(describe(buildApp(deps)), null, 2)), {
-      without_usage: true,
+      without_stores: true,
     });
   },
 };

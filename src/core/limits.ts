@@ -299,6 +299,8 @@ export const LIMITS = {
   oauth_state_length: 4_000,
   /** How long a sign-in page is good for. */
   oauth_request_minutes: 10,
+  /** Sign-in pages that nobody has answered yet: beyond, the oldest gives way. */
+  oauth_requests: 10_000,
   oauth_code_s: 60,
   oauth_access_hours: 8,
   oauth_refresh_days: 30,

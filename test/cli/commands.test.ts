@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeKey } from "../certificates.ts";
 import { openDatabase } from "../../src/features/usage/store/duckdb/database.ts";
@@ -105,8 +105,15 @@ describe("the command line", () => {
     expect(doctor.out).not.toContain("FAIL");
     expect(doctor.out).toContain("ok    FPX: not set up, e-mandates work in the sandbox");
     expect(doctor.out).toContain("ok    usage store: answers, 0 sums by hour agree with 0 events");
-    const { out } = await run(["openapi"], place.env);
+  });
+
+  test("openapi opens no store, and makes no folder", async () => {
+    const data_dir = join(place.data_dir, "none");
+    const env = { ...place.env, DATA_DIR: data_dir, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+    const { code, out, err } = await run(["openapi"], env);
+    expect([code, err]).toEqual([0, ""]);
     expect(JSON.parse(out).paths["/api/v1/login"].post.summary).toBe("Sign in");
+    expect(existsSync(data_dir)).toBe(false);
   });
 
   test("doctor reads the key that FPX is spoken with", async () => {

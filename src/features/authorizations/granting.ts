@@ -54,7 +54,11 @@ export const openAuthorization = operation({
     const hash = digestOf(transaction);
     const expires_at = iso(now.add({ minutes: LIMITS.oauth_request_minutes }));
     const asked = { agent_id: agent.id, redirect_uri, code_challenge, state };
-    const id = await store.tx((q) => queries.insertRequest(q, { ...asked, hash, expires_at }));
+    const id = await store.tx(async (q) => {
+      // Anyone may open a page: they must not fill the disk.
+      await queries.deleteOldestRequests(q, LIMITS.oauth_requests - 1);
+      return queries.insertRequest(q, { ...asked, hash, expires_at });
+    });
     return { transaction, waiting: { id, agent_name: agent.name, redirect_uri } };
   },
 });

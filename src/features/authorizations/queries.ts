@@ -257,6 +257,15 @@ export async function useToken(q: Queries, id: number, now: Temporal.Instant): P
 
 // What is forgotten, some at a time. Each returns how many.
 
+/** Forgets the pages that were opened first, so that at most `keep` are left. */
+export async function deleteOldestRequests(q: Queries, keep: number): Promise<void> {
+  const { authorization_requests: t } = q.tables;
+  const surplus = Number(await q.$count(t)) - keep;
+  if (surplus <= 0) return;
+  const old = q.select({ id: t.id }).from(t).orderBy(asc(t.expires_at), asc(t.id)).limit(surplus);
+  await q.delete(t).where(inArray(t.id, old));
+}
+
 export async function deleteRequestsBefore(q: Queries, expired: string, limit: number): Promise<number> {
   const { authorization_requests: t } = q.tables;
   const old = q.select({ id: t.id }).from(t).where(lte(t.expires_at, expired)).limit(limit);

@@ -28,9 +28,8 @@ export function openSchemeDoors(deps: Deps) {
     comeBack: ({ ctx, request }: Visit): Promise<Response> =>
       shown(async () => {
         count(ctx);
-        const order_no =
-          new URLSearchParams(await readFormText(request, ctx)).get("fpx_sellerExOrderNo") ?? "";
-        const { location } = await call(ctx, findReturnAddress, { order_no });
+        const body = await readFormText(request, ctx);
+        const { location } = await call(ctx, findReturnAddress, { body });
         if (location === null) return page(returnPage(), { headers: FRAMELESS });
         return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
       }),

@@ -55,6 +55,5 @@ export const OrderNumber = strict({
   order_no: Type.String({ pattern: "^[A-Za-z0-9-]{1,40}$", description: "the number of an order" }),
 });
 
-/** What a browser says that comes back: any text. */
-export const ReturningBrowser = Type.Object({ order_no: Type.String() });
+/** Where a browser is led that came back. */
 export const ReturnAddress = Type.Object({ location: nullable(Type.String()) });

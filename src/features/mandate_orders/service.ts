@@ -10,6 +10,7 @@ import { only } from "../../store/rows.ts";
 import type { Queries } from "../../store/store.ts";
 import { CollectionResults } from "../collections/model.ts";
 import { applyResults } from "../collections/results.ts";
+import { readFpxCallback } from "../emandate_config/callbacks.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import type { Heard } from "../mandate_payments/outcomes.ts";
@@ -17,14 +18,7 @@ import { readResults } from "../mandates/schemes/collection_file.ts";
 import { applyDecisions } from "./applying.ts";
 import { authorizationPage } from "./authorization_page.ts";
 import { takeCallback } from "./callbacks.ts";
-import {
-  OrderNumber,
-  RanScenario,
-  ReturnAddress,
-  ReturningBrowser,
-  RunScenario,
-  SchemeMessage,
-} from "./model.ts";
+import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "./model.ts";
 import { pollSome } from "./polling.ts";
 import * as queries from "./queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
@@ -68,20 +62,25 @@ export const takeSchemeCallback = operation({
 
 /**
  * Where a customer's browser goes that comes back from the bank: the address that the order's company has set, and
- * no other; null where there is none, be it for want of an address or of such an order, which nobody is told. What
- * the browser says is not believed and changes nothing.
+ * no other. Null without an address, and for what the scheme has not signed: nobody learns which orders there are.
+ * What the browser brings changes nothing.
  */
 export const findReturnAddress = operation({
   name: "find_return_address",
   permission: "session:open",
-  input: ReturningBrowser,
+  input: SchemeMessage,
   output: ReturnAddress,
-  async run({ store }, { order_no }) {
-    const order = await queries.findOrderByNumber(store.read, order_no);
-    const return_url = order ? (await findConfig(store.read, order)).return_url : null;
+  async run({ store, now }, { body }) {
+    const told = await readFpxCallback(store.read, body, now).catch((error: unknown) => {
+      if (error instanceof AppError && error.kind === "malformed") return null;
+      throw error;
+    });
+    const order = told && (await queries.findOrderByNumber(store.read, told.order_no));
+    if (!told || order?.company_id !== told.company_id) return { location: null };
+    const { return_url } = await findConfig(store.read, order);
     if (return_url === null) return { location: null };
     const location = new URL(return_url);
-    location.searchParams.set("order_no", order_no);
+    location.searchParams.set("order_no", told.order_no);
     return { location: location.href };
   },
 });

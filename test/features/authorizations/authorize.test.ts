@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Actor } from "../../../src/core/access.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { call } from "../../../src/core/operation.ts";
 import {
   findWaitingAgent,
@@ -49,6 +50,35 @@ describe("the page", () => {
     const style = /<style>([^]*)<\/style>/.exec(page.html)?.[1] ?? "";
     const hash = new Bun.CryptoHasher("sha256").update(style).digest("base64");
     expect(policy).toContain(`style-src 'sha256-${hash}'`);
+  });
+
+  test("beyond ten thousand that nobody has answered, the oldest gives way", async () => {
+    const own = await startHouse({ clock });
+    try {
+      const page = (await Agent.register(own)).url(challenge);
+      const first = await open(page);
+      const { authorization_requests: t } = own.deps.store.read.tables;
+      const [row] = await own.deps.store.read.select().from(t);
+      if (!row) throw new Error("No page was opened");
+      const { id: _, ...opened } = row;
+      const later = "2026-03-10T12:10:01.000Z";
+      for (let i = 1; i < LIMITS.oauth_requests; i += 500) {
+        const count = Math.min(500, LIMITS.oauth_requests - i);
+        const rows = Array.from({ length: count }, (__, j) => ({
+          ...opened,
+          hash: `${i + j}`,
+          expires_at: later,
+        }));
+        await own.deps.store.tx((q) => q.insert(t).values(rows));
+      }
+      const last = await open(page);
+      expect([last.status, await own.deps.store.read.$count(t)]).toEqual([200, LIMITS.oauth_requests]);
+      const typed = { email: own.admin_email, password: PASSWORD, decision: "allow" };
+      expect((await send(own, first, typed)).status).toBe(403);
+      expect((await send(own, last, typed)).status).toBe(303);
+    } finally {
+      await own.stop();
+    }
   });
 
   test("has a label for each field, and says in words what was wrong", async () => {

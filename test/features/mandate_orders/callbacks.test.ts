@@ -212,16 +212,29 @@ describe("a callback", () => {
 describe("the browser's return", () => {
   const comeBack = (body: string) => house.anonymous("POST", "/emandate/callbacks/fpx/return", body, FORM);
 
+  const shop = () => `https://shop.example.com/thanks?from=bank&order_no=${order_no}`;
+
   test("leads to the company's own address, and changes nothing", async () => {
     const before = await world.read(mandate.id);
-    const { status: code, headers } = await comeBack(
-      `${confirmation()}&return_url=https://evil.example&fpx_debitAuthCode=51`,
-    );
-    expect([code, headers.get("location")]).toEqual([
-      303,
-      `https://shop.example.com/thanks?from=bank&order_no=${order_no}`,
-    ]);
+    const { status: code, headers } = await comeBack(`${confirmation()}&return_url=https://evil.example`);
+    expect([code, headers.get("location")]).toEqual([303, shop()]);
     expect(await world.read(mandate.id)).toEqual(before);
+  });
+
+  test("without the scheme's signature tells nothing of orders", async () => {
+    const bodies = [
+      `fpx_sellerExOrderNo=${order_no}`,
+      "fpx_sellerExOrderNo=NOBODYS",
+      confirmation().replace(order_no, "NOBODYS"),
+      confirmation().replace(/fpx_checkSum=[^&]+/, "fpx_checkSum=00"),
+      confirmation().replace("1.00", "2.00"),
+      "",
+    ];
+    for (const body of bodies) {
+      const { status: code, headers, body: shown } = await comeBack(body);
+      expect([code, headers.get("location")], body).toEqual([200, null]);
+      expect(shown).toContain("You are back from your bank");
+    }
   });
 
   test("without a return_url shows a page, the same for every order and for what is none", async () => {
