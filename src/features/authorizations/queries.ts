@@ -260,7 +260,7 @@ export async function useToken(q: Queries, id: number, now: Temporal.Instant): P
 /** Forgets the pages that were opened first, so that at most `keep` are left. */
 export async function deleteOldestRequests(q: Queries, keep: number): Promise<void> {
   const { authorization_requests: t } = q.tables;
-  const surplus = Number(await q.$count(t)) - keep;
+  const surplus = (await q.$count(t).then(Number)) - keep;
   if (surplus <= 0) return;
   const old = q.select({ id: t.id }).from(t).orderBy(asc(t.expires_at), asc(t.id)).limit(surplus);
   await q.delete(t).where(inArray(t.id, old));
