@@ -241,9 +241,9 @@ async function compareAll(
   };
 }
 
-/** Whether a record only tells of events and units, such as those of a package that was begun. */
-function movesNoMoney({ kind, lines }: NewRecord): boolean {
-  return kind === "adjustment" && lines.every(({ amount }) => isZero(amount));
+/** Whether a record only tells of events and units, such as those of a package that was begun, or under a minimum. */
+function movesNoMoney({ kind, totalCharges }: NewRecord): boolean {
+  return kind === "adjustment" && isZero(totalCharges);
 }
 
 /** What one record knows, the next one must know too: a question asked earlier may be answered here later. */

@@ -164,6 +164,27 @@ describe("late usage that changes no amount", () => {
     expect((await company.api("GET", `/billing-records/${last.id}/verify`)).body.data.matches).toBe(true);
   });
 
+  test.each([
+    ["under a minimum", { minimum_charge: "50" }],
+    ["above a maximum", { maximum_charge: "5" }],
+  ])("is none either %s, where the lines make up for each other", async (_, limit) => {
+    books.clock.set("2024-04-01T01:00:00Z");
+    const company = await books.addCompany();
+    const id = await company.subscribe({ ...PER_UNIT, ...limit }, { started_at: "2024-03-01T00:00:00Z" });
+    await company.use(id, ["2024-03-05T00:00:00Z", "20"]);
+    await company.run();
+    for (const day of ["02", "03", "04"]) {
+      await company.use(id, ["2024-03-06T00:00:00Z", "2"]);
+      await recheck(`2024-04-${day}T02:30:10Z`);
+    }
+    expect(await told(company)).toBe(0);
+    await recheck("2024-05-01T02:30:10Z");
+    expect(await company.records(id)).toMatchObject([
+      { billedUnits: 20 },
+      { billedUnits: 6, totalCharges: "0.00", kind: "adjustment" },
+    ]);
+  });
+
   test("goes with what does change one, and with a run that names the month", async () => {
     books.clock.set("2024-04-01T01:00:00Z");
     const company = await books.addCompany();
