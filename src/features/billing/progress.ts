@@ -104,6 +104,10 @@ export class Progress {
     return this.#failed.has(subscription_id);
   }
 
+  hasFailures(): boolean {
+    return this.#failed.size > 0;
+  }
+
   /** Whether there is nothing to tell: no record, no error. */
   isIdle(): boolean {
     const { periods, adjustments, late_unbilled } = this.#counts;

@@ -47,8 +47,11 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
   const { ctx, progress, options } = run;
   let status: BillingRunResult["status"] = "interrupted";
   try {
+    const stored_seq = await refuseOldUsage(run);
     if (await billAll(run)) {
-      if (run.closed_since) progress.count("late_unbilled", await noteUnbilled(run, run.closed_since));
+      if (run.closed_since) {
+        progress.count("late_unbilled", await noteUnbilled(run, run.closed_since, stored_seq));
+      }
       status = "finished";
     }
   } catch (error) {
@@ -66,9 +69,16 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
   return told;
 }
 
-/** Tells of the usage that the recheck leaves alone. Errors: those of the stores. */
-function noteUnbilled({ ctx, options: { scope } }: Run, settled_by: Temporal.Instant): Promise<number> {
-  return noteUnbilledUsage({ ctx, scope, settled_by });
+/**
+ * Tells of the usage that the recheck leaves alone. What was stored before it began is looked through then, unless a
+ * subscription failed: its usage may be settled, and not billed, by the next time. Errors: those of the stores.
+ */
+function noteUnbilled(
+  { ctx, options: { scope }, progress }: Run,
+  settled_by: Temporal.Instant,
+  stored_seq: number,
+): Promise<number> {
+  return noteUnbilledUsage({ ctx, scope, settled_by }, progress.hasFailures() ? null : stored_seq);
 }
 
 /** Forgets a run that found nothing to do, and that it was started. */
@@ -85,7 +95,6 @@ async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Ru
 async function billAll(run: Run): Promise<boolean> {
   const { ctx, options, progress, subscription_ids: ids } = run;
   const { read } = ctx.store;
-  await refuseOldUsage(run);
   const zones = await listZones(read, options.scope);
   const guard = new StoreGuard();
   let after_id = 0;
@@ -117,13 +126,13 @@ async function billAll(run: Run): Promise<boolean> {
 
 /**
  * Bills count from events that bills before them have counted: where those are gone, as in a usage store put back to
- * an earlier state, none is written. Errors: conflict.
+ * an earlier state, none is written. Returns up to which number usage is stored. Errors: conflict.
  */
-async function refuseOldUsage({ ctx: { store, usage, config }, options }: Run): Promise<void> {
+async function refuseOldUsage({ ctx: { store, usage, config }, options }: Run): Promise<number> {
   // In this order: whatever a bill has counted was stored before.
   const counted = await queries.findLastCounted(store.read);
   const stored = await usage.lastSeq(options.scope.company_id, config.usage_query_timeout_ms);
-  if (stored >= counted) return;
+  if (stored >= counted) return stored;
   throw new AppError(
     "conflict",
     `Cannot bill: the usage store is older than the bills: its events end at number ${stored}, and bills have counted up to ${counted}; doctor says what to do`,

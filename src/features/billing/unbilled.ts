@@ -28,9 +28,10 @@ interface Looking {
 /**
  * Finds the stored usage that no bill counts and none will by itself: late, for periods that the recheck looks at
  * no more, or dated after a subscription's end. What is new is written down, with an event. Late events are asked
- * for by their numbers: those stored since the last look. Returns how many findings are new. Decision 0126.
+ * for by their numbers: those stored since the last look. `looked_until`: up to which number the next look need not
+ * look again; null: no further than before. Returns how many findings are new. Decision 0126.
  */
-export async function noteUnbilledUsage(looking: Looking): Promise<number> {
+export async function noteUnbilledUsage(looking: Looking, looked_until: number | null): Promise<number> {
   const { ctx, scope } = looking;
   const { store, usage, config } = ctx;
   const timeout_ms = config.usage_query_timeout_ms;
@@ -50,7 +51,7 @@ export async function noteUnbilledUsage(looking: Looking): Promise<number> {
       await Bun.sleep(LIMITS.billing_pause_ms);
     }
   }
-  await store.tx((q) => setLookedThrough(q, scope, last_seq));
+  if (looked_until !== null) await store.tx((q) => setLookedThrough(q, scope, looked_until));
   return noted;
 }
 

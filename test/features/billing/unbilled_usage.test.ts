@@ -87,6 +87,50 @@ test("usage that comes when its month is looked at no more is told, once, until 
   expect(await unbilled(company)).toEqual([]);
 });
 
+test("usage that comes while its month is looked at for the last time is told the next night", async () => {
+  books.clock.set("2024-02-01T01:00:00Z");
+  const company = await books.addCompany();
+  const id = await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" });
+  await company.run();
+  const { usage } = books.house.deps;
+  const haveNewer = usage.haveNewer.bind(usage);
+  let is_late = false;
+  usage.haveNewer = async (company_id, ...question) => {
+    const newer = await haveNewer(company_id, ...question);
+    if (company_id === company.company_id && !is_late) {
+      is_late = true;
+      await company.use(id, ["2024-01-20T00:00:00Z", "10"]);
+    }
+    return newer;
+  };
+  books.clock.set("2024-05-01T00:30:00Z");
+  await recheck();
+  usage.haveNewer = haveNewer;
+  expect(is_late).toBe(true);
+  books.clock.set("2024-05-02T00:30:00Z");
+  await recheck();
+  expect(await unbilled(company)).toMatchObject([{ subscription_id: id, event_count: 1 }]);
+});
+
+test("usage that failed to be billed as long as its month was looked at is told", async () => {
+  books.clock.set("2024-02-01T01:00:00Z");
+  const company = await books.addCompany();
+  const id = await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" });
+  await company.run();
+  books.clock.set("2024-04-30T00:30:00Z");
+  await company.use(id, ["2024-01-20T00:00:00Z", "10"]);
+  const { usage } = books.house.deps;
+  const totals = usage.totals.bind(usage);
+  usage.totals = (company_id, ...question) =>
+    company_id === company.company_id ? Promise.reject(new Error("broken")) : totals(company_id, ...question);
+  await recheck();
+  usage.totals = totals;
+  expect((await lastRun(company)).counts).toMatchObject({ failed: 1, late_unbilled: 0 });
+  books.clock.set("2024-05-02T00:30:00Z");
+  await recheck();
+  expect(await unbilled(company)).toMatchObject([{ subscription_id: id, event_count: 1 }]);
+});
+
 test("a change of the month's plan bills its late usage too", async () => {
   books.clock.set("2024-02-01T01:00:00Z");
   const company = await books.addCompany();
