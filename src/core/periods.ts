@@ -187,6 +187,11 @@ export function* periodsBetween(
   throw new RangeError(`Cannot list the billing periods since ${iso(from)}: more than ${MAX_PERIODS}`);
 }
 
+/** Whether two starts are those of one period of a subscription, by other rules of its zone. */
+export function isSameStart(a: Temporal.Instant, b: Temporal.Instant): boolean {
+  return Temporal.Duration.compare(a.since(b).abs(), WELL_INSIDE) < 0;
+}
+
 /** How many months later one period starts than another. */
 export function monthsBetween(first: Period, last: Period): number {
   return (last.start_date.year - first.start_date.year) * 12 + last.start_date.month - first.start_date.month;

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -48,25 +48,26 @@ export interface ReachedThreshold {
   threshold: number;
 }
 
-/** What was told of the months of these subscriptions that start at `month_starts`. */
+/** What was told of the months of these subscriptions that start at `since` or later, first told first. */
 export async function listToldThresholds(
   q: Reads,
   scope: Scope,
   subscription_ids: readonly number[],
-  month_starts: readonly IsoInstant[],
-): Promise<Pick<ReachedThreshold, "subscription_id" | "month_start">[]> {
+  since: IsoInstant,
+): Promise<ReachedThreshold[]> {
   const { credit_thresholds: t } = q.tables;
-  const rows = await q
-    .select({ subscription_id: t.subscription_id, month_start: t.month_start })
+  const { subscription_id, month_start, threshold } = t;
+  return q
+    .select({ subscription_id, month_start, threshold })
     .from(t)
     .where(
       and(
         eq(t.company_id, scope.company_id),
-        inArray(t.subscription_id, [...subscription_ids]),
-        inArray(t.month_start, [...month_starts]),
+        inArray(subscription_id, [...subscription_ids]),
+        gte(month_start, since),
       ),
-    );
-  return rows;
+    )
+    .orderBy(asc(t.id));
 }
 
 /** Writes down thresholds that were reached, and returns those that nobody has told of before. */

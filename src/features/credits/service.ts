@@ -2,7 +2,7 @@ import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { type Bounds, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
+import { type Bounds, isSameStart, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import { ById, Nothing } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -195,6 +195,8 @@ function noting({ now }: Context, scope: Scope, type: EventType) {
   };
 }
 
+const LONGEST_MONTH_DAYS = 31;
+
 async function tellBatch(
   ctx: Context,
   scope: Scope,
@@ -204,10 +206,10 @@ async function tellBatch(
   const { store, now } = ctx;
   const months = await untoldMonths(store.read, scope, now, zones, ids);
   const counted = await countMonths(ctx, scope, months);
-  const rows = months.flatMap(({ subscription, period }, i) =>
+  const rows = months.flatMap(({ subscription, month_start }, i) =>
     thresholdsOf(counted[i] ?? null).map((threshold) => ({
       subscription_id: subscription.id,
-      month_start: iso(period.from),
+      month_start,
       threshold,
     })),
   );
@@ -231,8 +233,13 @@ function thresholdsOf(month: CreditMonth | null) {
   return month ? reached(month) : [];
 }
 
-function keyOf({ subscription, period }: DuePeriod): string {
-  return `${subscription.id} ${iso(period.from)}`;
+/** A month of a subscription, and the start that it is told by: the one that was told first, whatever a zone's rules say since. */
+interface WatchedMonth extends DuePeriod {
+  readonly month_start: IsoInstant;
+}
+
+function keyOf({ subscription, month_start }: WatchedMonth): string {
+  return `${subscription.id} ${month_start}`;
 }
 
 /** The months to look at: the running one and, just after its start, the one before; not those told of whole. */
@@ -242,17 +249,27 @@ async function untoldMonths(
   now: Temporal.Instant,
   zones: ZoneTimeline,
   ids: readonly number[],
-): Promise<DuePeriod[]> {
+): Promise<WatchedMonth[]> {
+  const [latest, earliest] = watchedInstants(now);
   const facts = await listBillable(q, scope, { ids, limit: ids.length });
-  const months = new Map(
-    facts
-      .flatMap((subscription) => watchedInstants(now).map((at) => monthOf(subscription, at, zones)))
-      .map((month) => [keyOf(month), month]),
+  // Those that the months go on from.
+  const around = { from: earliest.subtract({ hours: 24 * LONGEST_MONTH_DAYS }), to: latest };
+  const recorded = await listRecordedBounds(q, scope, ids, around);
+  const since = iso(earliest.subtract({ hours: 24 * 2 * LONGEST_MONTH_DAYS }));
+  const told = Map.groupBy(
+    await queries.listToldThresholds(q, scope, ids, since),
+    ({ subscription_id }) => subscription_id,
   );
-  const starts = new Set([...months.values()].map(({ period }) => iso(period.from)));
-  const told = await queries.listToldThresholds(q, scope, ids, [...starts]);
-  const counts = Map.groupBy(told, ({ subscription_id, month_start }) => `${subscription_id} ${month_start}`);
-  return [...months]
-    .filter(([key]) => (counts.get(key)?.length ?? 0) < THRESHOLDS.length)
-    .map(([, month]) => month);
+  const months = facts.flatMap((subscription) =>
+    [latest, earliest].flatMap((at): WatchedMonth[] => {
+      const month = monthOf(subscription, at, zones, recorded.get(subscription.id));
+      const { from } = month.period;
+      const own = (told.get(subscription.id) ?? []).filter((row) =>
+        isSameStart(instant(row.month_start), from),
+      );
+      const is_told = new Set(own.map(({ threshold }) => threshold)).size === THRESHOLDS.length;
+      return is_told ? [] : [{ ...month, month_start: own[0]?.month_start ?? iso(from) }];
+    }),
+  );
+  return [...new Map(months.map((month) => [keyOf(month), month])).values()];
 }

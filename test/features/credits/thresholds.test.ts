@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
 import type { Json } from "../../harness.ts";
 import { type Books, type Company, FLAT, openBooks } from "../billing/books.ts";
 import { outboxOf, runJobs } from "../billing_model_changes/facts.ts";
@@ -57,6 +58,27 @@ describe("thresholds", () => {
       ["2024-04", 80, 1000, 1000],
       ["2024-04", 100, 1000, 1000],
     ]);
+    books.clock.set(NOW);
+  });
+
+  test("are told once also when the zone's rules turn out to be others within the month", async () => {
+    // Almaty moved by an hour on 1 March 2024; Omsk has kept the old rules.
+    books.clock.set("2024-04-10T00:00:00Z");
+    const own = await books.addCompany({ timezone: "Asia/Omsk" });
+    const id = await own.subscribe(await own.addModel(plan(15)), { started_at: "2024-04-02T00:00:00Z" });
+    await own.use(id, ["2024-04-09T00:00:00Z", "12"]);
+    await look();
+    expect(await told(own, id)).toHaveLength(1);
+    await books.house.deps.store.tx(async (q) => {
+      const { company_timezones: t } = q.tables;
+      await q.update(t).set({ timezone: "Asia/Almaty" }).where(eq(t.company_id, own.company_id));
+    });
+    await look();
+    expect(await told(own, id)).toHaveLength(1);
+    await own.use(id, ["2024-04-09T00:00:00Z", "3"]);
+    await look();
+    await look();
+    expect((await told(own, id)).map(([, threshold]) => threshold)).toEqual([80, 100]);
     books.clock.set(NOW);
   });
 
