@@ -31,7 +31,7 @@ import { LinkedUsage } from "./features/usage/link.ts";
 import { type DuckDbOptions, openDuckDb } from "./features/usage/store/duckdb.ts";
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
 import { openStore } from "./store/open.ts";
-import type { Store } from "./store/store.ts";
+import type { Reads, Store } from "./store/store.ts";
 import { UNOPENED_STORE } from "./store/unopened.ts";
 
 /** Who calls, by which door. */
@@ -60,8 +60,8 @@ export interface Deps {
   refusals: Refusals;
   /** Work that outlives its call; told to stop before the stores close. */
   background: Background;
-  /** The actor behind a REST token: a user or a machine. Errors: unauthorized. */
-  authenticate(token: string): Promise<Actor>;
+  /** The actor behind a REST token, a user or a machine, also as a transaction sees it. Errors: unauthorized. */
+  authenticate(token: string, q?: Reads): Promise<Actor>;
   /** The actor behind an agent's access token. Errors: unauthorized. */
   authenticateAgent(token: string): Promise<Actor>;
   /** A request's hold on its Idempotency-Key, not yet taken. */
@@ -131,7 +131,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     secrets,
     refusals: new Refusals(config),
     background,
-    authenticate: (token) => authenticate(store.read, tokens, token, clock.now()),
+    authenticate: (token, q = store.read) => authenticate(q, tokens, token, clock.now()),
     authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),
     openClaim: (request) => new Claim(store, request),
     openContext: (caller) => ({

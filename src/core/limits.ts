@@ -3,6 +3,8 @@ export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
   /** How long a body may take to come in. */
   body_ms: 60_000,
+  /** How long before a request is carried out its caller may have signed in: bodies that take longer sign in anew. */
+  sign_in_trust_ms: 100,
   /** What has come in of bodies that are being read at once: in all, and of one company and user or API key. */
   bodies_bytes: 128 * 1024 * 1024,
   bodies_company_bytes: 64 * 1024 * 1024,

@@ -5,6 +5,7 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { networkOf, readAddress } from "../core/network.ts";
 import type { Caller, Deps } from "../deps.ts";
+import type { Reads } from "../store/store.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
 import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
 import { refuseNulIn } from "./json.ts";
@@ -37,12 +38,12 @@ export function session(
   admits: Admits,
   { counted = true, reads_body = true, keeps_answers = reads_body && admits !== "open" }: Options = {},
 ) {
-  const actors = new WeakMap<Request, Actor>();
+  const arrived = new WeakMap<Request, { actor: Actor; at_ms: number }>();
   const levels = levelsOf(admits);
 
   async function signIn({ request, server, set }: Arrival): Promise<Actor> {
-    const known = actors.get(request);
-    if (known) return known;
+    const known = arrived.get(request);
+    if (known) return stillThere(deps, request, known);
     const actor = await actorOf(request, server);
     try {
       if (levels.length > 0) admit(actor, levels);
@@ -53,7 +54,7 @@ export function session(
     }
     if (counted) countRequest(deps, actor);
     watchLargeBody(deps, request, actor);
-    actors.set(request, actor);
+    arrived.set(request, { actor, at_ms: performance.now() });
     return actor;
   }
 
@@ -130,12 +131,39 @@ function callerOf(
   };
 }
 
+/** The caller once the body is there: signed in anew where that took long. Errors: unauthorized. */
+async function stillThere(
+  deps: Deps,
+  request: Request,
+  { actor, at_ms }: { actor: Actor; at_ms: number },
+): Promise<Actor> {
+  return actor.kind === "anonymous" || !isLate(at_ms) ? actor : authenticate(deps, request);
+}
+
+/** Whether a body took so long to come in that its caller signs in anew. */
+export const isLate = (since_ms: number) => performance.now() - since_ms > LIMITS.sign_in_trust_ms;
+
+/**
+ * Reads a body, and answers with it the caller's context once it is there: who may have been revoked or signed out
+ * while it came in. Errors: unauthorized, and those of `read`.
+ */
+export async function withBody<T>(
+  deps: Deps,
+  request: Request,
+  ctx: Context,
+  read: () => Promise<T>,
+): Promise<{ ctx: Context; body: T }> {
+  const since_ms = performance.now();
+  const body = await read();
+  return { ctx: isLate(since_ms) ? await renew(deps, request, ctx) : ctx, body };
+}
+
 /**
  * The context of a caller that is known, signed in anew and at a later time: for a request that goes on for
- * long. Errors: unauthorized when the token has ended.
+ * long. `q` is the transaction that depends on it. Errors: unauthorized when the token has ended.
  */
-export async function renew(deps: Deps, request: Request, ctx: Context): Promise<Context> {
-  const actor = await authenticate(deps, request);
+export async function renew(deps: Deps, request: Request, ctx: Context, q?: Reads): Promise<Context> {
+  const actor = await authenticate(deps, request, q);
   return deps.openContext({
     actor,
     origin: ctx.origin,
@@ -168,7 +196,7 @@ export function watchLargeBody(deps: Deps, request: Request, actor: Actor): void
   if (owner !== null && is_large) deps.refusals.watch(request, `${owner.kind} ${owner.id}`, deps.clock.now());
 }
 
-async function authenticate(deps: Deps, request: Request): Promise<Actor> {
+async function authenticate(deps: Deps, request: Request, q?: Reads): Promise<Actor> {
   const token = bearerOf(request);
   if (token === undefined) {
     throw new AppError(
@@ -178,7 +206,7 @@ async function authenticate(deps: Deps, request: Request): Promise<Actor> {
         : "The Authorization header is not a bearer token",
     );
   }
-  return deps.authenticate(token);
+  return deps.authenticate(token, q);
 }
 
 /** The request's bearer token, if it has one. */

@@ -12,6 +12,7 @@ import {
   addressOf,
   bearerOf,
   countRequest,
+  isLate,
   type Listening,
   watchAddress,
   watchLargeBody,
@@ -44,10 +45,17 @@ export function mcpEndpoint(deps: Deps) {
     },
   );
 
-  async function serve(request: Request, call: AgentCall): Promise<Response> {
+  async function serve(
+    request: Request,
+    call: AgentCall,
+    refuse: (error: AppError) => Response,
+  ): Promise<Response> {
     mediaTypeOf(request, ["application/json"]);
+    const since_ms = performance.now();
     const body = await readMessage(deps, request, call);
     if (body instanceof Response) return body;
+    const actor = isLate(since_ms) ? await authenticate(deps, request) : call.actor;
+    if (actor instanceof AppError) return refuse(actor);
     // The SDK only passes it on. Who calls is known to us by more than it can hold.
     const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
     calls.set(authInfo, { call, is_greeting: isGreeting(body) });
@@ -60,23 +68,25 @@ export function mcpEndpoint(deps: Deps) {
       const origin = publicOrigin(deps.config, server);
       refuseForeignOrigin(request, origin, server);
       const request_id = String(set.headers["x-request-id"]);
-      const actor = await authenticate(deps, request);
-      if (actor instanceof AppError) {
+      const refuse = (error: AppError) => {
         watchAddress(deps, request, server);
-        deps.refusals.count(request, actor, deps.clock.now());
-        const answer = answerError(actor, { "x-request-id": request_id });
+        deps.refusals.count(request, error, deps.clock.now());
+        const answer = answerError(error, { "x-request-id": request_id });
         answer.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
         return answer;
-      }
+      };
+      const actor = await authenticate(deps, request);
+      if (actor instanceof AppError) return refuse(actor);
       countRequest(deps, actor);
       watchLargeBody(deps, request, actor);
-      return serve(request, {
+      const call = {
         actor,
         request_id,
         get address() {
           return addressOf(deps, request, server);
         },
-      });
+      };
+      return serve(request, call, refuse);
     },
     { parse: "none", detail: { hide: true } },
   );

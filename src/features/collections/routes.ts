@@ -5,7 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, attachment, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { readText } from "../../http/body.ts";
 import { fromText, IdPath } from "../../http/params.ts";
-import { session } from "../../http/session.ts";
+import { session, withBody } from "../../http/session.ts";
 import { CollectionResults, CollectionRun, ListCollectionRuns, RunCollection } from "./model.ts";
 import {
   applyCollectionResults,
@@ -70,8 +70,8 @@ export const collectionResultRoutes = (deps: Deps) =>
     .post(
       "/results",
       async ({ ctx, request }) => {
-        const csv = await readText(request, ctx, [CSV]);
-        return data(call(ctx, applyDebitResults, { csv }));
+        const sent = await withBody(deps, request, ctx, () => readText(request, ctx, [CSV]));
+        return data(call(sent.ctx, applyDebitResults, { csv: sent.body }));
       },
       {
         response: answers(RESULT_ANSWERS),
@@ -87,8 +87,8 @@ export const collectionResultRoutes = (deps: Deps) =>
     .post(
       "/:id/results",
       async ({ ctx, params, request }) => {
-        const csv = await readText(request, ctx, [CSV]);
-        return data(call(ctx, applyCollectionResults, { ...params, csv }));
+        const sent = await withBody(deps, request, ctx, () => readText(request, ctx, [CSV]));
+        return data(call(sent.ctx, applyCollectionResults, { ...params, csv: sent.body }));
       },
       {
         params: IdPath,

@@ -1,6 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import { ENVIRONMENTS } from "../../core/access.ts";
+import type { Context } from "../../context.ts";
+import type { Reads } from "../../store/store.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { DOCUMENT_TYPES } from "../loan_programs/model.ts";
 
@@ -57,8 +59,12 @@ export const ListDocumentsQuery = strict(pageFields);
 /** What is sent with an upload, beside the file. */
 export const UploadFields = strict({ type: oneOf(DOCUMENT_TYPES) });
 
-/** An upload: the request, whose body is not yet read. */
-export const UploadDocument = Type.Unsafe<{ id: number; request: Request }>(Type.Any());
+/** An upload: the request, whose body is not yet read, and who sends it by now, as a transaction sees it. */
+export const UploadDocument = Type.Unsafe<{
+  id: number;
+  request: Request;
+  renew: (q: Reads) => Promise<Pick<Context, "actor" | "now">>;
+}>(Type.Any());
 
 /** An upload as the documentation shows it: the parts of a multipart body. */
 export const UploadBody = strict(

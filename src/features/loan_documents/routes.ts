@@ -4,7 +4,8 @@ import { listed, Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
-import { session } from "../../http/session.ts";
+import { renew, session } from "../../http/session.ts";
+import type { Reads } from "../../store/store.ts";
 import { CONTENT_TYPES, DocumentRejection, ListDocumentsQuery, LoanDocument, UploadBody } from "./model.ts";
 import {
   deleteLoanDocument,
@@ -122,8 +123,10 @@ export const agentUploadRoutes = (deps: Deps) =>
     .use(session(deps, "agent", { reads_body: false }))
     .post(
       "/applications/:id/documents",
-      async ({ ctx, params, request, status }) =>
-        status(201, await data(call(ctx, uploadLoanDocument, { ...params, request }))),
+      async ({ ctx, params, request, status }) => {
+        const upload = { ...params, request, renew: (q: Reads) => renew(deps, request, ctx, q) };
+        return status(201, await data(call(ctx, uploadLoanDocument, upload)));
+      },
       {
         params: IdPath,
         response: answers({

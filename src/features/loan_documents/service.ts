@@ -69,7 +69,7 @@ export const downloadLoanDocument = operation({
 /**
  * Stores a document with an application that has not come to its end. One of its type that was there before is
  * superseded. What the bytes are is read from them. The answer is sent when they are on disk. Errors: not_found;
- * conflict at the end or with 50 documents; too_large, unsupported_media_type, invalid, malformed and timed_out
+ * unauthorized when the token has ended by then; conflict at the end or with 50 documents; too_large, unsupported_media_type, invalid, malformed and timed_out
  * for what is sent; unavailable when too much comes in. Source: loans.md, Records. Decision 0105.
  */
 export const uploadLoanDocument = operation({
@@ -77,17 +77,20 @@ export const uploadLoanDocument = operation({
   permission: "borrowing:write",
   input: UploadDocument,
   output: LoanDocument,
-  async run({ store, actor, now, documents }, { id: application_id, request }) {
-    const scope = loanScopeOf(actor);
-    const { company_id } = scope;
+  async run(ctx, { id: application_id, request, renew }) {
+    const { store, documents } = ctx;
+    const { company_id } = scopeOf(ctx.actor);
     // Before anything is read; whoever is refused here need not send it all.
-    await findOpen(store.read, scope, now, application_id);
+    await findOpen(store.read, loanScopeOf(ctx.actor), ctx.now, application_id);
     const staged = await documents.stage(company_id);
     try {
       const { type, file_name, content_type } = await receiveUpload(request, staged);
       const used = usedIn(store.read, company_id);
       return await documents.keep(company_id, staged, used, (written) =>
         store.tx(async (q) => {
+          // The file took its time: its agent's key may have been revoked meanwhile.
+          const { actor, now } = await renew(q);
+          const scope = loanScopeOf(actor);
           const application = await findOpen(q, scope, now, application_id);
           await queries.supersedeDocument(q, scope, now, { application_id, type });
           // Who uploads is the application's agent, or a user, who stands for the company.

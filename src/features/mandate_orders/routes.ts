@@ -5,7 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
 import { fromText } from "../../http/params.ts";
 import { readText } from "../../http/body.ts";
-import { session } from "../../http/session.ts";
+import { session, withBody } from "../../http/session.ts";
 import { CollectionResults } from "../collections/model.ts";
 import { openSchemeDoors } from "./doors.ts";
 import { OrderNumber, RanScenario, ScenarioPath, ScenarioSubject } from "./model.ts";
@@ -98,8 +98,8 @@ export const mandateDecisionRoutes = (deps: Deps) =>
     .post(
       "/results",
       async ({ ctx, request }) => {
-        const csv = await readText(request, ctx, ["text/csv"]);
-        return data(call(ctx, applyMandateDecisions, { csv }));
+        const sent = await withBody(deps, request, ctx, () => readText(request, ctx, ["text/csv"]));
+        return data(call(sent.ctx, applyMandateDecisions, { csv: sent.body }));
       },
       {
         response: answers({

@@ -2,18 +2,19 @@ import type { Context } from "../../context.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { call } from "../../core/operation.ts";
+import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";
 import { EVENTS_JSON } from "../../http/json.ts";
 import { JsonLines } from "../../http/json_lines.ts";
+import { renew, withBody } from "../../http/session.ts";
 import { recordCloudEvents, recordUsage, recordUsageStream } from "./ingest.ts";
 import type { RecordedUsage } from "./model.ts";
 
 /** A request that sends events, its body not yet read. */
 interface Sending {
+  deps: Deps;
   ctx: Context;
   request: Request;
-  /** The caller's context as it is later on. Errors: unauthorized when its token has ended. */
-  renew: () => Promise<Context>;
 }
 
 /** The media types that events come in. */
@@ -25,29 +26,32 @@ const TYPES = [
 ] as const;
 
 const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<RecordedUsage>> = {
-  async "application/json"({ ctx, request }) {
-    refuseBinaryMode(request);
-    return call(ctx, recordUsage, await readEvents({ ctx, request }));
+  async "application/json"(sending) {
+    refuseBinaryMode(sending.request);
+    const { ctx, body } = await readEvents(sending);
+    return call(ctx, recordUsage, body);
   },
-  async "application/x-ndjson"({ ctx, request, renew }) {
+  async "application/x-ndjson"({ deps, ctx, request }) {
     refuseBinaryMode(request);
     const lines = new JsonLines(request, ctx, LIMITS.usage_batch);
     try {
-      return await call(ctx, recordUsageStream, { lines, renew });
+      return await call(ctx, recordUsageStream, { lines, renew: () => renew(deps, request, ctx) });
     } finally {
       lines.close();
     }
   },
-  async "application/cloudevents+json"({ ctx, request }) {
-    return call(ctx, recordCloudEvents, { body: await readEvents({ ctx, request }), is_batch: false });
+  async "application/cloudevents+json"(sending) {
+    const { ctx, body } = await readEvents(sending);
+    return call(ctx, recordCloudEvents, { body, is_batch: false });
   },
-  async "application/cloudevents-batch+json"({ ctx, request }) {
-    return call(ctx, recordCloudEvents, { body: await readEvents({ ctx, request }), is_batch: true });
+  async "application/cloudevents-batch+json"(sending) {
+    const { ctx, body } = await readEvents(sending);
+    return call(ctx, recordCloudEvents, { body, is_batch: true });
   },
 };
 
-const readEvents = ({ ctx, request }: Pick<Sending, "ctx" | "request">) =>
-  readJson(request, ctx, { bounds: EVENTS_JSON });
+const readEvents = ({ deps, ctx, request }: Sending) =>
+  withBody(deps, request, ctx, () => readJson(request, ctx, { bounds: EVENTS_JSON }));
 
 /** Stores what a request sends, as its media type says. Errors: unsupported_media_type, and the operations'. */
 export async function recordSent(sending: Sending): Promise<RecordedUsage> {

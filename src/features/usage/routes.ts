@@ -6,7 +6,7 @@ import type { Deps } from "../../deps.ts";
 import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
 import { fromText } from "../../http/params.ts";
-import { renew, session } from "../../http/session.ts";
+import { session } from "../../http/session.ts";
 import { recordSent } from "./doors.ts";
 import { exportUsage, MEDIA_TYPES } from "./export.ts";
 import { createExportLink, followExportLink } from "./export_links.ts";
@@ -61,8 +61,7 @@ export const ingestRoutes = (deps: Deps) =>
     .use(session(deps, ["company", "ingest"], { counted: false, reads_body: false }))
     .post(
       "/events",
-      async ({ ctx, request, status }) =>
-        status(201, await data(recordSent({ ctx, request, renew: () => renew(deps, request, ctx) }))),
+      async ({ ctx, request, status }) => status(201, await data(recordSent({ deps, ctx, request }))),
       {
         response: answers({
           201: dataOf(RecordedUsage),
