@@ -1,12 +1,12 @@
 import { LIMITS } from "./limits.ts";
 import { AppError } from "./errors.ts";
 
-/** A window is cut into so many slots; an event counts until the whole window after its slot has passed. */
+/** A window is cut into so many slots; a slot's events count until the window after the last of them has passed. */
 const SLOTS = 60;
 
 interface Bucket {
   /** Events by slot, the oldest first. */
-  slots: { slot: number; count: number }[];
+  slots: { slot: number; last_ms: number; count: number }[];
   total: number;
 }
 
@@ -17,12 +17,14 @@ interface Bucket {
  */
 export class RateLimiter {
   readonly #limit: number;
+  readonly #window_ms: number;
   readonly #slot_ms: number;
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(limit: number, window_s = 60) {
     this.#limit = limit;
-    this.#slot_ms = (window_s * 1_000) / SLOTS;
+    this.#window_ms = window_s * 1_000;
+    this.#slot_ms = this.#window_ms / SLOTS;
   }
 
   /** Takes one of the key's places. Errors: rate_limited with the seconds until one is free. */
@@ -36,9 +38,10 @@ export class RateLimiter {
     const bucket = this.#current(key, now) ?? { slots: [], total: 0 };
     const newest = bucket.slots.at(-1);
     // A caller that waited comes with an older time: it counts with the newest, and sets nothing back.
-    const slot = Math.max(this.#slotOf(now), newest?.slot ?? 0);
-    if (newest?.slot === slot) newest.count++;
-    else bucket.slots.push({ slot, count: 1 });
+    const last_ms = Math.max(now.epochMilliseconds, newest?.last_ms ?? 0);
+    const slot = this.#slotOf(last_ms);
+    if (newest?.slot === slot) Object.assign(newest, { last_ms, count: newest.count + 1 });
+    else bucket.slots.push({ slot, last_ms, count: 1 });
     bucket.total++;
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
@@ -52,8 +55,8 @@ export class RateLimiter {
     const left = this.#limit - (bucket?.total ?? 0);
     const oldest = bucket?.slots[0];
     if (left > 0 || !oldest) return left;
-    const free_at = (oldest.slot + SLOTS + 1) * this.#slot_ms;
-    const retry_after_s = Math.max(1, Math.ceil((free_at - now.epochMilliseconds) / 1_000));
+    const free_at_ms = oldest.last_ms + this.#window_ms;
+    const retry_after_s = Math.ceil((free_at_ms - now.epochMilliseconds) / 1_000);
     throw new AppError("rate_limited", `Too many requests: try again in ${retry_after_s} s`, {
       retry_after_s,
     });
@@ -63,9 +66,10 @@ export class RateLimiter {
   #current(key: string, now: Temporal.Instant): Bucket | undefined {
     const bucket = this.#buckets.get(key);
     if (!bucket) return undefined;
-    const slot = this.#slotOf(now);
-    this.#followClock(bucket, slot);
-    for (let first = bucket.slots[0]; first && first.slot < slot - SLOTS; first = bucket.slots[0]) {
+    const now_ms = now.epochMilliseconds;
+    this.#followClock(bucket, now_ms);
+    const gone_ms = now_ms - this.#window_ms;
+    for (let first = bucket.slots[0]; first && first.last_ms <= gone_ms; first = bucket.slots[0]) {
       bucket.total -= first.count;
       bucket.slots.shift();
     }
@@ -75,12 +79,13 @@ export class RateLimiter {
   }
 
   /** When the machine's clock was set back by more than a window, what was counted counts from now. */
-  #followClock(bucket: Bucket, slot: number): void {
+  #followClock(bucket: Bucket, now_ms: number): void {
     const newest = bucket.slots.at(-1);
-    if (newest && newest.slot > slot + SLOTS) bucket.slots = [{ slot, count: bucket.total }];
+    if (!newest || newest.last_ms <= now_ms + this.#window_ms) return;
+    bucket.slots = [{ slot: this.#slotOf(now_ms), last_ms: now_ms, count: bucket.total }];
   }
 
-  #slotOf(now: Temporal.Instant): number {
-    return Math.floor(now.epochMilliseconds / this.#slot_ms);
+  #slotOf(ms: number): number {
+    return Math.floor(ms / this.#slot_ms);
   }
 }

@@ -204,7 +204,7 @@ describe("acceptance 5: the transport", () => {
       expect((await limited.api("GET", "/me")).status).toBe(200);
       expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
       const { status, headers } = await ask();
-      expect([status, headers.get("retry-after")]).toEqual([429, "61"]);
+      expect([status, headers.get("retry-after")]).toEqual([429, "60"]);
       expect((await limited.api("GET", "/me")).status).toBe(429);
     } finally {
       await limited.stop();
