@@ -24,7 +24,7 @@ import { Claim } from "./features/idempotency/claims.ts";
 import type { KeyedRequest } from "./features/idempotency/model.ts";
 import { DocumentFiles } from "./features/loan_documents/files.ts";
 import { openLoginGuard } from "./features/sessions/login_guard.ts";
-import { openPasswords } from "./features/sessions/passwords.ts";
+import { openPasswords, type PasswordCost } from "./features/sessions/passwords.ts";
 import { authenticate } from "./features/sessions/service.ts";
 import { openTokens } from "./features/sessions/tokens.ts";
 import { LinkedUsage } from "./features/usage/link.ts";
@@ -72,9 +72,10 @@ export interface Deps {
   close(): Promise<void>;
 }
 
-/** How to open: tests set the clock; commands that need no usage leave its store to a running server. */
+/** How to open: tests set the clock, and what hashes take; commands that need no usage leave its store to a running server. */
 export interface OpenOptions {
   clock?: Clock;
+  password_cost?: PasswordCost;
   without_usage?: boolean;
   /** Opens and makes nothing on disk: for what is known without records. */
   without_stores?: boolean;
@@ -110,7 +111,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     documents,
     config,
     tokens,
-    passwords: openPasswords(),
+    passwords: openPasswords(options.password_cost),
     login_guard: openLoginGuard(config, clock),
     secrets,
     background,
@@ -182,7 +183,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Native threads that usage needs beside its readers: for commits, compaction, readiness and an export. */
+/** Native threads that usage needs beside its readers: for commits, compaction, readiness and exports. */
 const OTHER_THREADS = 4;
 
 /**
@@ -225,7 +226,8 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
     memory_limit: config.usage_memory_limit ?? defaultUsageMemory(),
     readers,
     readers_waiting: LIMITS.usage_readers_waiting,
-    exports: Math.min(LIMITS.usage_exports, readers),
+    // Also with few threads: one whose receiver takes its time holds none, and must not hold up another company.
+    exports: LIMITS.usage_exports,
     exports_waiting: LIMITS.usage_exports_waiting,
     exports_waiting_company: LIMITS.usage_exports_waiting_company,
     pending_events: LIMITS.usage_pending_events,

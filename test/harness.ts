@@ -7,6 +7,7 @@ import { call } from "../src/core/operation.ts";
 import { type Clock, systemClock } from "../src/core/time.ts";
 import { type Deps, openDeps } from "../src/deps.ts";
 import { addCompany } from "../src/features/companies/service.ts";
+import type { PasswordCost } from "../src/features/sessions/passwords.ts";
 import { listen } from "../src/server.ts";
 import { testPostgres } from "./postgres.ts";
 
@@ -71,6 +72,8 @@ export interface House extends Tenant {
 
 export interface HouseOptions {
   clock?: Clock;
+  /** For tests that sign in some hundred times: hashes that take no time. */
+  password_cost?: PasswordCost;
   env?: Record<string, string>;
   timezone?: string;
   currency?: string;
@@ -85,7 +88,8 @@ export function readMetrics(house: Pick<House, "anonymous">): Promise<Answer> {
 export async function startHouse(options: HouseOptions = {}): Promise<House> {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const config = await testConfig(data_dir, options.env);
-  const deps = await openDeps(config, { clock: options.clock ?? systemClock });
+  const { clock = systemClock, password_cost } = options;
+  const deps = await openDeps(config, { clock, ...(password_cost && { password_cost }) });
   const server = await listen(deps);
   const anonymous = apiOf(server.url, {});
   let emails = 0;

@@ -4,7 +4,13 @@ import { makeLetters } from "../../core/secrets.ts";
 
 // Argon2id with 19 MiB and 2 passes: the smallest of OWASP's equivalent settings, so that a burst of
 // sign-ins can't take the machine's memory.
-const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+const ARGON2: PasswordCost = { memoryCost: 19_456, timeCost: 2 };
+
+/** What making a hash with Argon2id takes: memory in KiB, and passes over it. */
+export interface PasswordCost {
+  memoryCost: number;
+  timeCost: number;
+}
 
 /** Makes password hashes, few at once: each takes 19 MiB and a core for some 20 ms. */
 export interface Passwords {
@@ -14,7 +20,7 @@ export interface Passwords {
 }
 
 /** Errors of both methods: rate_limited when too many callers wait. */
-export function openPasswords(): Passwords {
+export function openPasswords(cost = ARGON2): Passwords {
   let running = 0;
   const waiting: (() => void)[] = [];
   let decoy: Promise<string> | undefined;
@@ -38,7 +44,8 @@ export function openPasswords(): Passwords {
     }
   }
 
-  const hash = (password: string) => turn(() => Bun.password.hash(password, ARGON2));
+  const hash = (password: string) =>
+    turn(() => Bun.password.hash(password, { algorithm: "argon2id", ...cost }));
   return {
     hash,
     async verify(password, known) {
