@@ -30,7 +30,11 @@ test("secrets reach no line under their names, alone or one level down", () => {
 });
 
 test("settings that are secret are left out of a line", async () => {
-  const settings = { LOAN_SERVICE_KEY: "a-service-key", JWT_SECRET: "a-signing-secret" };
+  const settings = {
+    LOAN_SERVICE_KEY: "a-service-key",
+    JWT_SECRET: "a-signing-secret-of-thirty-two-bytes",
+    METRICS_TOKEN: "a-token-of-thirty-two-characters-",
+  };
   const code = `
     import { readConfig } from "./src/core/config.ts";
     import { openLog } from "./src/core/log.ts";
