@@ -26,28 +26,21 @@ export async function fileDebits(
   // Those that stand in a file since they were listed are none of ours.
   const orders = await listUnfiled(q, scope, { after_id: 0, limit: ids.length, ids });
   const payment_ids = orders.map(({ payment_id }) => payment_id);
-  const payments = await listWithMandates(q, scope, payment_ids);
+  const listed = await listWithMandates(q, scope, payment_ids);
+  // The bank may have said meanwhile that the attempt before was paid.
+  const payments = listed.filter(({ status }) => status === "submitted");
   const by_hand = lateByHand(orders, payments, now);
   const { good, bad } = await judgeDebits(q, scope, payments, today, by_hand);
-  const ordersOf = (some: readonly { id: number }[]) => {
-    const wanted = new Set(some.map(({ id }) => id));
-    return orders.filter(({ payment_id }) => wanted.has(payment_id));
-  };
-  await fileOrders(
-    q,
-    scope,
-    now,
-    run_id,
-    ordersOf(good).map(({ id }) => id),
-  );
-  await setDebitDate(
-    q,
-    scope,
-    good.map(({ id }) => id),
-    today.toString(),
-  );
+  const going = new Set(good.map(({ id }) => id));
+  const filed = orders.flatMap(({ id, payment_id }) => (going.has(payment_id) ? id : []));
+  await fileOrders(q, scope, now, run_id, filed);
+  await setDebitDate(q, scope, [...going], today.toString());
   const refused = await giveUp(q, scope, now, bad);
-  const closed = ordersOf(refused).map((order) => ({
+  // Those of mandates that may be debited later wait.
+  const given_up = new Set(refused.map(({ id }) => id));
+  const waiting = new Set(payments.flatMap(({ id }) => (given_up.has(id) ? [] : id)));
+  const over = orders.filter(({ payment_id }) => !waiting.has(payment_id));
+  const closed = over.map((order) => ({
     order,
     change: { status: "failed" as const, awaits: null, response_message: "Never given to the bank" },
   }));

@@ -96,6 +96,16 @@ const debit = async ({ api }: Tenant, mandate: number, amount = "20"): Promise<J
   return body.data;
 };
 
+/** What the bank says of debits. */
+async function results({ api }: Tenant, lines: string[]): Promise<Json> {
+  const csv = ["order_no,amount,response_code", ...lines].join("\r\n");
+  const { status, body } = await api("POST", "/emandate/collections/results", csv, {
+    "content-type": "text/csv",
+  });
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body.data;
+}
+
 describe("a company with mandates of both", () => {
   test("gives the bank a file without the sandbox's debits, whichever were due", async () => {
     const tenant = await merchant();
@@ -314,6 +324,28 @@ describe("a debit that left in no file", () => {
     expect(await getPayment(tenant.api, id)).toMatchObject({
       status: "cancelled",
       response_message: message,
+    });
+  });
+
+  test("never leaves once the bank says that the attempt before it was paid", async () => {
+    const tenant = await merchant();
+    const mandate = await dueOf(tenant, "fpx");
+    const first = await run(tenant);
+    const [{ id }] = await paymentsOf(tenant.api, mandate);
+    await results(tenant, [`D${id}-1,50.00,OF`]);
+    expect((await tenant.api("POST", `/emandate/payments/${id}/retry`, {})).status).toBe(200);
+    expect(await results(tenant, [`D${id}-1,50.00,00`])).toMatchObject({ applied: 1 });
+    const second = await run(tenant);
+    expect(second.counts.submitted).toBe(0);
+    expect(await fileOf(tenant, second.id)).toEqual([]);
+    expect(orderNos(await fileOf(tenant, first.id))).toEqual([`D${id}-1`]);
+    expect(await getPayment(tenant.api, id)).toMatchObject({
+      status: "paid",
+      order_no: `D${id}-1`,
+      attempts: [
+        { response_code: "00" },
+        { response_message: "Never given to the bank", completed_at: expect.any(String) },
+      ],
     });
   });
 });
