@@ -56,6 +56,7 @@ export const FINDERS: Partial<Record<Level, Readonly<Record<string, string>>>> =
     mandate_id: "emandate_find_mandates",
     payment_id: "emandate_find_payments",
     collection_id: "emandate_find_collections",
+    flag_id: "emandate_find_flags",
     bank_code: "emandate_get_setup",
     form_config_id: "forms_find_forms",
     application_id: "loan_find_applications",

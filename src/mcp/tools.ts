@@ -2,6 +2,7 @@ import { sees, type Tool, type Viewer } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
 import { catalogTools } from "./tools/catalog.ts";
 import { emandateCatalogTools } from "./tools/emandate_catalog.ts";
+import { emandateFlagTools } from "./tools/emandate_flags.ts";
 import { emandateMandateTools } from "./tools/emandate_mandates.ts";
 import { emandatePaymentTools } from "./tools/emandate_payments.ts";
 import { loanApplicationTools } from "./tools/loan_applications.ts";
@@ -23,6 +24,7 @@ export const TOOLS: readonly Tool[] = [
   ...emandateCatalogTools,
   ...emandateMandateTools,
   ...emandatePaymentTools,
+  ...emandateFlagTools,
   ...loanApplicationTools,
   ...loanEvidenceTools,
   ...loanProgramTools,

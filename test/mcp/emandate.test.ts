@@ -96,6 +96,7 @@ describe("hints", () => {
       "find_mandates",
       "find_payments",
       "find_collections",
+      "find_flags",
     ]);
     expect(names("destructiveHint")).toEqual([
       "change_mandate",
@@ -180,6 +181,35 @@ test("an agent's day: from a customer's name to a debit that is tried again and 
   expect(body.data).toHaveLength(1);
 });
 
+test("an agent finds what the bank contradicted itself about, and notes what was decided", async () => {
+  const mandate_id = await activeMandate("flagged@example.com");
+  const { id: payment_id } = await ask("emandate_debit", { mandate_id, amount: "25" });
+  for (const code of ["51", "00", "51"]) {
+    const csv = `order_no,amount,response_code\nD${payment_id}-1,25.00,${code}`;
+    const type = { "content-type": "text/csv" };
+    expect((await house.api("POST", "/emandate/collections/results", csv, type)).status).toBe(200);
+  }
+  const [flag, ...more] = await ask("emandate_find_flags", { status: "open", mandate_id });
+  expect([flag, more]).toMatchObject([{ reason: "failed_after_correction", payment_id, note: null }, []]);
+  const { id: flag_id } = flag;
+  const note = "The money is there: an old message";
+  const resolved = await ask("emandate_resolve_flag", { flag_id, note });
+  expect(resolved).toMatchObject({ id: flag_id, status: "resolved", note });
+  expect(await ask("emandate_find_flags", { status: "open", mandate_id })).toEqual([]);
+  expect(await ask("emandate_find_flags", { flag_id })).toEqual([(await rest(`/flags/${flag_id}`)).data]);
+  expect(await refusal("emandate_resolve_flag", { flag_id, note })).toContain("it is resolved");
+  expect(await refusal("emandate_resolve_flag", { flag_id: 999_999, note })).toContain(
+    "emandate_find_flags finds a valid flag_id.",
+  );
+  const other = await house.addTenant();
+  const stranger = await agentFor(house, other.admin_email);
+  const { is_error, text } = await stranger.call("emandate_find_flags", { flag_id });
+  expect([is_error, text]).toEqual([true, expect.stringContaining(`Flag ${flag_id} not found`)]);
+  await stranger.close();
+  const { body } = await house.api("GET", "/audit-log?origin=mcp&operation=resolve_mandate_flag");
+  expect(body.data).toMatchObject([{ target: { id: flag_id } }]);
+});
+
 describe("refusals teach", () => {
   test.each([
     ["emandate_find_mandates", { mandate_id: 999_999 }, ["emandate_find_mandates finds a valid mandate_id."]],
@@ -244,7 +274,7 @@ describe("refusals teach", () => {
   test("an analyst's agent reads, and has none of the tools that act", async () => {
     const own = await agentFor(house, (await addUser(house.api, "analyst")).email);
     const names = (await own.list()).map(({ name }) => name).filter((name) => name.startsWith("emandate_"));
-    expect(names).toHaveLength(6);
+    expect(names).toHaveLength(7);
     const hidden = await own
       .call("emandate_debit", { mandate_id: world.mandate, amount: "5" })
       .catch((e) => e);

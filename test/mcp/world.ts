@@ -183,6 +183,7 @@ export function readArguments(world: World): Record<string, Json> {
     emandate_find_mandates: { mandate_id: world.mandate },
     emandate_find_payments: { payment_id: world.payment },
     emandate_find_collections: { collection_id: world.collection },
+    emandate_find_flags: {},
     loan_find_applications: { environment },
     loan_get_application: { environment, application_id: world.application },
     loan_find_programs: { environment, program_id: world.program },

@@ -72,7 +72,7 @@ function judgeCounting(payment: AnsweredPayment, order: AttemptOrder, said: Said
 /** An answer about another attempt: one before that counted as failed, or one that was sent while it was paid. */
 function judgeOther(payment: AnsweredPayment, order: AttemptOrder, said: Said): Verdict {
   const has_failed = order.status === "failed";
-  const may_move = ["retry_scheduled", "failed", "cancelled"].includes(payment.status);
+  const may_move = ["retry_scheduled", "failed", "cancelled", "skipped"].includes(payment.status);
   if (said.status === "failed") return has_failed ? NOTHING : { ...NOTHING, order: "failed" };
   if (said.status === "charged_back") {
     if (!has_failed) return { ...NOTHING, order: "failed" };

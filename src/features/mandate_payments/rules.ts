@@ -39,7 +39,8 @@ export const PAYMENT_MOVES: Record<PaymentStatus, Partial<Record<PaymentTrigger,
   failed: { pay: "paid", charge_back: "charged_back" },
   charged_back: {},
   cancelled: { pay: "paid", charge_back: "charged_back" },
-  skipped: { submit: "submitted" },
+  // Given up with an order that left in no file, as far as we know.
+  skipped: { submit: "submitted", pay: "paid", charge_back: "charged_back" },
 };
 
 /** The states that wait for their time. */

@@ -31,7 +31,7 @@ describe("states", () => {
     retry_scheduled  submitted  paid  failed  -                charged_back  cancelled  -
     charged_back     -          -     -       -                -             -          -
     cancelled        -          paid  -       -                charged_back  -          -
-    skipped          submitted  -     -       -                -             -          -`;
+    skipped          submitted  paid  -       -                charged_back  -          -`;
 
   test("each trigger leads from each state where the design says, and nowhere else", () => {
     const rows = TABLE.trim()
