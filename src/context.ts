@@ -86,8 +86,8 @@ export interface Job {
    */
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
   /**
-   * For so many companies at once, of a job that has `due`: it waits for others on the network, and one whose answers
-   * do not come must not keep the next ones waiting. Without it companies go one by one.
+   * For so many companies at once: it waits for others on the network, and one whose answers do not come must not keep
+   * the next ones waiting. Without it companies go one by one.
    */
   at_once?: number;
   run(ctx: Context): Promise<void>;

@@ -49,19 +49,22 @@ export const JOBS: readonly Job[] = [
  */
 export async function runJob(deps: Deps, job: Job): Promise<boolean> {
   if (job.due) {
-    const due = await job.due(deps.store.read, deps.clock.now());
-    await new FairWork(job.at_once ?? 1).finish(due, (id) => runFor(deps, job, id));
+    await runForAll(deps, job, await job.due(deps.store.read, deps.clock.now()));
     return true;
   }
   const lock = await deps.store.lock(`job ${job.name}`);
   if (lock === null) return false;
   try {
-    const companies = await listCompanies(deps.store.read);
-    for (const { id } of companies) await runFor(deps, job, id);
+    const ids = (await listCompanies(deps.store.read)).map(({ id }) => id);
+    await runForAll(deps, job, ids);
   } finally {
     await lock.release();
   }
   return true;
+}
+
+function runForAll(deps: Deps, job: Job, companies: readonly number[]): Promise<void> {
+  return new FairWork(job.at_once ?? 1).finish(companies, (id) => runFor(deps, job, id));
 }
 
 async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {

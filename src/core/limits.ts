@@ -125,7 +125,7 @@ export const LIMITS = {
   mandate_orders_batch: 200,
   mandate_orders_claim_s: 60,
   /** Companies whose schemes are asked at once, and for how long each before the next second goes on. */
-  mandate_orders_companies: 32,
+  scheme_companies: 32,
   mandate_orders_polling_ms: 10_000,
   /** How often the scheme is asked for one order. */
   mandate_authorization_hours: 24,

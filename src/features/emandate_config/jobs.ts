@@ -1,4 +1,5 @@
 import type { Job } from "../../context.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { call } from "../../core/operation.ts";
 import { refreshEmandateBanks, resealEmandateKey } from "./service.ts";
 
@@ -7,6 +8,7 @@ export const EMANDATE_CONFIG_JOBS: readonly Job[] = [
     name: "emandate_banks",
     summary: "Ask the debit scheme which banks are online, for companies that work with FPX",
     cron: "20 */5 * * * *",
+    at_once: LIMITS.scheme_companies,
     async run(ctx) {
       await call(ctx, refreshEmandateBanks, {});
     },

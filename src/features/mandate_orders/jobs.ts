@@ -10,7 +10,7 @@ export const MANDATE_ORDER_JOBS: readonly Job[] = [
     summary: "Ask the debit scheme what became of orders",
     cron: "* * * * * *",
     due: listCompaniesWithDueOrders,
-    at_once: LIMITS.mandate_orders_companies,
+    at_once: LIMITS.scheme_companies,
     async run(ctx) {
       await call(ctx, pollOrders, {});
     },

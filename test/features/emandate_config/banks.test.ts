@@ -127,6 +127,27 @@ describe("FPX's banks", () => {
     expect(await asked()).toBeGreaterThanOrEqual(2);
   });
 
+  test("are asked for while another company's scheme is silent", async () => {
+    for (let i = 0; i < 2; i++) await addMerchant();
+    minutes(2_000);
+    const silence = Promise.withResolvers<void>();
+    let calls = 0;
+    scheme.answerBanks(async () => {
+      calls += 1;
+      // Each company asks for two lists.
+      if (calls <= 2) await silence.promise;
+      return new Response("ERROR");
+    });
+    const refreshed = refresh();
+    try {
+      for (let i = 0; i < 300 && calls < 4; i++) await Bun.sleep(10);
+      expect(calls).toBeGreaterThanOrEqual(4);
+    } finally {
+      silence.resolve();
+      await refreshed;
+    }
+  });
+
   test("are not asked for while a company keeps to the sandbox", async () => {
     const api = await addMerchant();
     await api("PUT", "/emandate/config", { connector: "sandbox" });

@@ -34,8 +34,12 @@ afterAll(async () => {
   await scheme.stop();
 });
 beforeEach(async () => {
-  mandate = await world.mandateIn("pending_authorization");
+  expect((await house.api("PUT", "/emandate/config", { connector: "fpx" })).status).toBe(200);
+  const { id } = await world.mandate();
+  await world.act(id, "authorize", { bank_code: "MB2U0227" });
+  mandate = await world.read(id);
   order_no = mandate.order_no;
+  expect((await house.api("PUT", "/emandate/config", { connector: "sandbox" })).status).toBe(200);
 });
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
@@ -159,6 +163,13 @@ describe("a callback", () => {
     order_no = (await other.api("GET", path)).body.data.order_no;
     expect((await post(confirmation())).status).toBe(404);
     expect((await other.api("GET", path)).body.data.status).toBe("pending_authorization");
+  });
+
+  test("about an order of the sandbox is a 404: FPX knows of none", async () => {
+    ({ order_no } = await world.mandateIn("pending_authorization"));
+    const { status: code, body } = await post(confirmation());
+    expect([code, body]).toMatchObject([404, { error: `Order ${order_no} not found` }]);
+    expect((await world.read(mandate.id)).status).toBe("pending_authorization");
   });
 
   test("of another kind or size is refused before it is read", async () => {
