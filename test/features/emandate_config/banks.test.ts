@@ -140,7 +140,10 @@ describe("FPX's banks", () => {
     });
     const refreshed = refresh();
     try {
-      for (let i = 0; i < 300 && calls < 4; i++) await Bun.sleep(10);
+      for (let i = 0; i < 300; i++) {
+        if (calls >= 4) break;
+        await Bun.sleep(10);
+      }
       expect(calls).toBeGreaterThanOrEqual(4);
     } finally {
       silence.resolve();
