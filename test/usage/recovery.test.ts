@@ -202,6 +202,29 @@ describe("a checkpoint that fails", () => {
   });
 });
 
+test("a question that ends one engine after the other is refused, and other companies' go on", async () => {
+  const { store, told } = await open();
+  await store.append(1, newEvents(1), NOW_MS);
+  const original: Run = Reflect.get(DuckDBConnection.prototype, "run");
+  const spy = spyOn(DuckDBConnection.prototype, "run").mockImplementation(async function (
+    this: DuckDBConnection,
+    ...call: Parameters<Run>
+  ) {
+    if (call[0].includes("GROUP BY ALL")) throw new Error("FATAL Error: the database has been invalidated");
+    return original.apply(this, call);
+  });
+  restore = () => spy.mockRestore();
+  const asked = { company_id: 1, time_zone: "UTC", max_groups: 9, max_key_length: 9 };
+  const ask = () => failure(store.aggregate({ ...asked, group_by: ["metadata:a"] }, TIMEOUT_MS));
+  expect((await ask()).message).toContain("made the usage store fail");
+  for (let i = 0; i < 20; i++) expect((await ask()).kind).toBe("unavailable");
+  expect(store.stats().engine_losses).toBe(2);
+  expect((await store.search({ ...PAGE, company_id: 2 }, TIMEOUT_MS)).total).toBe(0);
+  expect(await store.append(1, newEvents(1), NOW_MS)).toMatchObject({ accepted: 1 });
+  expect(told.filter((message) => message.includes("doctor"))).toEqual([]);
+  await store.close();
+});
+
 test("a store that can't be opened again answers unavailable until it can, and closes", async () => {
   const { store, database, told } = await open();
   await store.append(1, newEvents(5), NOW_MS);

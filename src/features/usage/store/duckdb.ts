@@ -279,6 +279,7 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   async export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
+    this.#recovery.checkQuestions(query.company_id);
     const { exports } = await this.#recovery.parts(options.timeout_ms);
     try {
       await exports.run(query, write, options);
@@ -294,7 +295,7 @@ class DuckDbUsageStore implements CompactableStore {
 
   /** Asks statements that see one instant. */
   #ask<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.#recovery.run(({ readers }) => readers.run(asker, timeout_ms, read), timeout_ms);
+    return this.#recovery.ask(asker, ({ readers }) => readers.run(asker, timeout_ms, read), timeout_ms);
   }
 
   /** Asks one statement. */
@@ -303,7 +304,8 @@ class DuckDbUsageStore implements CompactableStore {
     timeout_ms: number,
     read: (connection: DuckDBConnection, parts: Parts) => Promise<T>,
   ): Promise<T> {
-    return this.#recovery.run(
+    return this.#recovery.ask(
+      asker,
       (parts) => parts.readers.runStatement(asker, timeout_ms, (connection) => read(connection, parts)),
       timeout_ms,
     );

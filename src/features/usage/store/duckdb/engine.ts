@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../../core/errors.ts";
 import { endedWithin } from "../../../../core/time.ts";
+import type { Asker } from "./turns.ts";
 
 /** The rows of a commit: their numbers, from `first_seq` (inclusive) to `last_seq`, and how many there are. */
 export interface CommitRows {
@@ -14,6 +15,8 @@ export interface EngineLoss {
   cause: unknown;
   /** The background's failures must not hold up appends, nor the other way round. */
   source: LossSource;
+  /** Whose question met it. */
+  asker?: Asker;
   commit: CommitRows | undefined;
 }
 
@@ -94,7 +97,8 @@ export class Engine {
 
   /**
    * Runs `work` in a transaction of its own: all of it is stored, or nothing. `rows`: what it stores, asked for
-   * when it is done. Errors: those of `work`, and then nothing is stored; EngineLostError.
+   * when it is done. `work` must throw whatever fails in it: the engine takes the COMMIT of a transaction that it has
+   * given up without an error, and stores nothing. Errors: those of `work`, and then nothing is stored; EngineLostError.
    */
   async transact(
     connection: DuckDBConnection,
@@ -107,7 +111,7 @@ export class Engine {
       await connection.run("BEGIN");
       await work();
     } catch (error) {
-      await this.#rollBack(connection, source);
+      await this.#rollBack(connection, source, error);
       throw this.judge(error, source);
     }
     // One commit at a time: what another one writes to the log after one has failed may be wrong.
@@ -133,8 +137,8 @@ export class Engine {
     this.#stored_rows += rows?.rows ?? 0;
   }
 
-  async #rollBack(connection: DuckDBConnection, source: LossSource): Promise<void> {
-    if (!(await rolledBack(connection))) this.lose(new Error("A rollback failed"), source);
+  async #rollBack(connection: DuckDBConnection, source: LossSource, cause: unknown): Promise<void> {
+    if (!(await rolledBack(connection))) this.lose(new Error("A rollback failed", { cause }), source);
   }
 
   /** Empties the log into the file. Errors: EngineLostError. */
@@ -150,17 +154,17 @@ export class Engine {
   }
 
   /** What an error of a statement means: when it says that the engine can't go on, it is used no longer. */
-  judge(error: unknown, source: LossSource): unknown {
+  judge(error: unknown, source: LossSource, asker?: Asker): unknown {
     if (error instanceof EngineLostError) return error;
     const text = String(error);
     // A question may meet an error of the engine's own that concerns nobody else.
     const is_fatal = FATAL.test(text) || (source !== "question" && INTERNAL.test(text));
-    if (is_fatal) this.lose(error, source);
+    if (is_fatal) this.lose(error, source, asker);
     return this.#loss === undefined ? error : new EngineLostError(this.#loss);
   }
 
-  lose(cause: unknown, source: LossSource): void {
-    this.#lose({ cause, source, commit: undefined });
+  lose(cause: unknown, source: LossSource, asker?: Asker): void {
+    this.#lose({ cause, source, commit: undefined, ...(asker === undefined ? {} : { asker }) });
   }
 
   #lose(loss: EngineLoss): void {

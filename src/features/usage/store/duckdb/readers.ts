@@ -85,7 +85,7 @@ export class Readers {
       this.#engine.check();
       return result;
     } catch (cause) {
-      const error = this.#engine.judge(cause, "question");
+      const error = this.#engine.judge(cause, "question", asker);
       if (late) throw timeoutError(timeout_ms, error);
       throw shortageError(error) ?? error;
     } finally {
@@ -146,7 +146,7 @@ export class Readers {
       this.#giveBack(asker, await this.#engine.connect());
     } catch (error) {
       this.#size--;
-      this.#engine.lose(error, "question");
+      this.#engine.lose(error, "question", asker);
       this.#turns
         .finish(asker)
         ?.reject(new AppError("unavailable", "Cannot query usage now", { retry_after_s: 1 }));

@@ -7,6 +7,7 @@ import type { Inventory } from "./inventory.ts";
 import { type Beginning, type Known, Parts } from "./parts.ts";
 import { closedError } from "./readers.ts";
 import { asNumber, query } from "./sql.ts";
+import type { Asker } from "./turns.ts";
 import { PATIENCE_MS } from "./writer.ts";
 
 /** The pause before a second attempt; each further one is twice as long. */
@@ -14,6 +15,8 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** The longest rest of the compaction after failures in a row. */
 const LONGEST_REST_MS = 600_000;
+/** Losses by one asker's questions that lie further apart are not in a row. */
+const IN_A_ROW_MS = 600_000;
 /** How long the comparison of sums and rows after a loss may take. */
 const CHECK_MS = 600_000;
 
@@ -43,6 +46,8 @@ export class Recovery {
   #commits_lost = 0;
   #compactions_lost = 0;
   #held_until_ms = 0;
+  /** Whose questions ended engines: how many in a row, and until when further ones are refused. */
+  readonly #askers = new Map<Asker, { losses: number; held_until_ms: number }>();
 
   private constructor(database: Database, begin: StoreBeginning, report: Report) {
     this.#database = database;
@@ -116,6 +121,23 @@ export class Recovery {
     }
   }
 
+  /** As `run`, for a question. Errors: unavailable also while the asker's rest, which ended engines one after the other. */
+  ask<T>(asker: Asker, work: (parts: Parts) => Promise<T>, wait_ms = PATIENCE_MS): Promise<T> {
+    return this.run((parts) => {
+      this.checkQuestions(asker);
+      return work(parts);
+    }, wait_ms);
+  }
+
+  /** Errors: unavailable while the asker's questions rest. */
+  checkQuestions(asker: Asker): void {
+    const left_ms = (this.#askers.get(asker)?.held_until_ms ?? 0) - performance.now();
+    if (left_ms <= 0) return;
+    const message =
+      "Cannot query usage: the last queries made the usage store fail; ask something else, later";
+    throw unavailable(message, Math.ceil(left_ms / 1_000));
+  }
+
   /** Errors: unavailable while commits rest that failed again and again. */
   checkWrites(): void {
     const left_ms = this.#held_until_ms - performance.now();
@@ -185,17 +207,27 @@ export class Recovery {
   }
 
   /** Counts losses in a row, by which the next attempts are spaced. Answers how long the compaction rests. */
-  #countLoss({ engine }: Parts, { source }: EngineLoss): number {
+  #countLoss({ engine }: Parts, { source, asker }: EngineLoss): number {
+    if (source === "question" && asker !== undefined) this.#holdQuestions(asker);
     if (engine.stored_rows > 0) this.#commits_lost = 0;
     if (source === "commit") this.#commits_lost++;
     if (source === "background") this.#compactions_lost++;
     if (source === "commit" && this.#commits_lost > 1) {
-      const held_ms = Math.min(FIRST_PAUSE_MS * 2 ** (this.#commits_lost - 1), LONGEST_PAUSE_MS);
-      this.#held_until_ms = performance.now() + held_ms;
+      this.#held_until_ms = performance.now() + heldMs(this.#commits_lost);
     }
     if (this.#compactions_lost === 0) return 0;
     const { retry_ms } = this.#begin.limits.compaction;
     return Math.min(retry_ms * 2 ** (this.#compactions_lost - 1), LONGEST_REST_MS);
+  }
+
+  /** A question that ends engines would be sent again, and end them all; whoever asks others is not held up. */
+  #holdQuestions(asker: Asker): void {
+    const now_ms = performance.now();
+    const before = this.#askers.get(asker);
+    const is_in_row = before !== undefined && now_ms - before.held_until_ms < IN_A_ROW_MS;
+    const losses = is_in_row ? before.losses + 1 : 1;
+    const held_ms = losses === 1 ? 0 : heldMs(losses);
+    this.#askers.set(asker, { losses, held_until_ms: now_ms + held_ms });
   }
 
   async #reopen(lost: Parts, loss: EngineLoss, rest_ms: number): Promise<void> {
@@ -226,6 +258,7 @@ export class Recovery {
   /** Compares the sums by hour with the rows. */
   async #check({ readers }: Parts): Promise<void> {
     try {
+      this.checkQuestions(null);
       const { different } = await readers.run(null, CHECK_MS, (connection) => checkHours(connection, null));
       if (different === 0) return;
       const error = new Error(`The sums of ${different} hours are not those of their events`);
@@ -245,6 +278,9 @@ export class Recovery {
     this.#wake = undefined;
   }
 }
+
+/** How long who lost so many engines in a row is held back. */
+const heldMs = (losses: number): number => Math.min(FIRST_PAUSE_MS * 2 ** (losses - 1), LONGEST_PAUSE_MS);
 
 /** Engines that a question or append may be tried on. */
 const ATTEMPTS = 3;
