@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makePlace, startServer } from "./cli/process.ts";
 import { PASSWORD } from "./harness.ts";
@@ -45,6 +46,9 @@ for (const shell of ["bash", "zsh"]) {
     `the README's tour works as it is pasted into ${shell}`,
     async () => {
       const place = await makePlace();
+      // The tour writes files where it is walked.
+      const folder = mkdtempSync(join(tmpdir(), "meterhouse-clone-"));
+      for (const part of ["src", "data"]) symlinkSync(join(ROOT, part), join(folder, part));
       const start = () => startServer(place.env);
       let server = await start();
       const port = new URL(server.url).port;
@@ -53,7 +57,7 @@ for (const shell of ["bash", "zsh"]) {
       const tour = readTour();
       expect(tour.length).toBeGreaterThan(12);
       const child = Bun.spawn([shell, ...(shell === "zsh" ? ["-f"] : ["--norc"])], {
-        cwd: ROOT,
+        cwd: folder,
         env: { ...place.env, TERM: "dumb", HOME: place.data_dir },
         stdin: "pipe",
         stdout: "pipe",
@@ -96,6 +100,7 @@ for (const shell of ["bash", "zsh"]) {
         server.kill("SIGKILL");
         await server.exited;
         place.remove();
+        rmSync(folder, { recursive: true });
       }
     },
     60_000,
