@@ -106,3 +106,78 @@ test("of mandates, what nobody had answered is flagged, and an order keeps the c
   );
   expect(amendments).toEqual([null, null, { amount: "42.00" }]);
 });
+
+test("of loans, submitted ones keep their form, deleted drafts say nothing of people, and consents end as they were given", async () => {
+  const at = "'2026-03-10T00:00:00.000Z'";
+  const stamps = `${at}, ${at}`;
+  const borrower = JSON.stringify({ type: "individual", name: "O''Brien", ic_number: "900131145678" });
+  const loan = (id: number, status: string, form_id: number | null, deleted: boolean) =>
+    `INSERT INTO loan_applications (id, company_id, environment, reference, program_id, program_snapshot, status, borrower,
+       borrower_name, amount, tenor_months, purpose, answers, missing, external_reference, deleted_at, created_at, updated_at)
+     VALUES (${id}, 1, 'production', 'LA-${id}', 1, '{"form_config_id":${form_id}}', '${status}', '${borrower}', 'O''Brien',
+       1000, 12, 'A car', '{"job":"Nurse"}', '[{"kind":"field","code":"job","note":null}]', 'E-${id}',
+       ${deleted ? at : "NULL"}, ${stamps})`;
+  const evidence =
+    '{"method":"otp","captured_at":"2026-02-26T12:30:00.125Z","ip":"10.1.2.3","user_agent":"M"}';
+  const consent = (id: number, loan_id: number, definition: number, status: string, ends: string) =>
+    `INSERT INTO consents (id, company_id, environment, application_id, definition_id, code, version, locale, text_sha256,
+       status, subject_name, subject_ic_last4, evidence, granted_at, expires_at, created_at, updated_at)
+     VALUES (${id}, 1, 'production', ${loan_id}, ${definition}, 'pdpa', 1, 'en', 'x', '${status}', 'O''Brien', '5678',
+       '${evidence}', ${at}, ${ends}, ${stamps})`;
+  const definition = (id: number, days: string) =>
+    `INSERT INTO consent_definitions (id, company_id, environment, code, version, locale, title, purpose_text, data_text,
+       data_categories, audience, validity_days, text_sha256, status, created_at, updated_at)
+     VALUES (${id}, 1, 'production', 'c${id}', 1, 'en', 'T', 'P', 'D', '[]', 'L', ${days}, 'x', 'retired', ${stamps})`;
+  const rows = [
+    `INSERT INTO companies (id, name, timezone, currency, created_at, updated_at) VALUES (1, 'A', 'UTC', 'MYR', ${stamps})`,
+    `INSERT INTO clients (id, company_id, name, created_at, updated_at) VALUES (1, 1, 'C', ${stamps})`,
+    `INSERT INTO forms (id, company_id, client_id, name, config, is_active, created_at, updated_at)
+     VALUES (1, 1, 1, 'F', '{"title":"T","fields":[]}', ${TEST_STORE === "postgres"}, ${stamps})`,
+    `INSERT INTO loan_programs (id, company_id, environment, code, name, borrower_type, currency, min_amount, max_amount,
+       min_tenor_months, max_tenor_months, annual_rate_min, annual_rate_max, rate_type, eligibility, required_documents,
+       required_consents, status, created_at, updated_at)
+     VALUES (1, 1, 'production', 'P', 'P', 'individual', 'MYR', 1, 2, 1, 2, 1, 2, 'flat', '{}', '[]', '[]', 'active', ${stamps})`,
+    loan(1, "draft", 1, false),
+    loan(2, "submitted", 1, false),
+    loan(3, "submitted", null, false),
+    loan(4, "draft", 1, true),
+    definition(1, "30"),
+    definition(2, "NULL"),
+    consent(1, 2, 1, "granted", "'2026-04-09T00:00:00.000Z'"),
+    consent(2, 2, 2, "granted", "NULL"),
+    consent(3, 4, 1, "expired", at),
+    `INSERT INTO audit_log (id, company_id, at, actor_kind, origin, request_id, operation, outcome, target_type, target_id,
+       input, withheld, changes)
+     VALUES (1, 1, ${at}, 'system', 'rest', 'r', 'update_loan_application', 'ok', 'loan_application', 4,
+       '{"borrower":{"name":"O''Brien"},"tenor_months":12}', '["/answers"]', '{"purpose":{"old":null,"new":"A car"}}')`,
+  ];
+  const find = async (query: string) => {
+    const found = await migrateWithRows("loan_terms_and_agents", rows, query);
+    return found.map((row) =>
+      Object.values(row).map((value) => {
+        if (value instanceof Date) return value.toISOString();
+        return typeof value === "string" && /^[[{]/.test(value) ? JSON.parse(value) : value;
+      }),
+    );
+  };
+  const form = { title: "T", fields: [] };
+  const asked = [{ kind: "field", code: "job", note: null }];
+  const loans =
+    "SELECT form_snapshot, requested, borrower_name, purpose, external_reference FROM loan_applications";
+  expect(await find(`${loans} ORDER BY id`)).toEqual([
+    [null, asked, "O'Brien", "A car", "E-1"],
+    [form, asked, "O'Brien", "A car", "E-2"],
+    [null, asked, "O'Brien", "A car", "E-3"],
+    [null, asked, "", null, null],
+  ]);
+  expect(await find("SELECT expires_at, subject_name, subject_ic_last4 FROM consents ORDER BY id")).toEqual([
+    ["2026-03-28T12:30:00.125Z", "O'Brien", "5678"],
+    [null, "O'Brien", "5678"],
+    ["2026-03-10T00:00:00.000Z", "", null],
+  ]);
+  expect(await find("SELECT input, withheld, changes FROM audit_log")).toEqual([
+    [{ tenor_months: 12 }, ["/answers", "/borrower", "/purpose"], {}],
+  ]);
+  const deleted = await find("SELECT borrower, answers FROM loan_applications WHERE id = 4");
+  expect(JSON.stringify(deleted)).not.toMatch(/Brien|900131|Nurse/);
+});

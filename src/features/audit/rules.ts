@@ -5,11 +5,12 @@ import type { Change, Plain } from "./model.ts";
 
 /**
  * Letters of names whose values are never written down, whatever the case and what stands between words. Answers
- * to a form are among them: whoever makes the form may ask for anything. Where a customer authorizes a mandate is no
+ * to a form are among them: whoever makes the form may ask for anything; and what somebody who wants a loan says of
+ * themselves, which is blanked with a deleted draft. Where a customer authorizes a mandate is no
  * secret to whom it is answered; of addresses only the origin is kept anyway. Nor is the period of a debit.
  */
 const SECRET_NAME =
-  /pass(word|phrase|code)|pwd|secret|token|(?<!^period)key|authorization(?!url$)|credential|cookie|signature|private|hash|otp|cvv|icnumber|iclast4|^ip$|useragent|accountnumber|cardnumber|answers/;
+  /pass(word|phrase|code)|pwd|secret|token|(?<!^period)key|authorization(?!url$)|credential|cookie|signature|private|hash|otp|cvv|icnumber|iclast4|^ip$|useragent|accountnumber|cardnumber|answers|^borrower$|^purpose$/;
 
 /** Texts that are secrets by their looks: signed tokens, webhook secrets, authorization headers, PEM. */
 const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|basic) +\S)|-----BEGIN /i;

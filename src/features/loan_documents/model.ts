@@ -38,7 +38,10 @@ export const LoanDocument = Type.Object(
     status: oneOf(DOCUMENT_STATUSES),
     reason_code: nullable(oneOf(DOCUMENT_REASONS)),
     note: nullable(Type.String({ description: "what the lender says to a rejection" })),
-    reviewed_at: nullable(At),
+    reviewed_at: Type.Union([At, Type.Null()], {
+      description:
+        "when the lender last reviewed it; a document that was verified as another borrower's waits for a review again",
+    }),
     uploaded_by: Type.String({ description: "the clientId of the agent's key" }),
     created_at: At,
     updated_at: At,

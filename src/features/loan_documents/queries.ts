@@ -211,7 +211,7 @@ export async function listDocumentStates(
     .where(and(ofApplications(q, t, scope), inArray(application_id, [...application_ids])));
 }
 
-/** The documents that the lender has verified wait for a review again. */
+/** The documents that the lender has verified wait for a review again; `reviewed_at` tells that they had one. */
 export async function voidReviews(
   q: Queries,
   scope: LoanScope,
@@ -221,6 +221,6 @@ export async function voidReviews(
   const { loan_documents: t } = q.tables;
   await q
     .update(t)
-    .set({ status: "pending_review", reviewed_at: null, note: null, updated_at: iso(now) })
+    .set({ status: "pending_review", updated_at: iso(now) })
     .where(and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.status, "verified")));
 }

@@ -35,8 +35,9 @@ export function presentTypes(documents: readonly DocumentState[]): Set<DocumentT
 }
 
 /**
- * The types that count for who decides on an application: a document that has taken the place of one that was
- * verified, or came after the approval, is not what the decision goes by until it is verified itself.
+ * The types that count for who decides on an application: a document that was verified as another borrower's, has
+ * taken the place of one that was verified, or came after the approval, is not what the decision goes by until it is
+ * verified (again).
  */
 export function decidedTypes(
   documents: readonly DocumentState[],
@@ -44,7 +45,7 @@ export function decidedTypes(
 ): Set<DocumentType> {
   const verified_before = new Set(
     documents
-      .filter((old) => old.status === "superseded" && old.reviewed_at !== null && old.reason_code === null)
+      .filter((old) => old.status !== "verified" && old.reviewed_at !== null && old.reason_code === null)
       .map(({ type }) => type),
   );
   const counts = ({ type, status, created_at }: DocumentState) =>

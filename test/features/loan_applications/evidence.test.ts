@@ -98,13 +98,23 @@ describe("another borrower", () => {
     expect((await documentsOf(id))[0]).toMatchObject({
       id: document.id,
       status: "pending_review",
-      reviewed_at: null,
+      reviewed_at: expect.any(String),
     });
     const refused = await loans.agent("POST", `/agent/applications/${id}/submit`);
     expect([refused.status, refused.body.missing]).toEqual([422, [{ kind: "consent", code: "pdpa" }]]);
     const given = await grant(id);
     expect(given.subject_name).toBe("Bakar bin Omar");
     await done(loans.agent("POST", `/agent/applications/${id}/submit`));
+    const unseen = { status: 409, missing: [{ kind: "document", code: "ic_front" }] };
+    const approve = async () => {
+      const { status, body } = await decide(id, "approve");
+      return { status, missing: body.missing };
+    };
+    expect(await approve()).toEqual(unseen);
+    const other = await send(id);
+    expect(await approve()).toEqual(unseen);
+    await done(verify(other.id));
+    expect((await approve()).status).toBe(200);
     const api = await house.signIn(house.admin_email);
     const { body } = await api("GET", "/events?type=consent.revoked&limit=1");
     expect(body.data[0].data).toMatchObject({ id: consent.id, status: "revoked" });
@@ -311,16 +321,26 @@ describe("a form", () => {
   });
 });
 
-test("a deleted draft keeps nothing that was said of people", async () => {
-  const { id } = await addDraft(loans, program_id, { external_reference: "Aminah-1" });
+test("a deleted draft keeps nothing that was said of people, nor does the audit log", async () => {
+  const { id } = await addDraft(loans, program_id, { external_reference: "LEAD-77" });
+  await done(put(id, { borrower: { ...APPLICATION.borrower, phone: "019-765 4321" } }));
   await grant(id);
   expect((await loans.agent("DELETE", `/agent/applications/${id}`)).status).toBe(200);
-  const { loan_applications: a, consents: c } = house.deps.store.read.tables;
+  const { loan_applications: a, consents: c, audit_log: l } = house.deps.store.read.tables;
   const [row] = (await house.deps.store.read.select().from(a)).filter((one) => one.id === id);
   const consents = (await house.deps.store.read.select().from(c)).filter((one) => one.application_id === id);
   expect(consents).toHaveLength(1);
-  const left = JSON.stringify({ ...row, program_snapshot: null, consents });
-  for (const said of ["Aminah", "5678", "aminah@", "60123456789", "4500", "motorcycle"]) {
+  const entries = (await house.deps.store.read.select().from(l).orderBy(l.id)).filter(
+    ({ target_type, target_id }) => target_type === "loan_application" && target_id === id,
+  );
+  expect(entries.map(({ operation, withheld }) => [operation, withheld])).toEqual([
+    ["create_loan_application", ["/borrower", "/purpose"]],
+    ["update_loan_application", ["/borrower"]],
+    ["delete_loan_application", []],
+  ]);
+  expect(row?.external_reference).toBeNull();
+  const left = JSON.stringify({ ...row, program_snapshot: null, consents, entries });
+  for (const said of ["Aminah", "5678", "aminah@", "60123456789", "7654321", "4500", "motorcycle"]) {
     expect(left).not.toContain(said);
   }
 });
