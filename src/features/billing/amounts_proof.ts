@@ -1,4 +1,4 @@
-import { compare, type Decimal, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
+import { compare, type Decimal, isZero, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
 import type { BillingModelFacts } from "../billing_models/facts.ts";
 import { identity } from "./difference.ts";
@@ -20,16 +20,21 @@ type ModelOf = (id: number) => BillingModelFacts;
 /**
  * Where the prices, amounts and sums of a period's last record are not what they should be: each line's price by
  * its billing model, its amount by what all lines of its charge say together less what those before it charged,
- * the total and the units by its lines. `records` are all of the period up to the record, first to last. Whether the
+ * the total and the units by its lines. `corrected`: the units of `correctedUsage` by their lines' identities. `records` are all of the period up to the record, first to last. Whether the
  * quantities of usage are those of the events, `claimsOf` asks. Decision 0129.
  */
 export function differencesOf(
   record: ToAdd,
   records: readonly RecordedPart[],
   modelOf: ModelOf,
+  corrected: ReadonlyMap<string, Decimal> = new Map(),
 ): Difference[] {
   const { currency, lines } = record;
   const charges = chargesOf(records.flatMap((part) => part.lines));
+  for (const [key, quantity] of corrected) {
+    const charge = charges.get(key);
+    if (charge) charges.set(key, { ...charge, quantity });
+  }
   const before = Map.groupBy(
     records.slice(0, -1).flatMap((part) => part.lines),
     identity,
@@ -75,6 +80,18 @@ function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
   );
 }
 
+/**
+ * The usage of a period's stretches whose lines say that no units were used, and hold events: where corrections
+ * exceed what they correct, what follows in the stretch goes by the units below zero, which only the events tell.
+ */
+export function correctedUsage(records: readonly RecordedPart[]): BillLine[] {
+  const charges = chargesOf(records.flatMap((part) => part.lines));
+  return [...charges.values()].filter(
+    (line) =>
+      line.kind === "usage" && isZero(line.quantity) && (line.event_count ?? 0) > 0 && !isTakenBack(line),
+  );
+}
+
 const isTakenBack = ({ description }: BillLine) => description.startsWith("Reversal: ");
 
 /** What a line's price may be, and what its charge may come to: more than one where that depends on its days. */
@@ -93,10 +110,12 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
   }
   // A usage line does not show whether its stretch owns a day, without which no tier's flat fee is charged.
   const days = line.proration ? [line.proration] : [ONE_DAY, NO_DAY];
-  const rated = days.map((proration) => rateStretch(stretchWith(charge, charges, model, proration)));
+  const rated = days.flatMap((proration) =>
+    stretchesWith(charge, charges, model, proration).map(rateStretch),
+  );
   const own = rated.map((lines) => lines.find((one) => identity(one) === identity(line)));
   return {
-    unit_prices: own.map((one) => (one ? one.unit_price : line.unit_price)),
+    unit_prices: isContinued(line) ? [null] : own.map((one) => (one ? one.unit_price : line.unit_price)),
     amounts: own.map((one) => one?.amount ?? "0"),
   };
 }
@@ -104,27 +123,31 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
 const ONE_DAY: Proration = { numerator: 1, denominator: 1 };
 const NO_DAY: Proration = { numerator: 0, denominator: 1 };
 
-/** The stretch under one plan that a charge belongs to, as its usage lines tell it. */
-function stretchWith(
+/**
+ * The stretch under one plan that a charge belongs to, up to it, as its usage lines tell it: more than one where lines
+ * of stretches that are no more, and in which nothing was used, may stand between.
+ */
+function stretchesWith(
   charge: BillLine,
   charges: ReadonlyMap<string, BillLine>,
   model: BillingModelFacts,
   proration: Proration,
-): [UsedSegment, ...UsedSegment[]] {
+): [UsedSegment, ...UsedSegment[]][] {
   const usage = [...charges.values()]
     .filter(
       (line) =>
         line.kind === "usage" && line.billing_model_id === charge.billing_model_id && !isTakenBack(line),
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
-  if (charge.kind !== "usage") return [segmentOf(unitsOf(charge, usage), model, proration)];
-  const at = usage.findLastIndex(({ from }) => from <= charge.from);
-  const begins = usage.findLastIndex((line, i) => i <= at && !isContinued(line));
-  const ends = usage.findIndex((line, i) => i > begins && !isContinued(line));
-  const own = usage.slice(Math.max(begins, 0), ends < 0 ? undefined : ends);
-  const [first = charge, ...others] = own;
+  if (charge.kind !== "usage") return [[segmentOf(unitsOf(charge, usage), model, proration)]];
   const none = { ...proration, numerator: 0 };
-  return [segmentOf(first, model, proration), ...others.map((line) => segmentOf(line, model, none))];
+  const before = isContinued(charge) ? usage.slice(0, usage.indexOf(charge)) : [];
+  const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
+  // The line of a beginning in which nothing was used may be missing.
+  return (begins.length > 0 ? begins : [0]).map((i) => {
+    const [first = charge, ...others] = [...before.slice(i), charge];
+    return [segmentOf(first, model, proration), ...others.map((line) => segmentOf(line, model, none))];
+  });
 }
 
 /**

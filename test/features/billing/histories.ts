@@ -316,9 +316,11 @@ export async function liveThrough(books: Books, seed: number, subscriptions: num
         `the last period of subscription ${id}`,
       ).toBe(ends_at);
     }
-    for (const { id } of await company.records(pairs[0]?.id ?? 0)) {
-      const { body } = await company.api("GET", `/billing-records/${id}/verify`);
-      expect(body.data.matches, `record ${id}: ${JSON.stringify(body.data)}`).toBeTrue();
+    for (const { id: subscription_id } of pairs) {
+      for (const { id } of await company.records(subscription_id)) {
+        const { body } = await company.api("GET", `/billing-records/${id}/verify`);
+        expect(body.data.matches, `record ${id}: ${JSON.stringify(body.data)}`).toBeTrue();
+      }
     }
   } catch (error) {
     throw new Error(`The history of seed ${seed} does not hold:\n${log.join("\n")}`, { cause: error });

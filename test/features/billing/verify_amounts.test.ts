@@ -188,3 +188,51 @@ describe("every record matches, adjustments too,", () => {
     },
   );
 });
+
+describe("a change that is taken back on its day", () => {
+  async function billWithChange(plan: Json, events: [at: string, units: string][]) {
+    const id = await company.subscribe(plan, { started_at: "2024-03-01T00:00:00Z" });
+    const { billing_model_id } = (await company.api("GET", `/subscriptions/${id}`)).body.data;
+    await company.use(id, ["2024-03-20T00:00:00Z", "4"]);
+    await company.run({ period: "2024-03", subscription_ids: [id] });
+    const other = await company.addModel(FLAT);
+    expect((await changeTo(company.api, id, other, "2024-03-10T10:00:00Z")).status).toBe(200);
+    expect((await changeTo(company.api, id, billing_model_id, "2024-03-10T12:00:00Z")).status).toBe(200);
+    for (const event of events) {
+      await company.use(id, event);
+      await company.run({ period: "2024-03", subscription_ids: [id] });
+    }
+    return company.records(id);
+  }
+
+  test.each([
+    ["with nothing used before it", [["2024-03-21T00:00:00Z", "30"]]],
+    [
+      "with corrections that exceed what they correct before it",
+      [
+        ["2024-03-05T00:00:00Z", "-3.5"],
+        ["2024-03-21T00:00:00Z", "110"],
+        ["2024-03-22T00:00:00Z", "1"],
+      ],
+    ],
+  ] satisfies [string, [string, string][]][])("holds %s", async (_, events) => {
+    for (const plan of [PER_UNIT, LIMITED, FLAT_ON_ZERO, VOLUME, PACKAGE]) {
+      for (const { id } of await billWithChange(plan, events)) {
+        expect(await verified(id)).toMatchObject({ matches: true, differences: [] });
+      }
+    }
+  });
+
+  test("is found out where its amount is another", async () => {
+    const records = await billWithChange(VOLUME, [
+      ["2024-03-05T00:00:00Z", "-3.5"],
+      ["2024-03-21T00:00:00Z", "110"],
+    ]);
+    const { id } = records.at(-1);
+    await change(id, (record) => atLine(record, 0, { amount: "112.00" }));
+    expect((await verified(id)).differences).toMatchObject([
+      { path: "/lines/0/amount", actual: "112.00" },
+      { path: "/totalCharges" },
+    ]);
+  });
+});
