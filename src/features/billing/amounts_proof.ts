@@ -145,7 +145,7 @@ function stretchesWith(
   const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
   // The line of a beginning in which nothing was used may be missing.
   return (begins.length > 0 ? begins : [0]).map((i) => {
-    const [first = charge, ...others] = [...before.slice(i), charge];
+    const [first, ...others] = [...before.slice(i), charge];
     return [segmentOf(first, model, proration), ...others.map((line) => segmentOf(line, model, none))];
   });
 }
