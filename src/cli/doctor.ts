@@ -10,6 +10,7 @@ import { listCompanies } from "../features/companies/service.ts";
 import { checkFiles } from "../features/loan_documents/check.ts";
 import { acceptUsage, describeSums } from "../features/usage/check.ts";
 import { type Command, commandContext, operatorContext } from "./command.ts";
+import { countSealed } from "./sealed_secrets.ts";
 
 const PING_MS = 5_000;
 const LOW_DISK_BYTES = 1024 ** 3;
@@ -68,7 +69,7 @@ async function examine({ rebuild_sums, read_documents, accept_usage }: Asked): P
     await check("usage store", () => examineUsage(config, { rebuild_sums, accept_usage })),
     await check("loan documents", () => examineDocuments(config, read_documents)),
     examineSecret(config),
-    examineSealing(config),
+    await check("secrets in the database", () => examineSealing(config)),
     await check("FPX", () => examineFpx(config)),
     examineDisk(config.data_dir),
     examineFolder(config.data_dir),
@@ -141,12 +142,20 @@ async function tellAccepted(deps: Deps): Promise<string> {
   return `; accepted although ${problem}`;
 }
 
-function examineSealing({ secrets_keys }: Config): Finding {
-  const state =
-    secrets_keys === null
+async function examineSealing(config: Config): Promise<string> {
+  const deps = await openDeps(config, { without_usage: true });
+  try {
+    const { sealed, opened } = await countSealed(deps);
+    if (opened < sealed) {
+      const way_out = "put the key that sealed the others back, or set them anew";
+      throw new Error(`SECRETS_KEY opens ${opened} of ${sealed}; ${way_out}`);
+    }
+    return config.secrets_keys === null
       ? "SECRETS_KEY is not set: webhook secrets lie open in the database"
       : "sealed with SECRETS_KEY";
-  return { ok: true, text: `secrets in the database: ${state}` };
+  } finally {
+    await deps.close();
+  }
 }
 
 /** One that is too short has stopped the check of the configuration. */

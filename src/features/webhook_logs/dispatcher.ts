@@ -10,7 +10,7 @@ import type { Queries, Store } from "../../store/store.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import { type Callable, disableCalled, listCallable } from "../webhooks/queries.ts";
 import { signingSecrets } from "../webhooks/rules.ts";
-import { fromStore } from "../webhooks/sealed_secrets.ts";
+import { openedOf } from "../webhooks/sealed_secrets.ts";
 import { fanOut } from "./fan_out.ts";
 import {
   type ClaimedLog,
@@ -265,9 +265,10 @@ function signed(secrets: Secrets, { log, endpoint }: Delivery, now: Temporal.Ins
   const body = JSON.stringify({ type, timestamp, data });
   // oxlint-disable-next-line no-restricted-globals -- the library asks for one
   const at = new Date(now.epochMilliseconds);
-  const signing = openAll(secrets, endpoint, now);
-  if (signing instanceof AppError) return signing;
-  const signatures = signing.map((secret) => new Webhook(secret).sign(log.message_id, at, body));
+  const { opened, problem } = openedOf(secrets, endpoint.company_id, signingSecrets(endpoint.secrets, now));
+  // One that no key opens holds up nothing that another signs: after a key was lost a rotation is enough.
+  if (problem && opened.length === 0) return problem;
+  const signatures = opened.map((secret) => new Webhook(secret).sign(log.message_id, at, body));
   const headers = {
     "content-type": "application/json",
     "user-agent": "Meterhouse",
@@ -276,20 +277,6 @@ function signed(secrets: Secrets, { log, endpoint }: Delivery, now: Temporal.Ins
     "webhook-signature": signatures.join(" "),
   };
   return { url: endpoint.url, body, headers };
-}
-
-/** The secrets that sign at `now`, opened; or why one can't be. */
-function openAll(
-  secrets: Secrets,
-  { company_id, secrets: stored }: Callable,
-  now: Temporal.Instant,
-): string[] | AppError {
-  try {
-    return signingSecrets(stored, now).map((secret) => fromStore(secrets, company_id, secret));
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
 }
 
 /** Writes down what attempts came to. Returns the logs whose claim was lost: another dispatcher has them. */

@@ -1,3 +1,4 @@
+import { AppError } from "../../core/errors.ts";
 import { isSealed, type Secrets } from "../../core/sealing.ts";
 import type { SigningSecret } from "./model.ts";
 
@@ -10,21 +11,49 @@ export function toStore(secrets: Secrets, company_id: number, secret: string): s
 }
 
 /** A stored secret as it signs. Errors: conflict when no key opens it. */
-export function fromStore(secrets: Secrets, company_id: number, stored: string): string {
+function fromStore(secrets: Secrets, company_id: number, stored: string): string {
   return isSealed(stored) ? secrets.open(stored, placeOf(company_id)) : stored;
 }
 
-/** The same secrets under the newest key; null where nothing is to be done. Errors: conflict when no key opens one. */
+/** Those of the stored secrets that a key opens, as they sign, and what is wrong with one of the others. */
+export function openedOf(
+  secrets: Secrets,
+  company_id: number,
+  stored: readonly string[],
+): { opened: string[]; problem: AppError | undefined } {
+  const opened: string[] = [];
+  let problem: AppError | undefined;
+  for (const secret of stored) {
+    try {
+      opened.push(fromStore(secrets, company_id, secret));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      problem = error;
+    }
+  }
+  return { opened, problem };
+}
+
+/**
+ * The same secrets under the newest key, those aside that no key opens; null where nothing is to be done. And what is
+ * wrong with one of the others.
+ */
 export function resealed(
   secrets: Secrets,
   company_id: number,
   signing: readonly SigningSecret[],
-): SigningSecret[] | null {
-  if (!secrets.can_seal) return null;
-  const fresh = signing.map(({ secret, ends_at }) => {
-    const place = placeOf(company_id);
-    const sealed = isSealed(secret) ? secrets.reseal(secret, place) : secrets.seal(secret, place);
-    return { secret: sealed ?? secret, ends_at };
+): { fresh: SigningSecret[] | null; problem: AppError | undefined } {
+  let problem: AppError | undefined;
+  const fresh = signing.map((one) => {
+    const found = openedOf(secrets, company_id, [one.secret]);
+    problem ??= found.problem;
+    const [secret] = found.opened;
+    return secret === undefined ? one : { ...one, secret: sealedNewly(secrets, company_id, one.secret) };
   });
-  return fresh.some(({ secret }, i) => secret !== signing[i]?.secret) ? fresh : null;
+  return { fresh: fresh.some(({ secret }, i) => secret !== signing[i]?.secret) ? fresh : null, problem };
+}
+
+function sealedNewly(secrets: Secrets, company_id: number, stored: string): string {
+  const place = placeOf(company_id);
+  return isSealed(stored) ? (secrets.reseal(stored, place) ?? stored) : secrets.seal(stored, place);
 }

@@ -171,7 +171,8 @@ export const testWebhook = operation({
 
 /**
  * Seals the secrets of the company's endpoints that lie as they are, or under an older key, with the newest of the
- * keys that SECRETS_KEY names; without one nothing is done. Errors: conflict where none opens one. Decision 0061.
+ * keys that SECRETS_KEY names; without one nothing is done. Errors: conflict where none opens one, when all others are
+ * sealed. Decision 0061.
  */
 export const resealWebhookSecrets = operation({
   name: "reseal_webhook_secrets",
@@ -182,12 +183,16 @@ export const resealWebhookSecrets = operation({
   async run({ store, actor, secrets: sealing }) {
     if (!sealing.can_seal) return {};
     const scope = scopeOf(actor);
-    await store.tx(async (q) => {
+    const unopened = await store.tx(async (q) => {
+      let found: AppError | undefined;
       for (const { id, secrets } of await queries.listSecrets(q, scope)) {
-        const fresh = resealed(sealing, scope.company_id, secrets);
+        const { fresh, problem } = resealed(sealing, scope.company_id, secrets);
+        found ??= problem;
         if (fresh) await queries.updateSecrets(q, scope, id, fresh);
       }
+      return found;
     });
+    if (unopened) throw unopened;
     return {};
   },
 });

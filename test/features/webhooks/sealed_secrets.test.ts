@@ -112,4 +112,22 @@ test("secrets are sealed as soon as there is a key, sign under every key that op
     out: expect.stringContaining("SECRETS_KEY no longer holds the key"),
   });
   expect((await stored()).flat()).toEqual(all);
+  expect(await run(["doctor"], { ...place.env, SECRETS_KEY: String(foreign_key) })).toMatchObject({
+    code: 1,
+    out: expect.stringContaining(
+      "FAIL  secrets in the database: SECRETS_KEY opens 0 of 3; put the key that sealed the others back, or set them anew",
+    ),
+  });
+
+  // A new secret is the way out; the one that can't be opened holds it up no more, nor the sealing of others.
+  await under(foreign_key, async (api) => {
+    const fresh = (await api("POST", `/webhooks/${webhook.id}/rotate-secret`, {})).body.data;
+    expect(isSigned(await tested(api, webhook.id), fresh.secret)).toBe(true);
+  });
+  await run(["job", "webhook_reseal"], { ...place.env, SECRETS_KEY: `${first_key},${foreign_key}` });
+  const after = (await stored()).flat().map(({ secret }) => secret);
+  const before = new Set(all.map(({ secret }) => secret));
+  expect(after.filter((secret) => before.has(secret))).toHaveLength(3);
+  const [named] = sealed.flat().map(({ secret }) => secret.split(".", 2).join("."));
+  expect(after.filter((secret) => secret.startsWith(`${named}.`))).toHaveLength(1);
 }, 120_000);

@@ -1,0 +1,40 @@
+import { AppError } from "../core/errors.ts";
+import { call } from "../core/operation.ts";
+import { isSealed } from "../core/sealing.ts";
+import type { Deps } from "../deps.ts";
+import { listCompanies } from "../features/companies/service.ts";
+import { keyPlace } from "../features/emandate_config/connect.ts";
+import { findConfig } from "../features/emandate_config/queries.ts";
+import { listSecrets } from "../features/webhooks/queries.ts";
+import { signingSecrets } from "../features/webhooks/rules.ts";
+import { openedOf } from "../features/webhooks/sealed_secrets.ts";
+import { operatorContext } from "./command.ts";
+
+/** How many sealed secrets the database holds that are used still, and how many of them a key opens. */
+export async function countSealed(deps: Deps): Promise<{ sealed: number; opened: number }> {
+  const { store, secrets, clock } = deps;
+  const counts = { sealed: 0, opened: 0 };
+  for (const { id: company_id } of await call(operatorContext(deps), listCompanies, {})) {
+    const scope = { company_id };
+    const signing = (await listSecrets(store.read, scope))
+      .flatMap((endpoint) => signingSecrets(endpoint.secrets, clock.now()))
+      .filter(isSealed);
+    counts.sealed += signing.length;
+    counts.opened += openedOf(secrets, company_id, signing).opened.length;
+    const { private_key_sealed } = await findConfig(store.read, scope);
+    if (private_key_sealed === null) continue;
+    counts.sealed++;
+    if (opens(deps, private_key_sealed, keyPlace(company_id))) counts.opened++;
+  }
+  return counts;
+}
+
+function opens({ secrets }: Deps, sealed: string, place: string): boolean {
+  try {
+    secrets.open(sealed, place);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
