@@ -136,6 +136,8 @@ export const LIMITS = {
   /** Those that are nobody's, unsigned ones above all: how many are written down, and for how long. */
   scheme_callbacks_nobodys: 10_000,
   scheme_callback_nobodys_days: 7,
+  /** Those about one order that change nothing: the customer's browser has what is signed, and may send it again. */
+  scheme_callbacks_order: 50,
   usage_batch: 1_000,
   usage_filter_ids: 1_000,
   usage_search_limit: 200,

@@ -3,6 +3,7 @@ import { AppError, notFound } from "../../core/errors.ts";
 import { compare } from "../../core/money.ts";
 import { readFpxCallback } from "../emandate_config/callbacks.ts";
 import { applyResult, auditAnswers } from "./applying.ts";
+import type { Queries } from "../../store/store.ts";
 import { tellOfComplaints } from "./polling.ts";
 import { LIMITS } from "../../core/limits.ts";
 import {
@@ -10,7 +11,7 @@ import {
   countNobodysCallbacks,
   findOrderByNumber,
   insertCallback,
-  isKnownCallback,
+  listOrderCallbacks,
 } from "./queries.ts";
 
 /**
@@ -26,11 +27,7 @@ export async function takeCallback(ctx: Context, body: string): Promise<void> {
   async function refuse(error: AppError, known: Partial<CallbackNote> = {}): Promise<never> {
     const note = { ...blank, ...known, outcome: "refused" as const, reason: error.message };
     await store.tx(async (q) => {
-      // Anyone may send what is nobody's: it must not fill the disk.
-      const since = now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days });
-      const most = LIMITS.scheme_callbacks_nobodys;
-      const is_full = note.company_id === null && (await countNobodysCallbacks(q, since, most)) >= most;
-      if (!is_full) await insertCallback(q, now, note);
+      if (!(await isFull(q, now, note))) await insertCallback(q, now, note);
     });
     throw error;
   }
@@ -51,12 +48,29 @@ export async function takeCallback(ctx: Context, body: string): Promise<void> {
   }
   tellOfComplaints({ log }, { company_id }, [{ result }]);
   const outcome = await store.tx(async (q) => {
-    const came = (await isKnownCallback(q, order_no, digest))
+    const earlier = await listOrderCallbacks(q, { company_id }, order_no, LIMITS.scheme_callbacks_order);
+    const came = earlier.some((one) => one.digest === digest && one.outcome !== "refused")
       ? ("repeated" as const)
       : await applyResult(q, { company_id }, now, order, result);
     if (came === "applied") await auditAnswers(ctx, q, { company_id }, [{ order, result }]);
+    if (came !== "applied" && earlier.length >= LIMITS.scheme_callbacks_order) return came;
     await insertCallback(q, now, { ...blank, ...heard, company_id, outcome: came, reason: result.message });
     return came;
   });
   if (outcome !== "applied") log.info({ company_id, order_no, outcome }, "a callback changed nothing");
+}
+
+/** Whether a refused callback is written down no more: anyone may send what is nobody's, or what was signed again. */
+async function isFull(
+  q: Queries,
+  now: Temporal.Instant,
+  { company_id, order_no }: CallbackNote,
+): Promise<boolean> {
+  if (company_id !== null && order_no !== null) {
+    const most = LIMITS.scheme_callbacks_order;
+    return (await listOrderCallbacks(q, { company_id }, order_no, most)).length >= most;
+  }
+  const since = now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days });
+  const most = LIMITS.scheme_callbacks_nobodys;
+  return (await countNobodysCallbacks(q, since, most)) >= most;
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, inArray, isNull, lt, ne } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNull, lt } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import { instant, type IsoInstant, iso } from "../../core/time.ts";
@@ -361,15 +361,21 @@ export async function countNobodysCallbacks(
   return rows.length;
 }
 
-/** Whether these very bytes were taken before. */
-export async function isKnownCallback(q: Reads, order_no: string, digest: string): Promise<boolean> {
+/** A company's callbacks about an order, the first of them, no more than `most`. */
+export function listOrderCallbacks(
+  q: Reads,
+  { company_id }: Scope,
+  order_no: string,
+  most: number,
+): Promise<Pick<CallbackNote, "digest" | "outcome">[]> {
   const { scheme_callbacks: t } = q.tables;
-  const [known] = await q
-    .select({ id: t.id })
+  return q
+    .select({ digest: t.digest, outcome: t.outcome })
     .from(t)
-    .where(and(eq(t.order_no, order_no), eq(t.digest, digest), ne(t.outcome, "refused")))
-    .limit(1);
-  return known !== undefined;
+    .where(and(eq(t.order_no, order_no), eq(t.company_id, company_id)))
+    .orderBy(asc(t.id))
+    .limit(most)
+    .execute();
 }
 
 /** Forgets callbacks from before `until`, or those of no company, at most `limit` of them. */

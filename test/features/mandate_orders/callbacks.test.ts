@@ -95,6 +95,18 @@ describe("a callback", () => {
     ).toHaveLength(1);
   });
 
+  test("that is sent again and again is written down so often and no more, whatever is put beside it", async () => {
+    const ofOrder = async () => (await written()).filter((row) => row.order_no === order_no);
+    const wrong = confirmation({ txnAmount: "2.00" });
+    for (let i = 0; i < 30; i++) expect((await post(wrong)).status).toBe(400);
+    for (let i = 0; i < 30; i++) expect((await post(confirmation())).status).toBe(200);
+    expect(await status()).toBe("pending_approval");
+    for (const body of [`${confirmation()}&beside=1`, wrong]) await post(body);
+    const rows = await ofOrder();
+    expect(rows).toHaveLength(LIMITS.scheme_callbacks_order);
+    expect(rows.filter(({ outcome }) => outcome === "applied")).toHaveLength(1);
+  });
+
   test("of 20 at once has one effect", async () => {
     const body = confirmation();
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(body)));
