@@ -193,9 +193,10 @@ function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLin
     const { model } = segment;
     const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
     const { fee, usage, terms } = CHARGES[model.billing_type];
-    units = sum([units, own]);
     // Corrections may exceed what they correct: rated as zero.
-    const charge = usage(owns_a_day ? model : withoutFlatFees(model), atLeastZero(units));
+    const quantity = atLeastZero(own);
+    units = sum([units, quantity]);
+    const charge = usage(owns_a_day ? model : withoutFlatFees(model), units);
     const so_far = roundMoney(charge, model.currency);
     const amount = roundMoney(subtract(so_far, charged), model.currency);
     charged = so_far;
@@ -203,7 +204,7 @@ function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLin
     return line(segment, {
       kind: "usage",
       description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
-      quantity: atLeastZero(own),
+      quantity,
       unit_price: fee === "price" || index > 0 ? null : model.price,
       amount,
       event_count,

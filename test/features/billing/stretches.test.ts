@@ -34,11 +34,9 @@ describe("usage", () => {
       [tiers, ["0", "0"]],
       [tiers, ["0", "4"]],
       [tiers, ["7", "8"]],
-      [tiers, ["-3", "5"]],
       [model({ ...VOLUME, charge_flat_on_zero: true }), ["90", "30"]],
       [limited, ["12", "7"]],
       [limited, ["20", "60"]],
-      [limited, ["31", "-5"]],
       [model({ billing_type: "package", price: "9", package_size: "10" }), ["3", "4"]],
     ] as const) {
       const [before, after] = units;
@@ -83,6 +81,15 @@ describe("usage", () => {
       );
     expect(cost("0")).toEqual(["fee 14.00", "usage 0.00", "usage 0.00", "fee 17.00", "usage 0.00"]);
     expect(cost("12")).toEqual(["fee 14.00", "usage 0.00", "usage 110.00", "fee 17.00", "usage 0.00"]);
+  });
+
+  test("of a segment that corrections bring below zero is zero, also where tiers go on", () => {
+    const { lines } = marchOf(
+      ["2024-01-01T00:00:00Z", tiers, "7"],
+      ["2024-03-15T10:00:00Z", other, "0"],
+      ["2024-03-15T10:05:00Z", tiers, "-9"],
+    );
+    expect(amounts(lines)).toEqual(["usage 72.00", "usage 0.00", "usage 0.00"]);
   });
 
   test("begins anew where another plan owned a day between", () => {
