@@ -47,10 +47,10 @@ export function parseJson(bytes: Uint8Array, what: string, bounds: JsonBounds): 
 
 /**
  * NUL and halves of surrogate pairs can stand in JSON only as escapes, a number that is too large only with an
- * exponent of three digits, which is looked for elsewhere, or with three hundred digits.
+ * exponent of three digits, which is looked for elsewhere, or with two hundred digits, as 99 is the largest exponent of two.
  */
 function mayHoldUnstorable(text: string): boolean {
-  return (text.includes("\\u") && /\\u(0000|d[89a-f])/i.test(text)) || /\d{300}/.test(text);
+  return (text.includes("\\u") && /\\u(0000|d[89a-f])/i.test(text)) || /\d{200}/.test(text);
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });

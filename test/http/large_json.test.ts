@@ -94,6 +94,7 @@ test("of many broken rules the first hundred are told", async () => {
 describe("a number that no double holds", () => {
   test.each([
     ["/usage/events", event('"a":1e400'), "/metadata/a"],
+    ["/usage/events", event(`"a":${"9".repeat(250)}e99`), "/metadata/a"],
     ["/usage/events", `[${event("")},${event('"a":{"b":[0,-1E+0400]}')}]`, "/1/metadata/a/b/1"],
     ["/usage/events", event(`"a":${"9".repeat(400)}`), "/metadata/a"],
     ["/usage/search", '{"min_usage":1e999}', "/min_usage"],
