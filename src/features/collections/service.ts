@@ -9,6 +9,7 @@ import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
 import { endedWithin } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
+import type { Reads } from "../../store/store.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig, worksWithFpx } from "../emandate_config/queries.ts";
 import type { StoredConfig } from "../emandate_config/rules.ts";
@@ -193,7 +194,7 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   if (is_ahead) checkAhead(until, day, config);
   // Only mandates of the sandbox look ahead, and what a bank gets stands in a file without any of theirs.
   const connector: ConnectorName =
-    !is_ahead && (await worksWithFpx(store.read, scope, config)) ? "fpx" : "sandbox";
+    !is_ahead && (await needsFpx(store.read, scope, config)) ? "fpx" : "sandbox";
   const connects = connector === "fpx" ? CONNECTORS : [connector];
   const { connectors, error } = await openConnectors(ctx, config, connects);
   const requested_by = actor.kind === "user" ? actor.user_id : null;
@@ -219,6 +220,12 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
     (await queries.findRun(store.read, scope, run.id)) ??
     run
   );
+}
+
+/** Whether there may be anything for a bank's file, be it only a debit to give up whose mandate has ended. */
+async function needsFpx(q: Reads, scope: Scope, config: StoredConfig): Promise<boolean> {
+  if (await worksWithFpx(q, scope, config)) return true;
+  return (await queries.listUnfiled(q, scope, { after_id: 0, limit: 1 })).length > 0;
 }
 
 async function runUnder(lock: Lock, work: Work): Promise<CollectionRun> {

@@ -284,6 +284,18 @@ describe("a debit that left in no file", () => {
     expect(orderNos(await fileOf(tenant, (await run(tenant)).id))).toEqual([waits.order_no]);
   });
 
+  test("is given up once, also where no mandate goes on with FPX", async () => {
+    const tenant = await merchant("sandbox");
+    const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx" });
+    const { id } = await debit(tenant, mandate);
+    await setStatus(mandate, "terminated");
+    const job = JOBS.find(({ name }) => name === "collections");
+    if (!job) throw new Error("No such job");
+    for (let i = 0; i < 3; i++) await runJob(house.deps, job);
+    expect((await tenant.api("GET", "/emandate/collections")).body.meta.total).toBe(1);
+    expect((await getPayment(tenant.api, id)).status).toBe("cancelled");
+  });
+
   test("may be of the period before for a week, and is given up after that", async () => {
     const tenant = await merchant();
     const made = [];
