@@ -1,5 +1,6 @@
 import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -9,7 +10,7 @@ import { listWithMandates, type PaymentWithMandate, setDebitDate } from "../mand
 import { paymentEvent } from "../mandate_payments/rules.ts";
 import { judgeDebits } from "../mandate_payments/submit.ts";
 import type { CollectionCounts } from "./model.ts";
-import { fileOrders, listUnfiled, type UnfiledOrder } from "./queries.ts";
+import { fileOrders, listUnfiled, setAmounts, type UnfiledOrder } from "./queries.ts";
 
 /**
  * Takes debits that left in no file into that of a run, as debits of its day. They are checked as any debit is
@@ -28,11 +29,22 @@ export async function fileDebits(
   const payment_ids = orders.map(({ payment_id }) => payment_id);
   const listed = await listWithMandates(q, scope, payment_ids);
   // The bank may have said meanwhile that the attempt before was paid.
-  const payments = listed.filter(({ status }) => status === "submitted");
+  const submitted = listed.filter(({ status }) => status === "submitted");
+  const amounts = new Map<number, Decimal>();
+  for (const payment of submitted) {
+    const amount = amountNow(payment);
+    if (amount !== payment.amount) amounts.set(payment.id, amount);
+  }
+  const payments = submitted.map((one) => ({ ...one, amount: amounts.get(one.id) ?? one.amount }));
   const by_hand = lateByHand(orders, payments, now);
   const { good, bad } = await judgeDebits(q, scope, payments, today, by_hand);
   const going = new Set(good.map(({ id }) => id));
   const filed = orders.flatMap(({ id, payment_id }) => (going.has(payment_id) ? id : []));
+  const amended = orders.flatMap(({ id, payment_id }) => {
+    const amount = amounts.get(payment_id);
+    return amount === undefined ? [] : { id, payment_id, amount };
+  });
+  await setAmounts(q, scope, now, amended);
   await fileOrders(q, scope, now, run_id, filed);
   await setDebitDate(q, scope, [...going], today.toString());
   const refused = await giveUp(q, scope, now, bad);
@@ -47,6 +59,11 @@ export async function fileDebits(
   await updateOrders(q, scope, now, closed);
   await recordEvents(q, scope, now, refused.map(paymentEvent));
   return { submitted: good.length, refused: refused.length };
+}
+
+/** What a debit takes by now: a collection what its mandate says, one by hand what was asked for. Decision 0141. */
+function amountNow({ period_key, amount, mandate }: PaymentWithMandate): Decimal {
+  return period_key === null ? amount : (mandate.bankscheme_txn_amount ?? amount);
 }
 
 /** What was asked for by hand, not long ago: its period may be over. */

@@ -14,12 +14,14 @@ import {
   sql,
 } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
+import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { updateRows } from "../../store/update_rows.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
 import { nextQueryAt } from "../mandate_orders/rules.ts";
 import { listDuePayments } from "../mandate_payments/due_queries.ts";
@@ -208,6 +210,29 @@ const RESTING = ["suspended", "pending_termination"] as const satisfies MandateS
 /** As the index has it, so that it is used. */
 function awaitsFile({ tables: { mandate_orders: t } }: Reads): SQL | undefined {
   return and(sql`${t.awaits} = 'payment'`, sql`${t.connector} = 'fpx'`);
+}
+
+/** Lets debits of which no bank has heard take other amounts, with their payments. */
+export async function setAmounts(
+  q: Queries,
+  scope: Scope,
+  now: Temporal.Instant,
+  debits: readonly (Pick<UnfiledOrder, "id" | "payment_id"> & { amount: Decimal })[],
+): Promise<void> {
+  const { mandate_orders: t, mandate_payments: payments } = q.tables;
+  const updated_at = iso(now);
+  await updateRows(
+    q,
+    t,
+    debits.map(({ id, amount }) => ({ id, amount, updated_at })),
+    { where: and(ofCompany(t, scope), awaitsFile(q)), returning: { id: t.id } },
+  );
+  await updateRows(
+    q,
+    payments,
+    debits.map(({ payment_id: id, amount }) => ({ id, amount, updated_at })),
+    { where: ofCompany(payments, scope), returning: { id: payments.id } },
+  );
 }
 
 /** Writes debits into the file of a run: what they await counts from then on. */

@@ -151,6 +151,8 @@ export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment,
   readonly mandate: DebitedMandate & {
     readonly id: number;
     readonly connector: ConnectorName;
+    /** What each collection takes now; null where it is debited by hand only. */
+    readonly bankscheme_txn_amount: Decimal | null;
   };
 }
 
@@ -162,7 +164,7 @@ export async function listWithMandates(
 ): Promise<PaymentWithMandate[]> {
   const { mandate_payments: t, mandates } = q.tables;
   const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
-  const { effective_date, expiry_date } = mandates;
+  const { effective_date, expiry_date, bankscheme_txn_amount } = mandates;
   const rows = await q
     .select({
       payment: { ...paymentColumns(q), debit_date: t.debit_date, frequency: t.frequency },
@@ -175,6 +177,7 @@ export async function listWithMandates(
         max_no_debit,
         effective_date,
         expiry_date,
+        bankscheme_txn_amount,
       },
     })
     .from(t)

@@ -96,10 +96,10 @@ const debit = async ({ api }: Tenant, mandate: number, amount = "20"): Promise<J
   return body.data;
 };
 
-/** What the bank says of debits. */
-async function results({ api }: Tenant, lines: string[]): Promise<Json> {
+/** What the bank says of debits, or of mandates. */
+async function results({ api }: Tenant, lines: string[], of = "collections"): Promise<Json> {
   const csv = ["order_no,amount,response_code", ...lines].join("\r\n");
-  const { status, body } = await api("POST", "/emandate/collections/results", csv, {
+  const { status, body } = await api("POST", `/emandate/${of}/results`, csv, {
     "content-type": "text/csv",
   });
   expect([status, body]).toEqual([200, expect.anything()]);
@@ -282,6 +282,22 @@ describe("a debit that left in no file", () => {
     });
     await setStatus(resting, "active");
     expect(orderNos(await fileOf(tenant, (await run(tenant)).id))).toEqual([waits.order_no]);
+  });
+
+  test("takes the amount that the bank has agreed to since, where it is a collection's", async () => {
+    const tenant = await merchant();
+    const mandate = await dueOf(tenant, "fpx", { max_no_debit: "2" });
+    await interrupt((await run(tenant)).id);
+    const by_hand = await debit(tenant, mandate, "30");
+    const path = `/emandate/mandates/${mandate}`;
+    expect((await tenant.api("POST", `${path}/amend`, { amount: "20.00" })).status).toBe(202);
+    const { order_no } = (await tenant.api("GET", path)).body.data;
+    expect(await results(tenant, [`${order_no},1.00,00`], "mandates")).toMatchObject({ applied: 1 });
+    const lines = await fileOf(tenant, (await run(tenant)).id);
+    const [collected, other] = await paymentsOf(tenant.api, mandate);
+    expect([collected, other]).toMatchObject([{ amount: "20.00" }, { id: by_hand.id, amount: "30.00" }]);
+    expect(lines.map((line) => line.split(",")[5])).toEqual(["20.00", "30.00"]);
+    expect(await results(tenant, [`${collected.order_no},20.00,00`])).toMatchObject({ applied: 1 });
   });
 
   test("is given up once, also where no mandate goes on with FPX", async () => {
