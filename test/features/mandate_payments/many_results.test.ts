@@ -99,4 +99,4 @@ test("answers that are applied together come to what they do one by one", async 
     ),
     propertyCases(8),
   );
-});
+}, 120_000);
