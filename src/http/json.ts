@@ -47,7 +47,7 @@ export function parseJson(bytes: Uint8Array, what: string, bounds: JsonBounds): 
 
 /**
  * NUL and halves of surrogate pairs can stand in JSON only as escapes, a number that is too large only with an
- * exponent of three digits, which is looked for elsewhere, or with two hundred digits, as 99 is the largest exponent of two.
+ * exponent of three digits, which is looked for elsewhere, or with two hundred digits before a shorter one.
  */
 function mayHoldUnstorable(text: string): boolean {
   return (text.includes("\\u") && /\\u(0000|d[89a-f])/i.test(text)) || /\d{200}/.test(text);

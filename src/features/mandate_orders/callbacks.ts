@@ -1,11 +1,11 @@
 import type { Context } from "../../context.ts";
 import { AppError, notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { compare } from "../../core/money.ts";
+import type { Queries } from "../../store/store.ts";
 import { readFpxCallback } from "../emandate_config/callbacks.ts";
 import { applyResult, auditAnswers } from "./applying.ts";
-import type { Queries } from "../../store/store.ts";
 import { tellOfComplaints } from "./polling.ts";
-import { LIMITS } from "../../core/limits.ts";
 import {
   type CallbackNote,
   countNobodysCallbacks,

@@ -9,8 +9,9 @@ export interface TurnLimits {
 }
 
 /**
- * Who runs and who waits, by company; none runs more than its limit, also where there is room. The next turn is of the company that has the fewest running; among
- * equals they take turns, so that a company with many questions holds up its own ones only.
+ * Who runs and who waits, by company; none runs more than its limit, also where there is room. The next turn is of
+ * the company that has the fewest running; among equals they take turns, so that a company with many questions holds
+ * up its own ones only.
  */
 export class Turns<T> {
   readonly #limits: TurnLimits;
