@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { type Context, operation } from "../../context.ts";
-import { type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
+import { type Actor, type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
 import { type Download, streamOf } from "../../core/download.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -8,6 +8,7 @@ import { listPage } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { Reads } from "../../store/store.ts";
+import { findApiKey } from "../api_keys/queries.ts";
 import { recordEvents } from "../events/queries.ts";
 import { noteHandedIn } from "../loan_applications/moving.ts";
 import { findApplication } from "../loan_applications/queries.ts";
@@ -93,8 +94,7 @@ export const uploadLoanDocument = operation({
           const scope = loanScopeOf(actor);
           const application = await findOpen(q, scope, now, application_id);
           await queries.supersedeDocument(q, scope, now, { application_id, type });
-          // Who uploads is the application's agent, or a user, who stands for the company.
-          const uploaded_by = actor.kind === "user" ? actor.email : (application.agent_client_id ?? "");
+          const uploaded_by = await nameOf(q, actor);
           const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
           const document = await queries.insertDocument(q, scope, now, facts);
           await noteHandedIn(q, scope, now, application);
@@ -210,6 +210,13 @@ async function findOpen(q: Reads, scope: LoanScope, now: Temporal.Instant, id: n
     );
   }
   return application;
+}
+
+/** The clientId of an agent's key, which need not be the one that made the application; the email of a user. */
+async function nameOf(q: Reads, actor: Actor): Promise<string> {
+  if (actor.kind === "user") return actor.email;
+  const key = actor.kind === "key" ? await findApiKey(q, scopeOf(actor), actor.key_id) : undefined;
+  return key?.clientId ?? "";
 }
 
 /** Errors: not_found; conflict, also when somebody else was quicker. */

@@ -9,7 +9,8 @@ import {
   openLoans,
   signedIn,
 } from "../loan_applications/world.ts";
-import { tally } from "../loan_documents/loans.ts";
+import { exchange } from "./machine.ts";
+import { tally, upload } from "../loan_documents/loans.ts";
 
 // An agent whose key was revoked goes on with another one.
 
@@ -50,6 +51,8 @@ test("a key that replaces a revoked one works on its applications, and so does t
     expect((await done(agent("PUT", `/agent/applications/${id}`, { purpose: `Turn ${turn}` }))).purpose).toBe(
       `Turn ${turn}`,
     );
+    const { token } = (await exchange(house, key)).body;
+    expect((await done(upload(house, token, id))).uploaded_by).toBe(key.clientId);
     // One space of references for all of them.
     const again = await agent("POST", "/agent/applications", {
       ...APPLICATION,
