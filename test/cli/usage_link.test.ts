@@ -306,6 +306,13 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     const deadline = performance.now() + 10_000;
     while ((await isOpen(first)) && performance.now() < deadline) await Bun.sleep(50);
     expect(await isOpen(first)).toBe(false);
+    // It holds nobody up from then on.
+    let free = await first.store.lock("usage store");
+    for (let attempt = 0; free === null && attempt < 100; attempt++) {
+      await Bun.sleep(50);
+      free = await first.store.lock("usage store");
+    }
+    expect(free).not.toBeNull();
     await Promise.all([first.close(), admin.end()]);
   }, 60_000);
 });

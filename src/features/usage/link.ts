@@ -141,13 +141,14 @@ export class LinkedUsage {
     }
   }
 
-  /** Closes the store, so that every question and every event from here on is refused. */
+  /** Closes the store, so that every question and every event from here on is refused, and leaves the lock to others. */
   async #giveUp(): Promise<void> {
     clearInterval(this.#timer);
     this.#options.log.fatal(
       "usage store given up: another process uses this database with its own; stop this one",
     );
     await this.usage.close();
+    await this.#lock.release();
   }
 
   async close(): Promise<void> {
