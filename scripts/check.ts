@@ -15,7 +15,7 @@ const TESTS = ["bun", "test", "--only-failures", "--timeout", "60000"];
 
 /** Tests of what is the same whatever holds the records: pure rules, and how usage events are kept and moved. */
 const WITHOUT_RECORDS = [
-  "test/tidy.test.ts",
+  "test/{tidy,tour}.test.ts",
   "test/{usage,core}/**",
   "test/**/rules.test.ts",
   "test/features/mandates/schemes/**",

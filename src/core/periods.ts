@@ -1,4 +1,4 @@
-import { iso } from "./time.ts";
+import { earlier as earlierOf, iso, later as laterOf } from "./time.ts";
 
 /** A time zone of a company, and since when it is set; null: from the beginning. */
 export interface ZoneEntry {
@@ -156,14 +156,22 @@ export function periodStartingIn(
   return calendar(anchor_day, zones, recorded).period(year * 12 + month - 1);
 }
 
+/** Instants that every store can hold: those of the years 1 to 9999. */
+const EARLIEST = Temporal.Instant.from("0001-01-01T00:00:00Z");
+const LATEST = Temporal.Instant.from("9999-12-31T23:59:59.999Z");
+
 /** A span that holds all of the period that starts in a month, "2026-11", and a part of those around it. */
 export function aroundMonth(year_month: string): Bounds {
   const { year, month } = Temporal.PlainYearMonth.from(year_month);
   const first = Temporal.PlainDate.from({ year, month, day: 1 }).toZonedDateTime("UTC");
   return {
-    from: first.subtract({ days: 3 }).toInstant(),
-    to: first.add({ months: 2, days: 3 }).toInstant(),
+    from: storable(first.subtract({ days: 3 }).toInstant()),
+    to: storable(first.add({ months: 2, days: 3 }).toInstant()),
   };
+}
+
+function storable(at: Temporal.Instant): Temporal.Instant {
+  return earlierOf(laterOf(at, EARLIEST), LATEST);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { compare, type Decimal, isZero, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
+import { compare, type Decimal, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
 import type { BillingModelFacts } from "../billing_models/facts.ts";
 import { identity } from "./difference.ts";
@@ -20,21 +20,16 @@ type ModelOf = (id: number) => BillingModelFacts;
 /**
  * Where the prices, amounts and sums of a period's last record are not what they should be: each line's price by
  * its billing model, its amount by what all lines of its charge say together less what those before it charged,
- * the total and the units by its lines. `corrected`: the units of `correctedUsage` by their lines' identities. `records` are all of the period up to the record, first to last. Whether the
+ * the total and the units by its lines. `records` are all of the period up to the record, first to last. Whether the
  * quantities of usage are those of the events, `claimsOf` asks. Decision 0129.
  */
 export function differencesOf(
   record: ToAdd,
   records: readonly RecordedPart[],
   modelOf: ModelOf,
-  corrected: ReadonlyMap<string, Decimal> = new Map(),
 ): Difference[] {
   const { currency, lines } = record;
   const charges = chargesOf(records.flatMap((part) => part.lines));
-  for (const [key, quantity] of corrected) {
-    const charge = charges.get(key);
-    if (charge) charges.set(key, { ...charge, quantity });
-  }
   const before = Map.groupBy(
     records.slice(0, -1).flatMap((part) => part.lines),
     identity,
@@ -77,18 +72,6 @@ function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
         event_count: (all.event_count ?? 0) + (line.event_count ?? 0),
       })),
     ]),
-  );
-}
-
-/**
- * The usage of a period's stretches whose lines say that no units were used, and hold events: where corrections
- * exceed what they correct, what follows in the stretch goes by the units below zero, which only the events tell.
- */
-export function correctedUsage(records: readonly RecordedPart[]): BillLine[] {
-  const charges = chargesOf(records.flatMap((part) => part.lines));
-  return [...charges.values()].filter(
-    (line) =>
-      line.kind === "usage" && isZero(line.quantity) && (line.event_count ?? 0) > 0 && !isTakenBack(line),
   );
 }
 

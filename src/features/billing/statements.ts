@@ -3,7 +3,6 @@ import { type Context, operation } from "../../context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
-import type { Decimal } from "../../core/money.ts";
 import { recordedPeriod } from "../../core/periods.ts";
 import { ById } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
@@ -12,8 +11,7 @@ import { findStoredModels } from "../billing_models/queries.ts";
 import { findCompany } from "../companies/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
 import type { WindowTotal } from "../usage/store/usage_store.ts";
-import { correctedUsage, differencesOf } from "./amounts_proof.ts";
-import { identity } from "./difference.ts";
+import { differencesOf } from "./amounts_proof.ts";
 import { runningPeriod } from "./due.ts";
 import { invoicePage } from "./invoice.ts";
 import { type BillingRecordDetail, BillPreview, Verification } from "./model.ts";
@@ -72,7 +70,7 @@ export const verifyBillingRecord = operation({
       if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
       return modelFacts(model);
     };
-    const differences = differencesOf(record, recorded, modelOf, await countCorrected(ctx, scope, recorded));
+    const differences = differencesOf(record, recorded, modelOf);
     const claims = claimsOf(recorded, currency);
     const counted = await countClaims(ctx, scope, subscription_id, claims);
     const lines = recorded.at(-1)?.lines ?? [];
@@ -111,21 +109,6 @@ async function recordOf({ store, now }: Context, scope: Scope, id: number): Prom
   const record = await findRecord(store.read, scope, now, id);
   if (!record) throw notFound("Billing record", id);
   return record;
-}
-
-/** The units of the period's usage whose lines don't tell them, by the lines' identities. */
-async function countCorrected(
-  { usage, config }: Context,
-  { company_id }: Scope,
-  recorded: readonly RecordedPart[],
-): Promise<Map<string, Decimal>> {
-  const lines = correctedUsage(recorded);
-  const last = recorded.at(-1);
-  if (!last || lines.length === 0) return new Map();
-  const windows = lines.map((line) => windowOf(line, last.subscription_id));
-  const timeout_ms = config.usage_query_timeout_ms;
-  const totals = await usage.totals(company_id, windows, { ...storedBy(last), timeout_ms });
-  return new Map(lines.map((line, i) => [identity(line), totals[i]?.units ?? "0"]));
 }
 
 /** What the events say to every claim, one question for each record whose events are asked for. */
