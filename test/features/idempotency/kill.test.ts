@@ -41,7 +41,7 @@ async function created(api: Api) {
   return { clients, told };
 }
 
-test.each([
+test.each<{ nth: number; done: number; repeat: unknown[] }>([
   // After the claim, before the change: the next start knows that nobody works on it any more.
   { nth: 2, done: 0, repeat: [201, undefined] },
   // After the change, before its answer is kept.
