@@ -42,6 +42,8 @@ test("a company that runs nothing is next, however many of another wait", async 
   const { readers, began, ask } = await open({ readers: 3, waiting: 100, waiting_company: 90 });
   const holds = [1, 2, 3].map(() => Promise.withResolvers<void>());
   const asked = holds.map(({ promise }, i) => ask(1, `a${i}`, promise));
+  // A question begins once its transaction has: the first three in any order, but before the rest is looked at.
+  while (began.length < 3) await Bun.sleep(1);
   for (let i = 3; i < 93; i++) asked.push(ask(1, `a${i}`));
   const b = ask(2, "b");
   expect(await failure(ask(1, "a93"))).toMatchObject({ kind: "rate_limited", retry_after_s: 1 });
