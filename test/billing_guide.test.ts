@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => house.stop());
 
 test("docs/billing.md says what a fresh server answers", async () => {
-  const commands = stepsOf("billing.md");
+  const commands = stepsOf("docs/billing.md");
   expect(commands.length).toBeGreaterThan(40);
   for (const [seconds, command] of commands.entries()) {
     if ("wait_s" in command) throw new Error("Bills wait for nothing");

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => house.stop());
 
 test("docs/emandate.md says what a fresh server answers", async () => {
-  const steps = stepsOf("emandate.md");
+  const steps = stepsOf("docs/emandate.md");
   expect(steps.length).toBeGreaterThan(45);
   for (const step of steps) {
     if ("wait_s" in step) {

@@ -30,7 +30,7 @@ export interface Wait {
  * one prints. Blocks that begin otherwise set something up, which tests do themselves.
  */
 export function stepsOf(page: string): (Command | Wait)[] {
-  const text = readFileSync(join(import.meta.dir, "../docs", page), "utf8");
+  const text = readFileSync(join(import.meta.dir, "..", page), "utf8");
   const blocks = [...text.matchAll(/```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs)];
   return blocks.flatMap(([, commands = "", printed = ""]) => {
     if (!/^(api|lender|agent|upload|sleep) /.test(commands)) {

@@ -32,7 +32,7 @@ async function run({ caller, method, path, body: told, form }: Command): Promise
 }
 
 test("docs/loans.md says what a fresh server answers", async () => {
-  const steps = stepsOf("loans.md");
+  const steps = stepsOf("docs/loans.md");
   expect(steps.length).toBeGreaterThan(35);
   for (const step of steps) {
     if ("wait_s" in step) throw new Error("Loans wait for nothing");

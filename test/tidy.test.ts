@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SETTINGS } from "../src/core/config.ts";
 import { sqliteColumns } from "../src/store/columns.sqlite.ts";
@@ -127,6 +127,67 @@ describe("layers", () => {
     const routes = sources.filter((file) => file.endsWith("/routes.ts"));
     expect(routes.length).toBeGreaterThan(4);
     expect(routes.filter((file) => /\b(if|switch) \(|queries\.ts/.test(read(file)))).toEqual([]);
+  });
+});
+
+describe("citations and links", () => {
+  const pages = [...new Bun.Glob("{*.md,{docs,src,data,bench}/**/*.md}").scanSync(ROOT)];
+  const decisions = readdirSync(join(ROOT, "docs/decisions")).filter((name) => /^\d/.test(name));
+
+  /** A heading's anchor, as GitHub makes it. */
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+  const anchorsOf = (page: string) =>
+    [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+
+  /** A file's text with comments in one line each, so that a citation is found where it wraps. */
+  const unwrapped = (file: string) => read(file).replaceAll(/\n[ \t]*(?:\*|\/\/)? ?/g, " ");
+
+  const leadsNowhere = (target: string): boolean => {
+    const [path = "", anchor] = target.split("#");
+    if (!existsSync(join(ROOT, path))) return true;
+    return anchor !== undefined && !anchorsOf(path).includes(anchor);
+  };
+
+  test("code names pages and headings of docs/ that exist", () => {
+    const wrong = code.flatMap((file) =>
+      [...unwrapped(file).matchAll(/(?<![\w/.])([\w/]+\.md(?:#[\w-]+)?)/g)]
+        .filter(([, target = ""]) => leadsNowhere(target))
+        .map(([, target]) => `${file}: ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("sources are public: documents of this repository are named by their path", () => {
+    const sourced = sources.flatMap((file) => [...unwrapped(file).matchAll(/Source: (.{9})/g)]);
+    const known = /^(ISO \d+|RFC \d+|data\/\w+|Aumasson)/;
+    expect(sourced.map(([, source = ""]) => source).filter((source) => !known.test(source))).toEqual([]);
+  });
+
+  test("every decision that is named exists", () => {
+    const wrong = [...code, ...pages].flatMap((file) =>
+      [...unwrapped(file).matchAll(/\bdecisions? (\d{4}(?:(?:, | and | to |–)\d{4})*)/gi)]
+        .flatMap(([, numbers = ""]) => numbers.match(/\d{4}/g) ?? [])
+        .filter((number) => !decisions.some((name) => name.startsWith(number)))
+        .map((number) => `${file}: decision ${number}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("relative links of pages lead to files and headings", () => {
+    const wrong = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .filter((target) =>
+          leadsNowhere(target.startsWith("#") ? page + target : join(dirname(page), target)),
+        )
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -83,7 +83,7 @@ const analyst = manager.filter(
 
 /**
  * What each role may do. A client's permissions are met by the same operations as a company's, narrowed by
- * its scope. Source: billing.md, Access.
+ * its scope.
  */
 const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   admin: new Set(admin),
@@ -100,7 +100,7 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   ]),
 };
 
-/** What a machine may do with a key of each role. Source: loans.md, Keys and environments. */
+/** What a machine may do with a key of each role. Decision 0100. */
 const KEY_PERMISSIONS: Record<KeyRole, ReadonlySet<Permission>> = {
   lender: new Set<Permission>(["lending:read", "lending:write"]),
   agent: new Set<Permission>(["borrowing:read", "borrowing:write"]),

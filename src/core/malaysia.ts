@@ -1,6 +1,6 @@
 import { invalid } from "./errors.ts";
 
-// How Malaysia numbers its people and their telephones. Source: emandate.md, Formats.
+// How Malaysia numbers its people and their telephones.
 
 const IC_NUMBER = /^(\d{2})(\d{2})(\d{2})-?(\d{2})-?\d{4}$/;
 /** Codes of a place of birth that were never given out. */

@@ -99,7 +99,7 @@ function money(value: BigJs, digits: number): Decimal {
 
 /**
  * Rounds to the currency's digits, half away from zero: "2.345" EUR → "2.35", "-2.345" → "-2.35", "2.345"
- * JPY → "2". Source: billing.md, Principles.
+ * JPY → "2". See docs/billing.md#rounding-and-time.
  */
 export function roundMoney(value: Decimal, currency: string): Decimal {
   const digits = currencyDigits(currency);
@@ -169,7 +169,7 @@ function significantDigits(plain: Decimal): number {
  * Reads a decimal from the wire into canonical text (no exponent, no trailing zeros, no "-0").
  * Text: at most 18 digits before and 12 after the point. A JSON number, and a `price` in either form, has at
  * most 15 significant digits: as many as a JSON number carries exactly.
- * Errors: invalid, at `path`. Source: billing.md, Principles.
+ * Errors: invalid, at `path`. See docs/billing.md#rounding-and-time.
  */
 export function readDecimal(
   value: string | number,

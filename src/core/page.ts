@@ -6,7 +6,7 @@ export interface PageQuery {
   limit?: number | undefined;
 }
 
-/** What comes with a page. Source: billing.md, Records. */
+/** What comes with a page. */
 export interface PageMeta {
   page: number;
   limit: number;

@@ -122,7 +122,7 @@ function calendar(anchor_day: number, zones: ZoneTimeline, recorded: readonly Bo
 
 /**
  * The billing period in which an instant falls. `anchor_day`: 1–31, the day of the month on which periods
- * start. `recorded`: bounds on record of periods around it. Source: billing.md, Principles.
+ * start. `recorded`: bounds on record of periods around it. See docs/billing.md#rounding-and-time.
  */
 export function periodContaining(
   instant: Temporal.Instant,
@@ -141,7 +141,7 @@ export function recordedPeriod(bounds: Bounds, anchor_day: number, zones: ZoneTi
 
 /**
  * The billing period that starts in a month, "2026-11". Callers check the text first.
- * Errors: throws on another text. Source: billing.md, Wire details.
+ * Errors: throws on another text.
  */
 export function periodStartingIn(
   year_month: string,

@@ -6,7 +6,7 @@ import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmed } from "..
 const role = oneOf(KEY_ROLES, "lender, agent or ingest");
 const environment = oneOf(ENVIRONMENTS, "staging or production");
 
-/** What a company's machine calls with. Source: loans.md, Keys and environments. */
+/** What a company's machine calls with. Decision 0100. */
 export const ApiKey = Type.Object(
   {
     id: Id,

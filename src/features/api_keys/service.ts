@@ -21,7 +21,7 @@ import {
 import * as queries from "./queries.ts";
 import { checkEnvironment, type GoodSecret, goodSecrets, PREFIXES } from "./rules.ts";
 
-/** Lists the company's keys by id, revoked ones too; whole when no page is asked for. Source: loans.md. */
+/** Lists the company's keys by id, revoked ones too; whole when no page is asked for. */
 export const listApiKeys = operation({
   name: "list_api_keys",
   permission: "api_keys:read",
@@ -31,7 +31,7 @@ export const listApiKeys = operation({
     listPage({ page, limit }, (slice) => queries.listApiKeys(store.read, scopeOf(actor), filter, slice)),
 });
 
-/** Finds one key. Errors: not_found. Source: loans.md. */
+/** Finds one key. Errors: not_found. */
 export const getApiKey = operation({
   name: "get_api_key",
   permission: "api_keys:read",
@@ -47,7 +47,7 @@ export const getApiKey = operation({
 /**
  * Makes a key and answers its secret, this once. Errors: invalid (a staging key for ingest; a key to carry on from
  * that is no revoked agent's one of the environment), conflict when the company has as many as it may, or another
- * key carries on from that one. Source: loans.md. Decisions 0100, 0101.
+ * key carries on from that one. Decisions 0100, 0101.
  */
 export const createApiKey = operation({
   name: "create_api_key",
@@ -81,7 +81,7 @@ export const createApiKey = operation({
 
 /**
  * Gives a key a new secret and answers it, this once. The one until now works for `grace_hours`, 24 unless told;
- * the one before that ends. Errors: not_found, conflict for a revoked key. Source: loans.md. Decision 0100.
+ * the one before that ends. Errors: not_found, conflict for a revoked key. Decision 0100.
  */
 export const rotateApiKey = operation({
   name: "rotate_api_key",
@@ -100,7 +100,7 @@ export const rotateApiKey = operation({
   },
 });
 
-/** Ends a key, its secrets and its tokens; it stays listed. Errors: not_found, conflict for a revoked key. Source: loans.md. */
+/** Ends a key, its secrets and its tokens; it stays listed. Errors: not_found, conflict for a revoked key. */
 export const revokeApiKey = operation({
   name: "revoke_api_key",
   permission: "api_keys:write",
@@ -118,7 +118,7 @@ export const revokeApiKey = operation({
 /**
  * Exchanges a key for a token that is good for an hour, or for as long as the secret. Failures are counted by
  * network and clientId, and told to the key's company. Errors: unauthorized (the same for an unknown id, a wrong
- * secret and a revoked key), rate_limited. Source: loans.md, Keys and environments. Decision 0100.
+ * secret and a revoked key), rate_limited. Decision 0100.
  */
 export const exchangeApiKey = operation({
   name: "exchange_api_key",

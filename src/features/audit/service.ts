@@ -10,7 +10,7 @@ import * as queries from "./queries.ts";
 
 /**
  * Lists who did what, when and from where, newest first. Errors: invalid for a target_id without its type.
- * Source: billing.md, Access. Decision 0075.
+ * Decision 0075.
  */
 export const listAuditEntries = operation({
   name: "list_audit_entries",
@@ -26,7 +26,7 @@ export const listAuditEntries = operation({
   },
 });
 
-/** Finds one entry of the audit log. Errors: not_found. Source: billing.md, Access. */
+/** Finds one entry of the audit log. Errors: not_found. */
 export const getAuditEntry = operation({
   name: "get_audit_entry",
   permission: "audit:read",

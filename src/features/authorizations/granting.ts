@@ -35,7 +35,7 @@ export function refusePage(): AppError {
 /**
  * Begins what an agent has sent a browser for: answers what the sign-in page carries until the user has decided.
  * Errors: malformed for an agent or address that is not registered, of which nobody but the user may be told;
- * SentBack for anything else. Source: mcp.md, Endpoints (RFC 6749, 4.1.1; RFC 7636).
+ * SentBack for anything else. RFC 6749, 4.1.1; RFC 7636.
  */
 export const openAuthorization = operation({
   name: "open_authorization",
@@ -108,7 +108,7 @@ export const signInToAuthorize = operation({
 /**
  * Lets an agent act for the signed-in user, and answers the way back to it with a code. `version` is that of the
  * password and role with which the user signed in: what was changed since then counts. Errors: forbidden for a page
- * that was answered, unauthorized. Source: mcp.md, Endpoints.
+ * that was answered, unauthorized.
  */
 export const grantAuthorization = operation({
   name: "grant_authorization",

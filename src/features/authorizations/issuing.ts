@@ -17,7 +17,7 @@ type Outcome = IssuedTokens | OAuthError;
 
 /**
  * Exchanges a code for tokens, once: a second try ends what the first was given. Errors: invalid_client,
- * invalid_grant. Source: mcp.md, Endpoints (RFC 6749, 4.1.3; OAuth 2.1).
+ * invalid_grant. RFC 6749, 4.1.3; OAuth 2.1.
  */
 export const exchangeCode = operation({
   name: "exchange_code",
@@ -46,7 +46,7 @@ export const exchangeCode = operation({
 
 /**
  * Exchanges a refresh token for new tokens, once: whoever comes second may have stolen it, or been stolen from, so
- * that the whole authorization ends. Errors: invalid_client, invalid_grant. Source: mcp.md, Endpoints.
+ * that the whole authorization ends. Errors: invalid_client, invalid_grant.
  */
 export const refreshTokens = operation({
   name: "refresh_tokens",
@@ -70,7 +70,7 @@ export const refreshTokens = operation({
 
 /**
  * Ends the authorization that an agent's token belongs to; a token that is unknown, another agent's or over is as
- * good as ended. Errors: invalid_client. Source: mcp.md, Endpoints (RFC 7009).
+ * good as ended. Errors: invalid_client. RFC 7009.
  */
 export const revokeToken = operation({
   name: "revoke_token",

@@ -33,7 +33,7 @@ export function serverMetadata(origin: string) {
   };
 }
 
-/** Both in one. Source: interface, OAuth support endpoints. */
+/** Both in one. */
 export function mcpMetadata(origin: string) {
   return {
     ...serverMetadata(origin),

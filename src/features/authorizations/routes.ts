@@ -65,7 +65,7 @@ export const metadataRoutes = (deps: Deps) => {
     .options("/*", preflight, hidden);
 };
 
-/** What agents and browsers call at the origin. Source: mcp.md, Endpoints. */
+/** What agents and browsers call at the origin. */
 export const oauthRoutes = (deps: Deps) => {
   const agents = openAgentDoors(deps);
   const browser = openBrowserDoor(deps);

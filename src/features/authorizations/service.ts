@@ -14,7 +14,7 @@ import { isRedirectUri, OAuthError } from "./rules.ts";
 
 /**
  * Registers an agent, whoever asks: it may show a sign-in page, nothing more. It keeps no secret, whatever it
- * asked for. Errors: invalid_redirect_uri. Source: interface, OAuth support endpoints (RFC 7591).
+ * asked for. Errors: invalid_redirect_uri. RFC 7591.
  */
 export const registerAgent = operation({
   name: "register_agent",
@@ -51,7 +51,7 @@ export const registerAgent = operation({
   },
 });
 
-/** Lists what the signed-in user has granted to agents, as far as it holds. Source: mcp.md, Endpoints. */
+/** Lists what the signed-in user has granted to agents, as far as it holds. */
 export const listAuthorizations = operation({
   name: "list_authorizations",
   permission: "profile:read",
@@ -63,7 +63,7 @@ export const listAuthorizations = operation({
     ),
 });
 
-/** Ends one of them, with all its tokens. Errors: not_found. Source: mcp.md, Endpoints. */
+/** Ends one of them, with all its tokens. Errors: not_found. */
 export const endAuthorization = operation({
   name: "end_authorization",
   permission: "profile:write",

@@ -23,7 +23,7 @@ interface CreditPart {
  * its own first one on. Each later one with more than every plan before it adds the difference to the largest of
  * them, by the days from its own on; everything is rounded up. So a smaller plan takes none back, one that
  * follows it gives nothing twice, and a month never gives more than its largest plan. A plan without a day gives
- * none. Source: billing.md, Credits and Wire details. Decisions 0067, 0131.
+ * none. Decisions 0067, 0131.
  */
 function creditParts(segments: readonly Segment[], period: Period): CreditPart[] {
   const parts = segments
@@ -62,7 +62,7 @@ export function allocatedCredits(segments: readonly Segment[], period: Period): 
  * The credits of a billing month: what its plans gave and what its usage took; null where no credit plan was in
  * force. `per_api_call` takes one credit an event, and one with a negative usage gives one back; `per_unit` takes the
  * month's units, rounded up. Usage takes the credits that were given by then, and what is beyond them stays so,
- * whatever a later plan gives; corrections take it back, the last credits first. Source: billing.md, Credits. Decision 0131.
+ * whatever a later plan gives; corrections take it back, the last credits first. Decision 0131.
  */
 export function creditMonth(used: readonly CountedSegment[], period: Period): CreditMonth | null {
   const segments = used.map(({ segment }) => segment);

@@ -95,7 +95,7 @@ function saysNothing({ kind, amount, quantity, event_count }: BillLine): boolean
  * The events of an adjustment are its own: the late ones (as many as event_count, digested by usage_digest);
  * a reversal takes its line's events back, with a negative count and digest. At any record, the lines of one
  * identity add up to the count and digest of the events in `[from, to)` that were stored when it was written.
- * Source: billing.md, One mechanism: reconcile.
+ * Decision 0030.
  */
 export function difference(
   expected: readonly BillLine[],

@@ -61,7 +61,7 @@ function hasEnded({ ends_at }: BilledLife, { to }: Period, now: Temporal.Instant
 
 /**
  * The periods since the subscription's start that ended, or that it ended in, at least `grace` ago and have no record. They go on from
- * what is on record. Source: billing.md, One mechanism: reconcile; Wire details. Decision 0125.
+ * what is on record. Decision 0125.
  */
 export function unbilledPeriods(
   life: BilledLife,
@@ -87,7 +87,7 @@ export function unbilledPeriods(
 
 /**
  * The period that starts in a month, "2026-11", where the subscription lived in it; not due until it has
- * ended, or the subscription has. Source: billing.md, Wire details.
+ * ended, or the subscription has.
  */
 export function namedPeriod(
   life: BilledLife,

@@ -53,8 +53,7 @@ footer { margin-top: 2.5rem; color: #555; font-size: 0.85rem; }
 
 /**
  * A billing record as a page to print: amounts in the currency's digits, dates in the zone that its period was
- * cut in, days inclusive. Names from outside are escaped. Source: billing.md, One mechanism: reconcile.
- * Decision 0073.
+ * cut in, days inclusive. Names from outside are escaped. Decision 0073.
  */
 export function invoicePage(facts: InvoiceFacts): HtmlPage {
   const { company_name, record, period } = facts;

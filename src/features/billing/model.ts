@@ -5,7 +5,7 @@ import { Subscription } from "../subscriptions/model.ts";
 
 const DecimalText = Type.String({ description: "a decimal such as 12.5" });
 
-/** A line of a bill. Source: billing.md, Records. */
+/** A line of a bill. */
 const BillLine = Type.Object(
   {
     kind: oneOf(["fee", "usage", "maximum_cap", "minimum_true_up", "overage"]),
@@ -46,10 +46,7 @@ const recordFields = {
   updated_at: At,
 };
 
-/**
- * What a subscription owes for a billing period, or what was learned about it later. It is never edited.
- * Source: interface, BillingRecord; billing.md, Records.
- */
+/** What a subscription owes for a billing period, or what was learned about it later. It is never edited. */
 export const BillingRecord = Type.Object({ id: Id, ...recordFields }, { title: "BillingRecord" });
 export type BillingRecord = Static<typeof BillingRecord>;
 
@@ -77,7 +74,7 @@ export const ListBillingRecords = strict({ client_id: Type.Optional(Id), ...reco
 /** A client user has one client, its own. */
 export const ListMyBillingRecords = strict(recordFilter);
 
-/** A bill as it would be now. Source: billing.md, Wire details. */
+/** A bill as it would be now. */
 export const BillPreview = Type.Object(
   {
     from: At,
@@ -105,9 +102,7 @@ const Difference = Type.Object(
 );
 export type Difference = Static<typeof Difference>;
 
-/**
- * Whether a record says what its events, prices and lines come to. Source: billing.md, Wire details. Decision 0129.
- */
+/** Whether a record says what its events, prices and lines come to. Decision 0129. */
 export const Verification = Type.Object(
   {
     matches: Type.Boolean(),
@@ -167,7 +162,7 @@ const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-/** One billing run. `requested_by` is the user, null where the house started it. Source: billing.md. */
+/** One billing run. `requested_by` is the user, null where the house started it. */
 export const BillingRun = Type.Object(
   {
     id: Id,
@@ -229,7 +224,7 @@ export const ListBillingRuns = strict(pageFields);
 
 export const UNBILLED_REASONS = ["late", "after_end"] as const;
 
-/** Stored usage of a subscription that no bill counts. Source: decision 0126. */
+/** Stored usage of a subscription that no bill counts. Decision 0126. */
 export const UnbilledUsage = Type.Object(
   {
     id: Id,

@@ -237,7 +237,7 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
 /**
  * Rates a stretch under one plan: its fee, its usage, and the limits on the usage charge. Each line is rounded
  * once; limits are taken against rounded lines, so that a capped charge sums to the cap exactly. One that owns no
- * day has no fee of any kind. Source: billing.md, Rating rules. Decision 0130.
+ * day has no fee of any kind. Decision 0130.
  */
 export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
   const whole = joined(parts);
@@ -251,7 +251,7 @@ export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): Bi
 
 /**
  * The credits of a month beyond its allocation, at the overage_rate of the plan under which they were used: a line
- * for each stretch that has any, where its plan bills them. Source: billing.md, Credits. Decision 0131.
+ * for each stretch that has any, where its plan bills them. Decision 0131.
  */
 export function overageLines({ overage }: CreditMonth): BillLine[] {
   return stretchesOf(overage).flatMap((parts) => {
@@ -306,7 +306,7 @@ export function total(lines: readonly BillLine[], currency: string): Decimal {
   return roundMoney(sum(lines.map(({ amount }) => amount)), currency);
 }
 
-/** The units on the lines; of an adjustment the signed difference. Source: billing.md, Wire details. */
+/** The units on the lines; of an adjustment the signed difference. */
 export function billedUnits(lines: readonly BillLine[]): Decimal {
   return sum(lines.filter(({ kind }) => kind === "usage").map(({ quantity }) => quantity));
 }

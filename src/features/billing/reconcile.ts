@@ -40,8 +40,7 @@ const ROUNDS = 3;
  * an adjustment with the difference, or nothing. Events stored by `now` count, as far as their commit was done.
  * Records that know of later events stay as they are, and so do those that another call writes first. One
  * transaction for all items, or no record at all: a store's error is thrown. An item whose facts can't be billed,
- * or have changed again and again since they were counted, fails alone. Source: billing.md, One mechanism:
- * reconcile. Decisions 0030, 0031.
+ * or have changed again and again since they were counted, fails alone. Decisions 0030, 0031.
  */
 export async function reconcile(
   tools: Tools,

@@ -29,7 +29,7 @@ export interface Segment {
  * the first day is charged, the day of cancellation is charged, the day of a change belongs to the new model,
  * and of several changes on a day the last one owns it (the others keep their usage, and no day). A
  * cancellation at the period's end charges no day of the next. The denominator is always the whole period.
- * `timeline` may come in any order. Source: billing.md, Principles and Rating rules.
+ * `timeline` may come in any order. See docs/billing.md#rounding-and-time.
  */
 export function segments(
   period: Period,

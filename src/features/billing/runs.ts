@@ -41,7 +41,7 @@ export interface Run {
 /**
  * Bills until everything asked for is billed or the process is about to end; between two batches all is as if
  * the run had been asked for less. Never throws: what stopped it is told in the run and logged.
- * Source: billing.md, One mechanism: reconcile. Decision 0032.
+ * Decision 0032.
  */
 export async function runToEnd(run: Run): Promise<BillingRunResult> {
   const { ctx, progress, options } = run;

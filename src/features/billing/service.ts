@@ -28,8 +28,7 @@ import { listUnbilled } from "./unbilled_queries.ts";
  * Bills: without `period` every period that ended at least BILLING_GRACE ago and has no record, with it the
  * periods that start in that month, again too, where late usage becomes an adjustment. A dry run writes no
  * record. Over HTTP it answers after a few seconds at the latest, with status `running` when the run goes on.
- * Errors: invalid (an id that is no subscription of the company). Source: billing.md, One mechanism:
- * reconcile; Wire details. Decisions 0030–0033.
+ * Errors: invalid (an id that is no subscription of the company). Decisions 0030–0033.
  */
 export const runBilling = operation({
   name: "run_billing",
@@ -45,7 +44,7 @@ export const runBilling = operation({
 
 /**
  * Bills again what was closed lately: usage that came late for a period that ended, or whose last
- * record was written, in the last 90 days becomes an adjustment; other late usage is told as unbilled. Source: billing.md, One mechanism: reconcile. Decisions 0033, 0126.
+ * record was written, in the last 90 days becomes an adjustment; other late usage is told as unbilled. Decisions 0033, 0126.
  */
 export const recheckBilling = operation({
   name: "recheck_billing",
@@ -59,7 +58,7 @@ export const recheckBilling = operation({
 
 /**
  * Marks the company's runs as interrupted that say they run while nobody can be running them: after a start
- * on a store that only this process uses. Source: billing.md, One mechanism: reconcile.
+ * on a store that only this process uses. Decision 0030.
  */
 export const interruptRuns = operation({
   name: "interrupt_runs",
@@ -73,7 +72,7 @@ export const interruptRuns = operation({
   },
 });
 
-/** Lists billing runs without their errors, newest first. Source: billing.md, One mechanism: reconcile. */
+/** Lists billing runs without their errors, newest first. Decision 0030. */
 export const listBillingRuns = operation({
   name: "list_billing_runs",
   permission: "billing:read",
@@ -83,7 +82,7 @@ export const listBillingRuns = operation({
     pagedList(page, LIMITS.page_limit_default, (slice) => runs.listRuns(store.read, scopeOf(actor), slice)),
 });
 
-/** Finds one billing run with its errors. Errors: not_found. Source: billing.md, One mechanism: reconcile. */
+/** Finds one billing run with its errors. Errors: not_found. Decision 0030. */
 export const getBillingRun = operation({
   name: "get_billing_run",
   permission: "billing:read",
@@ -98,7 +97,7 @@ export const getBillingRun = operation({
 
 /**
  * Lists billing records without their lines, the last written first. A client user sees its client's.
- * Source: interface, Company: billing records, Client self-service. Decision 0034.
+ * Decision 0034.
  */
 export const listBillingRecords = operation({
   name: "list_billing_records",
@@ -113,7 +112,7 @@ export const listBillingRecords = operation({
 
 /**
  * Finds one billing record with its lines and its subscription. Errors: not_found, for a client user also when
- * it is another client's. Source: interface, Company: billing records, Client self-service.
+ * it is another client's.
  */
 export const getBillingRecord = operation({
   name: "get_billing_record",

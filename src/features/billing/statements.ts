@@ -25,7 +25,7 @@ import { rateSoFar } from "./reconcile.ts";
 /**
  * What the running period comes to so far: the lines that a bill would have now, the fee whole. Of a cancelled
  * subscription its last period, of one that has not started its first. Errors: not_found, for a client user also
- * when it is another client's. Source: billing.md, One mechanism: reconcile. Decision 0071.
+ * when it is another client's. Decision 0071.
  */
 export const previewSubscription = operation({
   name: "preview_subscription",
@@ -47,8 +47,7 @@ export const previewSubscription = operation({
 
 /**
  * Counts the events of each usage line again, those that were stored when the record was written, prices and adds
- * up its lines again, and tells where the record says something else. Errors: not_found. Source: billing.md, Wire
- * details. Decisions 0072, 0129.
+ * up its lines again, and tells where the record says something else. Errors: not_found. Decisions 0072, 0129.
  */
 export const verifyBillingRecord = operation({
   name: "verify_billing_record",
@@ -80,7 +79,7 @@ export const verifyBillingRecord = operation({
 
 /**
  * A billing record as a printable page. Errors: not_found, for a client user also when it is another client's.
- * Source: billing.md, One mechanism: reconcile. Decision 0073.
+ * Decision 0073.
  */
 export const getInvoice = operation({
   name: "get_invoice",

@@ -6,7 +6,6 @@ export const CHANGE_STATUSES = ["scheduled", "applied", "cancelled"] as const;
 
 /**
  * From `effective_at` on the subscription is billed by `new_billing_model_id`, once the change is applied.
- * Source: interface, States and transitions; billing.md, Records.
  */
 export const BillingModelChange = Type.Object(
   {

@@ -37,7 +37,7 @@ export function firstModel(owner: TimelineOwner, changes: readonly TimelineChang
 /**
  * Whether a change may enter the timeline: within the subscription's life, not before what was applied, at an
  * instant of its own, and to another model than its neighbours'. `changes` are those that are not cancelled.
- * Source: billing.md, Changes. Decision 0065.
+ * Decision 0065.
  */
 export function placeChange(
   owner: TimelineOwner,

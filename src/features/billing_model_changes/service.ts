@@ -31,7 +31,6 @@ import { voidChange } from "./voiding.ts";
 /**
  * Lists all changes of a subscription, whatever their status, in the order in which they take effect; whole
  * when no page is asked for. Errors: not_found, for a client user also when it is another client's.
- * Source: interface, Company: billing model changes.
  */
 export const listBillingModelChanges = operation({
   name: "list_billing_model_changes",
@@ -49,7 +48,7 @@ export const listBillingModelChanges = operation({
  * Changes a subscription's billing model from `effective_at` on. Now or past: it is applied in this call, and
  * periods that are closed already are adjusted. Future: it is scheduled. Errors: not_found; invalid for a model
  * that is none of the company's, in another currency or the same, or an instant that the timeline does not
- * take. Source: interface, States and transitions; billing.md, Changes. Decisions 0065, 0066.
+ * take. Decisions 0065, 0066.
  */
 export const createBillingModelChange = operation({
   name: "create_billing_model_change",
@@ -76,8 +75,7 @@ export const createBillingModelChange = operation({
 
 /**
  * Cancels a change that is still scheduled; changes after it that would then change nothing go with it.
- * Errors: not_found, also when it has been applied or cancelled. Source: interface, States and transitions.
- * Decision 0065.
+ * Errors: not_found, also when it has been applied or cancelled. Decision 0065.
  */
 export const cancelBillingModelChange = operation({
   name: "cancel_billing_model_change",
@@ -100,7 +98,7 @@ export const cancelBillingModelChange = operation({
  * Takes an applied change back: the timeline is as if it had not been, and periods that are closed already are
  * adjusted. Changes after it that would then change nothing go with it. It reads as cancelled, with `voided_at`.
  * Errors: not_found; conflict when it is not applied, or a model that was deleted would be in force; unavailable.
- * Source: States and transitions. Decision 0132.
+ * Decision 0132.
  */
 export const voidBillingModelChange = operation({
   name: "void_billing_model_change",
@@ -113,7 +111,7 @@ export const voidBillingModelChange = operation({
 /**
  * Applies every scheduled change whose time has come, those of one subscription in order. One that fails stays
  * scheduled with its error, keeps those after it waiting and is tried again, after pauses that double up to an
- * hour. May run twice at once: each change is applied once. Source: billing.md, Changes. Decision 0066.
+ * hour. May run twice at once: each change is applied once. Decision 0066.
  */
 export const applyDueChanges = operation({
   name: "apply_due_changes",

@@ -23,7 +23,7 @@ export interface BillingTypeRule {
   readonly optional: readonly TypedField[];
 }
 
-/** The rate card. Source: billing.md, Records (the table of types) and Wire details (minimum and maximum). */
+/** The rate card. See docs/billing.md#the-six-billing-types. */
 export const BILLING_TYPES: readonly BillingTypeRule[] = [
   { id: 1, billing_type: "flat", price: "fee per month", needs: [], optional: [] },
   {

@@ -32,7 +32,7 @@ const BillingTypeName = Type.Unsafe<BillingType>(
 
 /**
  * How a subscription is priced. `price` is a JSON number of at most 15 significant digits, every other
- * decimal is text. Source: interface, BillingModel; billing.md, Records.
+ * decimal is text.
  */
 export const BillingModel = Type.Object(
   {

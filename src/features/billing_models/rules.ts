@@ -37,7 +37,7 @@ export const UNPRICED: Omit<Pricing, "billing_type_id" | "currency"> = {
 /**
  * The pricing that an input makes of the one before: fields left out stay, decimals become canonical text
  * and `price` a number. This is the only way from the wire to a row. Errors: invalid, naming every broken
- * rule. Source: billing.md, Records and Wire details. Decisions 0010, 0011.
+ * rule. Decisions 0010, 0011.
  */
 export function mergePricing(before: Pricing, input: PricingInput): Pricing {
   const refused: ErrorDetail[] = [];

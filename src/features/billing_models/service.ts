@@ -20,7 +20,7 @@ import {
 import * as queries from "./queries.ts";
 import { hasPricing, mergePricing, UNPRICED } from "./rules.ts";
 
-/** Lists the billing types, which are the same for every company. Source: billing.md, Records. */
+/** Lists the billing types, which are the same for every company. */
 export const listBillingTypes = operation({
   name: "list_billing_types",
   permission: "billing_models:read",
@@ -36,10 +36,7 @@ export const listBillingTypes = operation({
     })),
 });
 
-/**
- * Lists the company's billing models by id, archived ones left out; whole when no page is asked for.
- * Source: interface, Company: billing models.
- */
+/** Lists the company's billing models by id, archived ones left out; whole when no page is asked for. */
 export const listBillingModels = operation({
   name: "list_billing_models",
   permission: "billing_models:read",
@@ -51,7 +48,7 @@ export const listBillingModels = operation({
     ),
 });
 
-/** Finds one billing model. Errors: not_found. Source: interface, Company: billing models. */
+/** Finds one billing model. Errors: not_found. */
 export const getBillingModel = operation({
   name: "get_billing_model",
   permission: "billing_models:read",
@@ -64,10 +61,7 @@ export const getBillingModel = operation({
   },
 });
 
-/**
- * Creates a billing model. Errors: invalid, naming every broken rule of its billing type.
- * Source: interface, Company: billing models; billing.md, Records.
- */
+/** Creates a billing model. Errors: invalid, naming every broken rule of its billing type. */
 export const createBillingModel = operation({
   name: "create_billing_model",
   permission: "billing_models:write",
@@ -88,7 +82,7 @@ export const createBillingModel = operation({
 /**
  * Replaces a billing model's name and description, and its price while nobody ever used it; price fields
  * left out stay. Errors: not_found, invalid, conflict for a change of price after first use.
- * Source: billing.md, Records. Decision 0011.
+ * Decision 0011.
  */
 export const updateBillingModel = operation({
   name: "update_billing_model",
@@ -118,7 +112,7 @@ export const updateBillingModel = operation({
 
 /**
  * Archives a billing model: it can't be chosen any more, bills still tell of it. Errors: not_found, conflict
- * while subscriptions that have not ended use it, or are going to. Source: billing.md, Records.
+ * while subscriptions that have not ended use it, or are going to.
  */
 export const deleteBillingModel = operation({
   name: "delete_billing_model",

@@ -10,7 +10,7 @@ import { deleteUsersOfClient } from "../users/queries.ts";
 import { Client, ClientDetail, CreateClient, ListClients, UpdateClient } from "./model.ts";
 import * as queries from "./queries.ts";
 
-/** Lists the company's clients by id; whole when no page is asked for. Source: interface, Company: clients. */
+/** Lists the company's clients by id; whole when no page is asked for. */
 export const listClients = operation({
   name: "list_clients",
   permission: "clients:read",
@@ -20,7 +20,7 @@ export const listClients = operation({
     listPage({ page, limit }, (slice) => queries.listClients(store.read, scopeOf(actor), filter, slice)),
 });
 
-/** Finds one client with its subscriptions. Errors: not_found. Source: interface, Company: clients. */
+/** Finds one client with its subscriptions. Errors: not_found. */
 export const getClient = operation({
   name: "get_client",
   permission: "clients:read",
@@ -34,7 +34,7 @@ export const getClient = operation({
   },
 });
 
-/** Creates a client. Source: interface, Company: clients. */
+/** Creates a client. */
 export const createClient = operation({
   name: "create_client",
   permission: "clients:write",
@@ -49,7 +49,7 @@ export const createClient = operation({
     }),
 });
 
-/** Renames a client. Errors: not_found. Source: interface, Company: clients. */
+/** Renames a client. Errors: not_found. */
 export const updateClient = operation({
   name: "update_client",
   permission: "clients:write",
@@ -69,7 +69,7 @@ export const updateClient = operation({
 
 /**
  * Deletes a client and its users; its ended subscriptions and their bills stay on record.
- * Errors: not_found, conflict while it has active subscriptions. Source: interface, Company: clients.
+ * Errors: not_found, conflict while it has active subscriptions.
  */
 export const deleteClient = operation({
   name: "delete_client",

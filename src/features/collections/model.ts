@@ -19,7 +19,7 @@ export const CollectionCounts = Type.Object(
 );
 export type CollectionCounts = Static<typeof CollectionCounts>;
 
-/** A run that collects what is due. Source: emandate.md, Collection run. */
+/** A run that collects what is due. See docs/emandate.md#collection. */
 export const CollectionRun = Type.Object(
   {
     id: Id,

@@ -40,7 +40,7 @@ class RunOver extends Error {}
 /**
  * Collects until everything due is sent or the process is about to end; each step is a transaction of its own, and
  * what is left follows from the records alone. Never throws: what stopped it is told in the run and logged.
- * Source: emandate.md, Collection run. Decision 0096.
+ * Decision 0096.
  */
 export async function runToEnd(work: Work): Promise<CollectionRun> {
   const { ctx, scope } = work;

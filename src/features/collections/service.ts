@@ -33,7 +33,7 @@ import { runToEnd, type Work } from "./runs.ts";
  * Collects what is due by the end of a day in Kuala Lumpur, today without one: payments of mandates whose day has
  * come, debits by hand, further attempts. Answers after a few seconds at the latest, with status `running` when
  * the run goes on. Errors: conflict while one runs; invalid for a day ahead outside of the sandbox.
- * Source: emandate.md, Collection run, Wire details. Decision 0096.
+ * Decision 0096.
  */
 export const runCollection = operation({
   name: "run_collection",
@@ -44,7 +44,7 @@ export const runCollection = operation({
   run: (ctx, { date }) => startRun(ctx, date),
 });
 
-/** Collects what is due today, if anything is and no run is at it. Source: emandate.md, Collection run. */
+/** Collects what is due today, if anything is and no run is at it. See docs/emandate.md#collection. */
 export const collectDue = operation({
   name: "collect_due",
   permission: "emandate:write",
@@ -86,7 +86,7 @@ export const interruptCollections = operation({
   },
 });
 
-/** Lists collection runs, newest first. Source: emandate.md, Endpoints. */
+/** Lists collection runs, newest first. */
 export const listCollectionRuns = operation({
   name: "list_collection_runs",
   permission: "emandate:read",
@@ -98,7 +98,7 @@ export const listCollectionRuns = operation({
     ),
 });
 
-/** Finds one collection run. Errors: not_found. Source: emandate.md, Endpoints. */
+/** Finds one collection run. Errors: not_found. */
 export const getCollectionRun = operation({
   name: "get_collection_run",
   permission: "emandate:read",
@@ -109,8 +109,7 @@ export const getCollectionRun = operation({
 
 /**
  * The debits of a run as the file that a bank is given: CSV, made while it is sent, the same whenever it is asked
- * for. Errors: not_found; conflict while the run goes on, and where it was interrupted. Source: emandate.md, Endpoints;
- * docs/emandate_fpx.md. Decision 0140.
+ * for. Errors: not_found; conflict while the run goes on, and where it was interrupted. Decision 0140.
  */
 export const getCollectionFile = operation({
   name: "get_collection_file",
@@ -151,7 +150,7 @@ export const getCollectionFile = operation({
 /**
  * Applies a bank's results for the debits of a run: CSV. Every line that can be used counts, whatever is wrong with
  * others, and a second time it changes nothing. Errors: not_found; invalid for what is not such a file.
- * Source: emandate.md, Endpoints; docs/emandate_fpx.md.
+ * See docs/emandate_fpx.md#the-file-of-results.
  */
 export const applyCollectionResults = operation({
   name: "apply_collection_results",

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import { WholeNumber } from "../../core/whole_number.ts";
 
-/** The credits of a subscription in its running billing month. Source: interface, CreditBalance. */
+/** The credits of a subscription in its running billing month. */
 export const CreditBalance = Type.Object(
   {
     allocated: WholeNumber("credits allocated this month"),

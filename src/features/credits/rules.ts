@@ -20,7 +20,7 @@ function overageOf({ overage }: CreditMonth): bigint {
 
 /**
  * A month's credits as they are told: what was consumed used up those that were given by then, and the rest is
- * overage. `month` is null when nothing of the subscription's life lies in it. Source: interface, CreditBalance.
+ * overage. `month` is null when nothing of the subscription's life lies in it.
  */
 export function balanceOf(
   { name, currency }: Plan,
@@ -44,7 +44,7 @@ export function balanceOf(
 
 /**
  * That a plan may follow another by an upgrade, which has more credits, or a downgrade, which has fewer.
- * Errors: invalid. Source: billing.md, Credits.
+ * Errors: invalid. Decision 0067.
  */
 export function checkPlans(kind: "upgrade" | "downgrade", before: Plan, after: Plan): void {
   const [from, to] = [before.credit_plan, after.credit_plan];
@@ -67,7 +67,7 @@ export interface CreditLife {
   readonly ends_at: string | null;
 }
 
-/** How many credits a plan adds to its month when it takes over at `from`. Source: billing.md, Credits. */
+/** How many credits a plan adds to its month when it takes over at `from`. Decision 0067. */
 export function creditsAdded(life: CreditLife, period: Period, plan: TimelineEntry): number {
   const bounds = {
     started_at: instant(life.started_at),
@@ -78,7 +78,7 @@ export function creditsAdded(life: CreditLife, period: Period, plan: TimelineEnt
   return Number(allocatedBy([...life.timeline, plan]) - allocatedBy(life.timeline));
 }
 
-/** The thresholds that the use of a month's credits has reached. Source: billing.md, Credits. */
+/** The thresholds that the use of a month's credits has reached. Decision 0067. */
 export function reached(month: CreditMonth): number[] {
   const used = month.consumed - overageOf(month);
   return THRESHOLDS.filter(

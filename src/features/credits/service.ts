@@ -26,7 +26,7 @@ import { balanceOf, checkPlans, creditsAdded, reached, toldCredits, watchedInsta
 /**
  * Tells the credits of a subscription in its running billing month, as its bill would have them by now. Errors:
  * not_found, for a client user also when it is another client's; malformed when the subscription is not
- * credit-based. Source: interface, Company: credits. Decision 0067.
+ * credit-based. Decision 0067.
  */
 export const getCredits = operation({
   name: "get_credits",
@@ -57,8 +57,7 @@ export const getCredits = operation({
 /**
  * Puts a subscription on a credit plan with more credits, at once: the difference is added to the running month
  * by the days that are left. A downgrade that waits is cancelled. Errors: not_found, invalid when the plan does
- * not have more credits or can't take over. Source: interface, Credit plan rules; billing.md, Credits.
- * Decision 0067.
+ * not have more credits or can't take over. Decision 0067.
  */
 export const upgradeSubscription = operation({
   name: "upgrade_subscription",
@@ -92,7 +91,7 @@ export const upgradeSubscription = operation({
 /**
  * Puts a subscription on a credit plan with fewer credits from its next billing month on. It takes the place of
  * a downgrade that waits. Errors: not_found, invalid when the plan does not have fewer credits or can't take
- * over then. Source: interface, Credit plan rules; billing.md, Credits. Decision 0067.
+ * over then. Decision 0067.
  */
 export const downgradeSubscription = operation({
   name: "downgrade_subscription",
@@ -123,7 +122,7 @@ export const downgradeSubscription = operation({
 
 /**
  * Tells of every subscription that has used up 80 or 100 percent of its month's credits, once a month each.
- * May run twice at once. Source: billing.md, Credits. Decision 0068.
+ * May run twice at once. Decision 0068.
  */
 export const tellThresholds = operation({
   name: "tell_thresholds",

@@ -5,7 +5,7 @@ import { CONNECTORS } from "../mandates/model.ts";
 
 const BANK_TYPES = ["B2C", "B2B1"] as const;
 
-/** How a company works with the debit scheme. Its keys are never among the fields. Source: emandate.md, Records. */
+/** How a company works with the debit scheme. Its keys are never among the fields. */
 export const MerchantConfig = Type.Object(
   {
     company_id: Id,

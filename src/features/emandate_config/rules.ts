@@ -29,7 +29,7 @@ export interface StoredConfig
   scheme_certificate_pem: string | null;
 }
 
-/** What holds until a company says otherwise. Source: emandate.md, Records. */
+/** What holds until a company says otherwise. */
 export const DEFAULTS = {
   connector: "sandbox",
   exchange_id: null,
@@ -46,7 +46,7 @@ export const DEFAULTS = {
   holidays: [] as string[],
 } satisfies Omit<StoredConfig, "company_id" | "updated_at">;
 
-/** What the scheme gives every seller. Source: emandate.md, Records and FPX facts. */
+/** What the scheme gives every seller. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export const SELLER = { seller_bank_code: "01", currency: "MYR", version: "7.0" } as const;
 
 /** What the deployment brings along. */

@@ -17,7 +17,7 @@ import {
   mayRefresh,
 } from "./rules.ts";
 
-/** Answers how the company works with the debit scheme, never its keys. Source: emandate.md, Records. */
+/** Answers how the company works with the debit scheme, never its keys. */
 export const getEmandateConfig = operation({
   name: "get_emandate_config",
   permission: "emandate:read",
@@ -30,7 +30,7 @@ export const getEmandateConfig = operation({
 /**
  * Changes what is named of the configuration; null empties a field. The private key is sealed before it is
  * stored. Errors: invalid (a key, certificate or URL that can't be used, FPX while something it needs is missing,
- * a key where the deployment can keep none). Source: emandate.md, Wire details. Decisions 0090, 0091.
+ * a key where the deployment can keep none). Decisions 0090, 0091.
  */
 export const updateEmandateConfig = operation({
   name: "update_emandate_config",
@@ -81,7 +81,7 @@ function refuse(problems: ErrorDetail[]): void {
 
 /**
  * Lists the scheme's banks, of one type where one is asked for: as the scheme last told the company, or, until it
- * has, all that are known, with `checked_at` null. The sandbox has test banks, too. Source: emandate.md, Records.
+ * has, all that are known, with `checked_at` null. The sandbox has test banks, too.
  */
 export const listEmandateBanks = operation({
   name: "list_emandate_banks",

@@ -5,7 +5,7 @@ import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmed } from "../..
 /** A name as the scheme takes it. */
 export const CustomerName = trimmed(LIMITS.emandate_customer_name_length, { one_line: true });
 
-/** Who is debited, made with the first mandate. Source: emandate.md, Records. */
+/** Who is debited, made with the first mandate. */
 export const EmandateCustomer = Type.Object(
   {
     id: Id,

@@ -10,7 +10,6 @@ interface Known {
 /**
  * What a known customer learns from what is given of the same: blanks are filled, what is known stays.
  * `ic_path` is where the IC number was given. Errors: invalid where it is another person's.
- * Source: emandate.md, Choices.
  */
 export function learned(
   known: Known,

@@ -7,10 +7,7 @@ import { ById, paged } from "../../core/schema.ts";
 import { EmandateCustomer, ListEmandateCustomers } from "./model.ts";
 import * as queries from "./queries.ts";
 
-/**
- * Lists the customers that mandates were made for, by id, with their IC numbers masked; always one page.
- * Source: interface, Company: e-mandate.
- */
+/** Lists the customers that mandates were made for, by id, with their IC numbers masked; always one page. */
 export const listEmandateCustomers = operation({
   name: "list_emandate_customers",
   permission: "emandate:read",
@@ -22,7 +19,7 @@ export const listEmandateCustomers = operation({
     ),
 });
 
-/** Finds one customer, with its whole IC number. Errors: not_found. Source: emandate.md, Wire details. */
+/** Finds one customer, with its whole IC number. Errors: not_found. */
 export const getEmandateCustomer = operation({
   name: "get_emandate_customer",
   permission: "emandate:read",

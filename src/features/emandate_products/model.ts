@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { amountOf, compare, type Decimal, senOf } from "../../core/money.ts";
 import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
 
-/** How often a mandate is debited, with the scheme's word for it. Source: emandate.md, Choices. */
+/** How often a mandate is debited, with the scheme's word for it. */
 export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
 export const FREQUENCY_MODES = ["DL", "WK", "MT", "YR"] as const;
@@ -31,7 +31,7 @@ export const Amount = amountUpTo(LIMITS.emandate_amount_max);
 /** An amount that we answer. */
 export const AmountAnswer = Type.String({ description: 'MYR, such as "100.00"' });
 
-/** What mandates are made after: up to how much, how often. Source: emandate.md, Records. */
+/** What mandates are made after: up to how much, how often. */
 export const EmandateProduct = Type.Object(
   {
     id: Id,

@@ -12,13 +12,10 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 
-/** What a product allows a mandate in a period, where it does not say. Source: emandate.md, Records. */
+/** What a product allows a mandate in a period, where it does not say. */
 const ONE_DEBIT = "1";
 
-/**
- * Lists the company's e-mandate products by id; whole when no page is asked for. Source: interface, Company:
- * e-mandate.
- */
+/** Lists the company's e-mandate products by id; whole when no page is asked for. */
 export const listEmandateProducts = operation({
   name: "list_emandate_products",
   permission: "emandate:read",
@@ -30,7 +27,7 @@ export const listEmandateProducts = operation({
     ),
 });
 
-/** Finds one e-mandate product. Errors: not_found. Source: interface, Company: e-mandate. */
+/** Finds one e-mandate product. Errors: not_found. */
 export const getEmandateProduct = operation({
   name: "get_emandate_product",
   permission: "emandate:read",
@@ -43,10 +40,7 @@ export const getEmandateProduct = operation({
   },
 });
 
-/**
- * Creates an e-mandate product, active. Errors: invalid where the company has or had its code.
- * Source: interface, Company: e-mandate.
- */
+/** Creates an e-mandate product, active. Errors: invalid where the company has or had its code. */
 export const createEmandateProduct = operation({
   name: "create_emandate_product",
   permission: "emandate:write",
@@ -58,7 +52,7 @@ export const createEmandateProduct = operation({
 
 /**
  * Replaces an e-mandate product; mandates keep what they were made with. Errors: not_found, invalid where the code
- * is taken, or is another while a mandate was made under it. Source: emandate.md, Choices. Decision 0099.
+ * is taken, or is another while a mandate was made under it. Decision 0099.
  */
 export const updateEmandateProduct = operation({
   name: "update_emandate_product",
@@ -84,7 +78,7 @@ export const updateEmandateProduct = operation({
 
 /**
  * Deletes an e-mandate product; its code stays taken. Errors: not_found, conflict while a mandate that was made
- * after it has not ended. Source: emandate.md, Choices.
+ * after it has not ended.
  */
 export const deleteEmandateProduct = operation({
   name: "delete_emandate_product",

@@ -7,7 +7,7 @@ import { Nothing, paged } from "../../core/schema.ts";
 import { Event, ListEvents } from "./model.ts";
 import * as queries from "./queries.ts";
 
-/** Lists what happened in the company, newest first. Source: webhooks.md. */
+/** Lists what happened in the company, newest first. */
 export const listEvents = operation({
   name: "list_events",
   permission: "events:read",

@@ -49,7 +49,7 @@ const FormField = strict(
   { title: "FormField" },
 );
 
-/** What a form asks for. `checkForm` knows the rules beyond this shape. Source: interface, FormConfig. */
+/** What a form asks for. `checkForm` knows the rules beyond this shape. */
 export const FormStructure = strict(
   {
     title: visible(LIMITS.form_text_length),
@@ -63,7 +63,7 @@ export type FormStructure = Static<typeof FormStructure>;
 /** What a form's fields were answered with, by their names. */
 export type Answers = Readonly<Record<string, string | number | boolean>>;
 
-/** A client's form. `config` comes back as it was sent. Source: interface, FormConfig. */
+/** A client's form. `config` comes back as it was sent. */
 export const FormConfig = Type.Object(
   {
     id: Id,

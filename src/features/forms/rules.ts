@@ -11,7 +11,7 @@ export type Problem = ErrorDetail;
 /**
  * Checks a config, whatever it is, and names what is wrong with it: its shape, names that repeat, and options
  * that are missing, repeat or stand where there is no select. One that is too large is not looked into.
- * Source: interface, FormConfig. Decision 0070.
+ * Decision 0070.
  */
 export function checkForm(config: unknown): Problem[] {
   if (config === undefined) return [{ path: "", message: "is required" }];

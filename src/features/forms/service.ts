@@ -31,7 +31,7 @@ export const listForms = operation({
     ),
 });
 
-/** Lists the client's own forms by id; whole when no page is asked for. Source: interface, Client self-service. */
+/** Lists the client's own forms by id; whole when no page is asked for. */
 export const listMyForms = operation({
   name: "list_my_forms",
   permission: "forms:read",
@@ -41,10 +41,7 @@ export const listMyForms = operation({
     listPage({ page, limit }, (slice) => queries.listForms(store.read, scopeOf(actor), filter, slice)),
 });
 
-/**
- * Finds one form. Errors: not_found, for a client user also when it is another client's.
- * Source: interface, Client self-service.
- */
+/** Finds one form. Errors: not_found, for a client user also when it is another client's. */
 export const getForm = operation({
   name: "get_form",
   permission: "forms:read",
@@ -60,7 +57,7 @@ export const getForm = operation({
 /**
  * Creates a form of the caller's client, active. Errors: invalid naming every problem of the config, conflict
  * when the client has as many as it may, forbidden for whoever has no client.
- * Source: interface, Client self-service. Decision 0070.
+ * Decision 0070.
  */
 export const createForm = operation({
   name: "create_form",
@@ -79,7 +76,7 @@ export const createForm = operation({
   },
 });
 
-/** Tells what is wrong with a config, and keeps nothing. Source: interface, Client self-service. */
+/** Tells what is wrong with a config, and keeps nothing. */
 export const validateForm = operation({
   name: "validate_form",
   permission: "forms:read",
@@ -93,7 +90,7 @@ export const validateForm = operation({
 
 /**
  * Replaces a form; `is_active` stays as it is when it is left out. Errors: not_found, invalid naming every
- * problem of the config. Source: interface, Client self-service.
+ * problem of the config.
  */
 export const updateForm = operation({
   name: "update_form",
@@ -118,7 +115,7 @@ export const updateForm = operation({
   },
 });
 
-/** Deletes a form. Errors: not_found. Source: interface, Client self-service. */
+/** Deletes a form. Errors: not_found. */
 export const deleteForm = operation({
   name: "delete_form",
   permission: "forms:write",

@@ -63,7 +63,7 @@ function missingFacts(borrower: Borrower, { eligibility }: LoanProgram): string[
  * The program's rules that an application breaks on the day of its submission where the company is: its ranges, and
  * the borrower's age and income. The share of the
  * income that the loan takes is that of its instalment at the program's lowest rate; what else the borrower owes
- * is not known. Source: loans.md, States. Decision 0103.
+ * is not known. Decision 0103.
  */
 export function brokenRules(
   { borrower, amount, tenor_months }: Pick<LoanApplication, "borrower" | "amount" | "tenor_months">,

@@ -7,7 +7,7 @@ import { nextStatus } from "./rules.ts";
 /**
  * What it means to an application that its borrower has taken a consent back: where the program or the lender asks
  * for it and the lender has the application before it, the application waits until the consent is given again. In the transaction in which
- * the consent is revoked. Source: loans.md, States.
+ * the consent is revoked. See docs/loans.md#states.
  */
 export async function loseConsent(
   q: Queries,

@@ -106,7 +106,7 @@ const Offer = Type.Object(
 );
 export type Offer = Static<typeof Offer>;
 
-/** A borrower's wish for a loan, and what became of it. Source: loans.md, Records. */
+/** A borrower's wish for a loan, and what became of it. */
 export const LoanApplication = Type.Object(
   {
     id: Id,

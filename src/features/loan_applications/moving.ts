@@ -42,7 +42,7 @@ export async function moveApplication(
 
 /**
  * Notes that something was handed in with an application, as it was just read in this transaction: one that waits
- * for its agent is not idle then, and its time begins anew. Source: loans.md, States. Decision 0103.
+ * for its agent is not idle then, and its time begins anew. Decision 0103.
  */
 export async function noteHandedIn(
   q: Queries,

@@ -29,7 +29,7 @@ const NO_FORM: FormStructure = { title: "None", fields: [] };
 /**
  * Reads what an agent says, as far as its form goes: whether the borrower may have the loan, and whether all that
  * is needed is there, is asked when it is submitted. Errors: invalid, naming the broken rules.
- * Source: loans.md, Wire details. Decision 0103.
+ * Decision 0103.
  */
 export function readRequest(
   { borrower, amount, tenor_months, purpose, answers }: RequestInput,

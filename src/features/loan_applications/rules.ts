@@ -25,7 +25,7 @@ export type Trigger = (typeof TRIGGERS)[number];
 
 /**
  * What may happen to an application: from which states, and to which state it leads. An edit leaves the state as
- * it is; a lost consent is one that the program asks for and the borrower takes back. Source: loans.md, States.
+ * it is; a lost consent is one that the program asks for and the borrower takes back. See docs/loans.md#states.
  */
 const TRANSITIONS: Readonly<Record<Trigger, Partial<Record<ApplicationStatus, ApplicationStatus>>>> = {
   edit: { draft: "draft", action_required: "action_required" },
@@ -104,7 +104,7 @@ export function transition(
 
 /**
  * When an application that comes into this state at `now` expires if nothing happens until then; null for never.
- * `offered_until`: when its offer ends. Source: loans.md, States.
+ * `offered_until`: when its offer ends. See docs/loans.md#states.
  */
 export function expiryOf(
   status: ApplicationStatus,

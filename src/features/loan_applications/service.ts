@@ -42,7 +42,6 @@ import { findOpenProgram, formOf, termsAfterEdit } from "./terms.ts";
 
 /**
  * Lists the applications that came to the lender, newest first: all but drafts. Numbers of people are masked.
- * Source: loans.md, Endpoints.
  */
 export const listLoanApplications = operation({
   name: "list_loan_applications",
@@ -55,7 +54,7 @@ export const listLoanApplications = operation({
     ),
 });
 
-/** Finds an application, also one that is a draft. Errors: not_found. Source: loans.md, Endpoints. */
+/** Finds an application, also one that is a draft. Errors: not_found. */
 export const getLoanApplication = operation({
   name: "get_loan_application",
   permission: "lending:read",
@@ -64,7 +63,7 @@ export const getLoanApplication = operation({
   run: (ctx, { id }) => showOne(ctx, id),
 });
 
-/** Lists the agent's own applications, newest first. Numbers of people are masked. Source: loans.md, Endpoints. */
+/** Lists the agent's own applications, newest first. Numbers of people are masked. */
 export const listAgentApplications = operation({
   name: "list_agent_applications",
   permission: "borrowing:read",
@@ -74,7 +73,7 @@ export const listAgentApplications = operation({
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) => listMasked(ctx, filter, slice)),
 });
 
-/** Finds one of the agent's own applications. Errors: not_found. Source: loans.md, Endpoints. */
+/** Finds one of the agent's own applications. Errors: not_found. */
 export const getAgentApplication = operation({
   name: "get_agent_application",
   permission: "borrowing:read",
@@ -85,7 +84,7 @@ export const getAgentApplication = operation({
 
 /**
  * Creates an application as a draft. Errors: invalid for what can't be read or is not asked, conflict naming the
- * agent's application that has the external_reference. Source: loans.md, Wire details. Decision 0103.
+ * agent's application that has the external_reference. Decision 0103.
  */
 export const createLoanApplication = operation({
   name: "create_loan_application",
@@ -169,7 +168,7 @@ export const deleteLoanApplication = operation({
 /**
  * Sends an application to the lender, or back to it. Errors: not_found, conflict in another state or when the
  * program takes no applications, invalid naming the rules of the program that it breaks and, in `missing`, all
- * that is not there yet. Source: loans.md, States. Decision 0103.
+ * that is not there yet. Decision 0103.
  */
 export const submitLoanApplication = operation({
   name: "submit_loan_application",
@@ -219,7 +218,7 @@ export const declineLoanOffer = operation({
   run: (ctx, { id }) => move(ctx, id, "decline"),
 });
 
-/** Begins to look at a submitted application. Errors: not_found, conflict. Source: loans.md, States. */
+/** Begins to look at a submitted application. Errors: not_found, conflict. See docs/loans.md#states. */
 export const reviewLoanApplication = operation({
   name: "review_loan_application",
   permission: "lending:write",
@@ -245,7 +244,7 @@ export const requestLoanAction = operation({
 
 /**
  * Makes an offer; of many calls at once one succeeds. Errors: not_found; conflict, also when something that the
- * submission needed is not there any more; invalid for an offer outside of the program or in the past. Source: loans.md, States. Decision 0104.
+ * submission needed is not there any more; invalid for an offer outside of the program or in the past. Decision 0104.
  */
 export const approveLoanApplication = operation({
   name: "approve_loan_application",
@@ -262,7 +261,7 @@ export const approveLoanApplication = operation({
     }),
 });
 
-/** Refuses an application. Errors: not_found, conflict, invalid. Source: loans.md, States. */
+/** Refuses an application. Errors: not_found, conflict, invalid. See docs/loans.md#states. */
 export const rejectLoanApplication = operation({
   name: "reject_loan_application",
   permission: "lending:write",
@@ -301,7 +300,7 @@ export const disburseLoanApplication = operation({
 
 /**
  * Ends the applications whose time has run out: offers that nobody took, and drafts and questions that nobody came
- * back to. May run twice at once: each is ended once, with its event. Source: loans.md, States.
+ * back to. May run twice at once: each is ended once, with its event. See docs/loans.md#states.
  */
 export const expireLoanApplications = operation({
   name: "expire_loan_applications",

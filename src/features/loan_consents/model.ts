@@ -39,7 +39,7 @@ const Locale = Type.Transform(
 
 const Days = Type.Integer({ minimum: 1, maximum: LIMITS.consent_days });
 
-/** What a borrower is asked to agree to, in one language and version. Source: loans.md, Records. */
+/** What a borrower is asked to agree to, in one language and version. */
 export const ConsentDefinition = Type.Object(
   {
     id: Id,
@@ -136,7 +136,7 @@ const Evidence = Type.Object(
 );
 export type Evidence = Static<typeof Evidence>;
 
-/** A borrower's yes to one version of a text. Source: loans.md, Records. */
+/** A borrower's yes to one version of a text. */
 export const Consent = Type.Object(
   {
     id: Id,

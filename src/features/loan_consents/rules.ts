@@ -20,7 +20,7 @@ export type DefinitionTrigger = (typeof DEFINITION_TRIGGERS)[number];
 
 /**
  * Where each trigger leads from each status; what is not here is refused. A version that is published retires the
- * one before. Source: loans.md, Wire details.
+ * one before.
  */
 export const DEFINITION_STEPS: Record<
   DefinitionStatus,
@@ -68,7 +68,7 @@ export function textSha256(text: ConsentText): string {
 export const CONSENT_TRIGGERS = ["revoke", "expire"] as const;
 export type ConsentTrigger = (typeof CONSENT_TRIGGERS)[number];
 
-/** Where each trigger leads from each status; what is not here is refused. Source: loans.md, States. */
+/** Where each trigger leads from each status; what is not here is refused. See docs/loans.md#states. */
 export const CONSENT_STEPS: Record<ConsentStatus, Partial<Record<ConsentTrigger, ConsentStatus>>> = {
   granted: { revoke: "revoked", expire: "expired" },
   revoked: {},

@@ -39,7 +39,7 @@ import {
   textSha256,
 } from "./rules.ts";
 
-/** Lists definitions by code, language and version; whole when no page is asked for. Source: loans.md. */
+/** Lists definitions by code, language and version; whole when no page is asked for. */
 export const listConsentDefinitions = operation({
   name: "list_consent_definitions",
   permission: "lending:read",
@@ -51,7 +51,7 @@ export const listConsentDefinitions = operation({
     ),
 });
 
-/** Lists what borrowers may be asked to consent to now: the published definitions. Source: loans.md. */
+/** Lists what borrowers may be asked to consent to now: the published definitions. */
 export const listPublishedConsentDefinitions = operation({
   name: "list_published_consent_definitions",
   permission: "borrowing:read",
@@ -63,7 +63,7 @@ export const listPublishedConsentDefinitions = operation({
     ),
 });
 
-/** Finds one definition. Errors: not_found. Source: loans.md, Endpoints. */
+/** Finds one definition. Errors: not_found. */
 export const getConsentDefinition = operation({
   name: "get_consent_definition",
   permission: "lending:read",
@@ -74,7 +74,7 @@ export const getConsentDefinition = operation({
 
 /**
  * Creates the first version of a definition, as a draft. Errors: conflict when its code has one in that language
- * already. Source: loans.md, Endpoints. Decision 0106.
+ * already. Decision 0106.
  */
 export const createConsentDefinition = operation({
   name: "create_consent_definition",
@@ -97,7 +97,7 @@ export const createConsentDefinition = operation({
 
 /**
  * Changes the text of a draft; what is left out stays as it is. Errors: not_found; invalid for another code or language; conflict once it is
- * published. Source: loans.md, Endpoints.
+ * published.
  */
 export const updateConsentDefinition = operation({
   name: "update_consent_definition",
@@ -127,7 +127,7 @@ export const updateConsentDefinition = operation({
 
 /**
  * Publishes a draft: agents ask for it from now on, and the version before it is retired. Errors: not_found,
- * conflict. Source: loans.md, Wire details.
+ * conflict.
  */
 export const publishConsentDefinition = operation({
   name: "publish_consent_definition",
@@ -166,7 +166,7 @@ export const retireConsentDefinition = operation({
 
 /**
  * Makes the next version of a definition, as a draft: its text, but for what is said to differ. Errors: not_found.
- * Source: loans.md, States.
+ * See docs/loans.md#states.
  */
 export const createConsentDefinitionVersion = operation({
   name: "create_consent_definition_version",
@@ -183,7 +183,7 @@ export const createConsentDefinitionVersion = operation({
     }),
 });
 
-/** Lists an application's consents, whatever became of them. Errors: not_found. Source: loans.md, Endpoints. */
+/** Lists an application's consents, whatever became of them. Errors: not_found. */
 export const listConsents = operation({
   name: "list_consents",
   permission: "lending:read",
@@ -192,7 +192,7 @@ export const listConsents = operation({
   run: listOf,
 });
 
-/** The same for the agent, of its own applications. Errors: not_found. Source: loans.md, Endpoints. */
+/** The same for the agent, of its own applications. Errors: not_found. */
 export const listOwnConsents = operation({
   name: "list_own_consents",
   permission: "borrowing:read",
@@ -204,7 +204,7 @@ export const listOwnConsents = operation({
 /**
  * Writes down that an application's borrower has consented to a published definition. Errors: not_found; invalid
  * for a definition that is not published, or evidence that can't be; conflict when it is granted already, or the
- * application has come to its end. Source: loans.md, Records. Decision 0106.
+ * application has come to its end. Decision 0106.
  */
 export const grantConsent = operation({
   name: "grant_consent",
@@ -248,7 +248,7 @@ export const grantConsent = operation({
 
 /**
  * Takes a consent back, as a borrower may at any time. An application that needs it and is submitted or under
- * review is moved to action_required. Errors: not_found, conflict unless it is granted. Source: loans.md, States.
+ * review is moved to action_required. Errors: not_found, conflict unless it is granted. See docs/loans.md#states.
  */
 export const revokeConsent = operation({
   name: "revoke_consent",
@@ -270,7 +270,7 @@ export const revokeConsent = operation({
     }),
 });
 
-/** Ends the consents whose time has run out. May run twice at once: each is ended once. Source: loans.md, States. */
+/** Ends the consents whose time has run out. May run twice at once: each is ended once. See docs/loans.md#states. */
 export const expireConsents = operation({
   name: "expire_consents",
   permission: "lending:write",

@@ -22,7 +22,7 @@ export const DOCUMENT_REASONS = [
   "other",
 ] as const;
 
-/** A file that a borrower's agent handed in with an application. Source: loans.md, Records. */
+/** A file that a borrower's agent handed in with an application. */
 export const LoanDocument = Type.Object(
   {
     id: Id,

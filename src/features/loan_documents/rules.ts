@@ -11,7 +11,7 @@ import type { ContentType, DocumentState, DocumentStatus, LoanDocument } from ".
 export const DOCUMENT_TRIGGERS = ["verify", "reject", "supersede"] as const;
 export type DocumentTrigger = (typeof DOCUMENT_TRIGGERS)[number];
 
-/** Where each trigger leads from each status; what is not here is refused. Source: loans.md, Records. */
+/** Where each trigger leads from each status; what is not here is refused. */
 export const DOCUMENT_STEPS: Record<DocumentStatus, Partial<Record<DocumentTrigger, DocumentStatus>>> = {
   pending_review: { verify: "verified", reject: "rejected", supersede: "superseded" },
   verified: { supersede: "superseded" },

@@ -20,7 +20,7 @@ import { receiveUpload } from "./upload.ts";
 
 /**
  * Lists an application's documents, superseded ones too, for the lender; whole when no page is asked for.
- * Errors: not_found. Source: loans.md, Endpoints.
+ * Errors: not_found.
  */
 export const listLoanDocuments = operation({
   name: "list_loan_documents",
@@ -30,7 +30,7 @@ export const listLoanDocuments = operation({
   run: listOf,
 });
 
-/** The same for the agent, of its own applications. Errors: not_found. Source: loans.md, Endpoints. */
+/** The same for the agent, of its own applications. Errors: not_found. */
 export const listOwnLoanDocuments = operation({
   name: "list_own_loan_documents",
   permission: "borrowing:read",
@@ -39,7 +39,7 @@ export const listOwnLoanDocuments = operation({
   run: listOf,
 });
 
-/** Finds one document. Errors: not_found. Source: loans.md, Endpoints. */
+/** Finds one document. Errors: not_found. */
 export const getLoanDocument = operation({
   name: "get_loan_document",
   permission: "lending:read",
@@ -48,7 +48,7 @@ export const getLoanDocument = operation({
   run: ({ store, actor }, { id }) => findDocument(store.read, loanScopeOf(actor), id),
 });
 
-/** Sends a document's bytes, as what they were recognised as. Errors: not_found. Source: loans.md, Endpoints. */
+/** Sends a document's bytes, as what they were recognised as. Errors: not_found. */
 export const downloadLoanDocument = operation({
   name: "download_loan_document",
   permission: "lending:read",
@@ -71,7 +71,7 @@ export const downloadLoanDocument = operation({
  * Stores a document with an application that has not come to its end. One of its type that was there before is
  * superseded. What the bytes are is read from them. The answer is sent when they are on disk. Errors: not_found;
  * unauthorized when the token has ended by then; conflict at the end or with 50 documents; too_large, unsupported_media_type, invalid, malformed and timed_out
- * for what is sent; unavailable when too much comes in. Source: loans.md, Records. Decision 0105.
+ * for what is sent; unavailable when too much comes in. Decision 0105.
  */
 export const uploadLoanDocument = operation({
   name: "upload_loan_document",

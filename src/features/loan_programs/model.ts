@@ -10,7 +10,7 @@ export const RATE_TYPES = ["flat", "reducing"] as const;
 export const PROGRAM_STATUSES = ["draft", "active", "paused", "archived"] as const;
 export type ProgramStatus = (typeof PROGRAM_STATUSES)[number];
 
-/** What a borrower may be asked to hand in. Source: loans.md, Records. */
+/** What a borrower may be asked to hand in. */
 export const DOCUMENT_TYPES = [
   "ic_front",
   "ic_back",
@@ -53,7 +53,7 @@ export const Code = Type.String({
 
 const Age = Type.Integer({ minimum: 0, maximum: 150 });
 
-/** Who may borrow; what is left out is not asked. Source: loans.md, Wire details. */
+/** Who may borrow; what is left out is not asked. */
 const Eligibility = strict(
   {
     min_age: Type.Optional(Age),
@@ -66,7 +66,7 @@ const Eligibility = strict(
 );
 export type Eligibility = Static<typeof Eligibility>;
 
-/** What a lender offers, and to whom. Source: loans.md, Records. */
+/** What a lender offers, and to whom. */
 export const LoanProgram = Type.Object(
   {
     id: Id,

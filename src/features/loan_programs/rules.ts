@@ -37,7 +37,7 @@ export function newTerms(input: CreateLoanProgram): ProgramTerms {
 
 /**
  * Checks what is said of a program as a whole, and writes its amounts in the currency's digits. Errors: invalid,
- * naming every broken rule. Source: loans.md, Records.
+ * naming every broken rule.
  */
 export function readTerms(terms: ProgramTerms): ProgramTerms {
   const { currency, eligibility, min_amount, max_amount } = terms;

@@ -16,7 +16,7 @@ import {
 import * as queries from "./queries.ts";
 import { newTerms, type ProgramTrigger, programTransition, readTerms } from "./rules.ts";
 
-/** Lists the lender's programs by id; whole when no page is asked for. Source: loans.md, Endpoints. */
+/** Lists the lender's programs by id; whole when no page is asked for. */
 export const listLoanPrograms = operation({
   name: "list_loan_programs",
   permission: "lending:read",
@@ -41,7 +41,7 @@ export const getLoanProgram = operation({
   },
 });
 
-/** Lists the programs that agents may apply to, by id. Source: loans.md, Endpoints. */
+/** Lists the programs that agents may apply to, by id. */
 export const listOpenLoanPrograms = operation({
   name: "list_open_loan_programs",
   permission: "borrowing:read",
@@ -68,7 +68,7 @@ export const getOpenLoanProgram = operation({
 
 /**
  * Creates a program as a draft, which agents do not see. Errors: invalid, naming every broken rule, also for a
- * code that is taken and a form that the company does not have in use. Source: loans.md. Decision 0102.
+ * code that is taken and a form that the company does not have in use. Decision 0102.
  */
 export const createLoanProgram = operation({
   name: "create_loan_program",
@@ -122,7 +122,7 @@ export const pauseLoanProgram = operation({
 
 /**
  * Deletes a program; applications to it still tell of it. Errors: not_found, conflict while an application to it
- * is open. Source: loans.md, Wire details. Decision 0102.
+ * is open. Decision 0102.
  */
 export const deleteLoanProgram = operation({
   name: "delete_loan_program",

@@ -24,7 +24,7 @@ const Callback = Type.Object({
   fpx_checkSum: Type.String({ description: "the scheme's signature" }),
 });
 
-/** What the scheme and customers' browsers call. Source: emandate.md, Endpoints and Wire details. */
+/** What the scheme and customers' browsers call. */
 export const schemeRoutes = (deps: Deps) => {
   const doors = openSchemeDoors(deps);
   return new Elysia({ prefix: "/emandate", tags: ["E-mandates"] })

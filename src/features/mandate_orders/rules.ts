@@ -20,7 +20,7 @@ const SANDBOX_MS = 2_000;
 
 /**
  * When the scheme is next asked of an order, or null when nobody asks any more, after 48 hours.
- * Source: emandate.md, Collection run.
+ * See docs/emandate.md#collection.
  */
 export function nextQueryAt(
   connector: ConnectorName,
@@ -45,7 +45,7 @@ export interface OrderStanding {
   readonly awaits_since: string;
 }
 
-/** Whether a customer has not authorized within 24 hours, and so will not. Source: emandate.md, Mandate states. */
+/** Whether a customer has not authorized within 24 hours, and so will not. See docs/emandate.md#states. */
 function isUnanswered({ awaits, awaits_since }: OrderStanding, now: Temporal.Instant): boolean {
   const until = instant(awaits_since).add({ hours: LIMITS.mandate_authorization_hours });
   return awaits === "authorization" && Temporal.Instant.compare(now, until) >= 0;

@@ -17,7 +17,7 @@ import { postponeOrders } from "./polling_queries.ts";
 import { findLastOrder } from "./queries.ts";
 import { nextQueryAt } from "./rules.ts";
 
-// What may happen in the sandbox, made to happen. Source: emandate.md, Scenarios.
+// What may happen in the sandbox, made to happen. See docs/emandate.md#scenarios.
 
 type Answered = keyof typeof SCENARIO_RESULTS;
 

@@ -25,7 +25,7 @@ import { runScenarioOn } from "./scenarios.ts";
 
 /**
  * Asks the scheme what became of every order that is due to be asked for, and does what it says. May run twice at
- * once. Source: emandate.md, Collection run. Decision 0095.
+ * once. Decision 0095.
  */
 export const pollOrders = operation({
   name: "poll_orders",
@@ -47,7 +47,7 @@ export const pollOrders = operation({
 
 /**
  * Takes a callback of the scheme, whose signature is who it is. Errors: malformed, not_found.
- * Source: emandate.md, Wire details. Decision 0095.
+ * Decision 0095.
  */
 export const takeSchemeCallback = operation({
   name: "take_scheme_callback",
@@ -108,7 +108,7 @@ export const showAuthorizationPage = operation({
 
 /**
  * Makes something happen in the sandbox. Errors: not_found for an unknown scenario, invalid for a subject that it
- * is not about, conflict outside of the sandbox and for a state that can't take it. Source: emandate.md, Scenarios.
+ * is not about, conflict outside of the sandbox and for a state that can't take it. See docs/emandate.md#scenarios.
  */
 export const runScenario = operation({
   name: "run_scenario",

@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmed } from "../../core/schema.ts";
 import { Amount, AmountAnswer } from "../emandate_products/model.ts";
 
-/** Where a payment stands. Source: emandate.md, Mandate states. */
+/** Where a payment stands. See docs/emandate.md#states. */
 export const PAYMENT_STATUSES = [
   "scheduled",
   "submitted",
@@ -16,7 +16,7 @@ export const PAYMENT_STATUSES = [
 ] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-/** A debit of a mandate, asked for by its period or by hand. Source: emandate.md, Records. */
+/** A debit of a mandate, asked for by its period or by hand. */
 export const MandatePayment = Type.Object(
   {
     id: Id,

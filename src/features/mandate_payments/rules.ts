@@ -23,7 +23,7 @@ export type PaymentTrigger = (typeof PAYMENT_TRIGGERS)[number];
 /**
  * Where each trigger leads from each state; what is not here is not possible. Money may come back before we were
  * told that it went, and banks correct themselves: what they said had failed was paid after all.
- * Source: emandate.md, Mandate states. Decision 0135.
+ * Decision 0135.
  */
 export const PAYMENT_MOVES: Record<PaymentStatus, Partial<Record<PaymentTrigger, PaymentStatus>>> = {
   scheduled: { submit: "submitted", cancel: "cancelled", skip: "skipped" },
@@ -78,7 +78,7 @@ export interface CollectionPlan {
 /**
  * What of a mandate is due by the end of the day `until`, as things stand `today`: the running calendar period once,
  * older ones are missed. After so many periods as `most` the rest is left for the next call: `next` is due then too.
- * Source: emandate.md, Collection run.
+ * See docs/emandate.md#collection.
  */
 export function planCollection(
   { frequency, anchor_date, next_day, expiry_date }: CollectedMandate,
@@ -102,7 +102,7 @@ export function planCollection(
 
 /**
  * When a mandate that became active `today` is collected first: so many working days later, or on its first day
- * where that is later; null where it ends before. Source: emandate.md, Collection run.
+ * where that is later; null where it ends before. See docs/emandate.md#collection.
  */
 export function firstCollection(
   mandate: { effective_date: string | null; expiry_date: string | null },
@@ -129,7 +129,7 @@ export function nextCollection(
   return next === null || hasExpired(expiry_date, next) ? null : next;
 }
 
-/** How a company wants failures to be met. Source: emandate.md, Records, MerchantConfig. */
+/** How a company wants failures to be met. */
 export interface RetryTerms {
   readonly max_retries: number;
   readonly retry_interval_days: number;
@@ -178,7 +178,7 @@ export interface DebitProblem {
 
 /**
  * Why a mandate can't be debited on a day on which `made` debits of its period are made or under way, or null.
- * Asked when a payment is made and again before it is submitted. Source: emandate.md, Collection run.
+ * Asked when a payment is made and again before it is submitted. See docs/emandate.md#collection.
  */
 export function debitProblem(
   mandate: DebitedMandate,

@@ -18,7 +18,7 @@ import * as queries from "./queries.ts";
 import { debitProblem, type DebitProblem, dueAt, PAYMENT_MOVES, paymentEvent } from "./rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
 
-/** Lists payments, newest first. Source: emandate.md, Endpoints. */
+/** Lists payments, newest first. */
 export const listMandatePayments = operation({
   name: "list_mandate_payments",
   permission: "emandate:read",
@@ -30,7 +30,7 @@ export const listMandatePayments = operation({
     ),
 });
 
-/** Finds one payment with its attempts. Errors: not_found. Source: emandate.md, Endpoints. */
+/** Finds one payment with its attempts. Errors: not_found. */
 export const getMandatePayment = operation({
   name: "get_mandate_payment",
   permission: "emandate:read",
@@ -42,7 +42,7 @@ export const getMandatePayment = operation({
 /**
  * Debits a mandate by hand: at once where that is due today or earlier, else when its day has come. Errors:
  * not_found; conflict where the mandate is not active; invalid for more than it allows, at once or in the period.
- * Source: emandate.md, Choices, Wire details. Decision 0096.
+ * Decision 0096.
  */
 export const createMandatePayment = operation({
   name: "create_mandate_payment",
@@ -94,7 +94,7 @@ export const createMandatePayment = operation({
 /**
  * Tries a payment again now that waits for its next attempt, which counts as one, or makes one that was skipped, as
  * a debit of today. Errors: not_found; conflict where it is neither, or the mandate does not allow it now.
- * Source: emandate.md, Wire details. Decision 0142.
+ * Decision 0142.
  */
 export const retryMandatePayment = operation({
   name: "retry_mandate_payment",
@@ -121,7 +121,7 @@ export const retryMandatePayment = operation({
   },
 });
 
-/** Cancels a payment that waits. Errors: not_found; conflict where it does not. Source: emandate.md, Endpoints. */
+/** Cancels a payment that waits. Errors: not_found; conflict where it does not. */
 export const cancelMandatePayment = operation({
   name: "cancel_mandate_payment",
   permission: "emandate:write",

@@ -17,7 +17,7 @@ import { CustomerName } from "../emandate_customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../emandate_products/model.ts";
 import { MandatePayment } from "../mandate_payments/model.ts";
 
-/** Where a mandate stands. Source: emandate.md, Mandate states. */
+/** Where a mandate stands. See docs/emandate.md#states. */
 export const MANDATE_STATUSES = [
   "pending",
   "pending_authorization",
@@ -44,7 +44,7 @@ export const FINAL_STATUSES = [
 /** What the scheme was last asked: enrolment, maintenance, termination. */
 export const APPLICATION_TYPES = ["01", "02", "03"] as const;
 
-/** What the customer authorizes a mandate with, in MYR. Source: emandate.md, FPX facts. */
+/** What the customer authorizes a mandate with, in MYR. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export const AUTHORIZATION_AMOUNT = "1.00";
 
 /** Who speaks with the banks. */
@@ -78,7 +78,7 @@ export const Amendment = Type.Object({
 });
 export type Amendment = Static<typeof Amendment>;
 
-/** A bank's permission to debit a customer. Source: emandate.md, Records. */
+/** A bank's permission to debit a customer. */
 export const Mandate = Type.Object(
   {
     id: Id,
@@ -188,7 +188,6 @@ export const ListMandates = strict({
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 
-/** Source: interface, Mandate creation body. */
 export const CreateMandate = strict(
   {
     customer_name: CustomerName,

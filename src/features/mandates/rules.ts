@@ -12,7 +12,7 @@ type Goal = MandateStatus | "before";
 
 /**
  * The states of a mandate: each trigger, from which states it may come, and where it leads. What is not here is
- * not possible. Source: emandate.md, Mandate states.
+ * not possible. See docs/emandate.md#states.
  */
 export const MANDATE_MOVES: Record<MandateTrigger, Partial<Record<MandateStatus, Goal>>> = {
   authorize: { pending: "pending_authorization", failed: "pending_authorization" },
@@ -154,7 +154,7 @@ const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
 
 /**
  * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
- * the year. max_no_debit counts the debits in it. Source: emandate.md, Choices.
+ * the year. max_no_debit counts the debits in it.
  */
 export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
   return PERIODS[frequency](day);
@@ -183,7 +183,7 @@ const FREQUENCY_OF: Record<FrequencyMode, Frequency> = {
 
 /**
  * How often a mandate is debited: as asked for, which must be the terms' own frequency where they have one; Monthly
- * where nobody says. Errors: invalid. Source: emandate.md, Choices.
+ * where nobody says. Errors: invalid.
  */
 export function frequencyOf({ frequency, frequency_mode }: Wanted, terms: Terms): Frequency {
   const told = frequency ?? (frequency_mode && FREQUENCY_OF[frequency_mode]);
@@ -201,7 +201,7 @@ export function frequencyOf({ frequency, frequency_mode }: Wanted, terms: Terms)
 
 /**
  * What each debit takes: as asked for, else the product's max_amount; null, for debits by hand only, where there is
- * neither. Errors: invalid for more than the terms allow. Source: emandate.md, Choices.
+ * neither. Errors: invalid for more than the terms allow.
  */
 export function debitAmount(
   { bankscheme_txn_amount }: Wanted,

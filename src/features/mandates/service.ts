@@ -37,7 +37,7 @@ import * as queries from "./queries.ts";
 import { debitAmount, frequencyOf, isInForce, type MandateChange, moveOf, type Terms } from "./rules.ts";
 import { withdrawRequest } from "./withdrawing.ts";
 
-/** Lists mandates, newest first, always by pages. Source: interface, Company: e-mandate. */
+/** Lists mandates, newest first, always by pages. */
 export const listMandates = operation({
   name: "list_mandates",
   permission: "emandate:read",
@@ -49,10 +49,7 @@ export const listMandates = operation({
     ),
 });
 
-/**
- * Finds one mandate with its last payments and what happened to it. Errors: not_found.
- * Source: interface, Company: e-mandate.
- */
+/** Finds one mandate with its last payments and what happened to it. Errors: not_found. */
 export const getMandate = operation({
   name: "get_mandate",
   permission: "emandate:read",
@@ -81,7 +78,7 @@ const SCHEME_TERMS: Terms = { max_amount: LIMITS.emandate_amount_max, max_no_deb
  * Creates a mandate, not yet authorized, for the customer with this email, who is made when new. It keeps the terms
  * that its product has now. Errors: invalid for a product that is none of the company's, deleted or inactive, for an
  * amount or a frequency that the product does not have, and for an IC number that is not the customer's.
- * Source: interface, Mandate creation body; emandate.md, Choices. Decision 0093.
+ * Decision 0093.
  */
 export const createMandate = operation({
   name: "create_mandate",
@@ -131,7 +128,7 @@ async function findTerms(q: Reads, scope: Scope, id: number): Promise<Terms> {
 /**
  * Asks the scheme for a mandate: the answer tells where the customer goes to authorize it. Errors: not_found,
  * conflict where it is neither pending nor failed, invalid for a bank that is unknown, offline, or not named where
- * the scheme must know it. Source: emandate.md, Endpoints. Decision 0093.
+ * the scheme must know it. Decision 0093.
  */
 export const authorizeMandate = operation({
   name: "authorize_mandate",
@@ -198,7 +195,7 @@ export const resumeMandate = operation({
 
 /**
  * Cancels a mandate that the customer has not authorized. Errors: not_found, conflict once it is authorized.
- * Source: emandate.md, Mandate states.
+ * See docs/emandate.md#states.
  */
 export const cancelMandate = operation({
   name: "cancel_mandate",
@@ -225,7 +222,7 @@ function act(
 
 /**
  * Asks the scheme to end a mandate; payments that are not yet submitted are cancelled. Errors: not_found, conflict
- * unless it is active or suspended. Source: emandate.md, Mandate states.
+ * unless it is active or suspended. See docs/emandate.md#states.
  */
 export const terminateMandate = operation({
   name: "terminate_mandate",
@@ -246,7 +243,7 @@ export const terminateMandate = operation({
 /**
  * Asks the scheme to change what each debit takes, how often, or the last day; the mandate stays as it is until the
  * bank took it. Errors: not_found, conflict unless it is in force and no other change is awaited, invalid where
- * nothing is to be changed. Source: emandate.md, Wire details. Decision 0094.
+ * nothing is to be changed. Decision 0094.
  */
 export const amendMandate = operation({
   name: "amend_mandate",
@@ -337,7 +334,7 @@ function checkLastDay(expiry_date: string | undefined, today: Temporal.PlainDate
   }
 }
 
-/** Ends the mandates whose last day has passed; may run twice. Source: emandate.md, Mandate states. */
+/** Ends the mandates whose last day has passed; may run twice. See docs/emandate.md#states. */
 export const expireMandates = operation({
   name: "expire_mandates",
   permission: "emandate:write",

@@ -9,7 +9,7 @@ import { countActiveSubscriptions } from "../subscriptions/queries.ts";
 import { CreateProduct, ListProducts, Product, UpdateProduct } from "./model.ts";
 import * as queries from "./queries.ts";
 
-/** Lists the company's products by id; whole when no page is asked for. Source: interface, Company: products. */
+/** Lists the company's products by id; whole when no page is asked for. */
 export const listProducts = operation({
   name: "list_products",
   permission: "products:read",
@@ -19,7 +19,7 @@ export const listProducts = operation({
     listPage({ page, limit }, (slice) => queries.listProducts(store.read, scopeOf(actor), filter, slice)),
 });
 
-/** Finds one product. Errors: not_found. Source: interface, Company: products. */
+/** Finds one product. Errors: not_found. */
 export const getProduct = operation({
   name: "get_product",
   permission: "products:read",
@@ -32,7 +32,7 @@ export const getProduct = operation({
   },
 });
 
-/** Creates a product. Source: interface, Company: products. */
+/** Creates a product. */
 export const createProduct = operation({
   name: "create_product",
   permission: "products:write",
@@ -47,7 +47,7 @@ export const createProduct = operation({
     }),
 });
 
-/** Renames a product. Errors: not_found. Source: interface, Company: products. */
+/** Renames a product. Errors: not_found. */
 export const updateProduct = operation({
   name: "update_product",
   permission: "products:write",
@@ -67,7 +67,7 @@ export const updateProduct = operation({
 
 /**
  * Deletes a product; ended subscriptions still tell of it. Errors: not_found, conflict while active
- * subscriptions use it. Source: interface, Company: products.
+ * subscriptions use it.
  */
 export const deleteProduct = operation({
   name: "delete_product",

@@ -17,7 +17,6 @@ import type { Tokens } from "./tokens.ts";
 /**
  * Signs a user in with email and password. Failures are counted by network and email, by network, and by email.
  * Errors: unauthorized (the same for an unknown email and a wrong password), rate_limited.
- * Source: interface, Authentication.
  */
 export const login = operation({
   name: "login",
@@ -69,7 +68,7 @@ export const changePassword = operation({
 
 /**
  * Ends the token that the caller came with, on every instance and for good; links that were made with it end, too.
- * Errors: not_found for an actor that came with none. Source: none, our own. Decision 0146.
+ * Errors: not_found for an actor that came with none. Decision 0146.
  */
 export const logout = operation({
   name: "logout",

@@ -6,10 +6,7 @@ import { Subscription } from "./model.ts";
 
 // Apart from model.ts, because a client's own shape refers to that one.
 
-/**
- * A subscription with its relations, deleted ones too: what an ended subscription was stays visible.
- * Source: interface, Company: subscriptions.
- */
+/** A subscription with its relations, deleted ones too: what an ended subscription was stays visible. */
 export const SubscriptionDetail = Type.Object(
   { ...Subscription.properties, client: Client, product: Product, billing_model: BillingModel },
   { title: "SubscriptionDetail" },

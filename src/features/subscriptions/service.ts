@@ -21,7 +21,7 @@ import { endOf, subscriptionEvent, turnOf } from "./rules.ts";
 
 /**
  * Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. A client
- * user sees its client's. Source: interface, Company: subscriptions, Client self-service.
+ * user sees its client's.
  */
 export const listSubscriptions = operation({
   name: "list_subscriptions",
@@ -36,7 +36,7 @@ export const listSubscriptions = operation({
 
 /**
  * Finds one subscription with its relations. Errors: not_found, for a client user also when it is another
- * client's. Source: interface, Company: subscriptions, Client self-service.
+ * client's.
  */
 export const getSubscription = operation({
   name: "get_subscription",
@@ -49,7 +49,7 @@ export const getSubscription = operation({
 /**
  * Creates a subscription. It starts at `started_at`, past or future (default: now), and its billing months on
  * `billing_anchor_day` (default: 1). `past_periods` says how many have ended already and will be billed. Errors:
- * invalid (an id that names nothing to subscribe with, an external id in use, a start too far ahead or back). Source: interface, Company: subscriptions. Decision 0013.
+ * invalid (an id that names nothing to subscribe with, an external id in use, a start too far ahead or back). Decision 0013.
  */
 export const createSubscription = operation({
   name: "create_subscription",
@@ -72,7 +72,7 @@ export const createSubscription = operation({
 const NOTHING_RECORDED = { bounds: [], is_gapless: true };
 const NO_GRACE = new Temporal.Duration();
 
-/** Renames a subscription. Errors: not_found. Source: billing.md, Records. */
+/** Renames a subscription. Errors: not_found. */
 export const updateSubscription = operation({
   name: "update_subscription",
   permission: "subscriptions:write",
@@ -93,7 +93,7 @@ export const updateSubscription = operation({
 /**
  * Cancels a subscription now or at the end of its running billing period, and with it the changes of its
  * billing model that are scheduled for later. Errors: not_found, conflict when it has ended or already ends
- * (`now` brings a coming end forward). Source: billing.md, Records. Decisions 0012, 0065.
+ * (`now` brings a coming end forward). Decisions 0012, 0065.
  */
 export const cancelSubscription = operation({
   name: "cancel_subscription",

@@ -20,7 +20,7 @@ export const MEDIA_TYPES: Record<ExportFormat, string> = {
  * Gives all events that a search finds, as a file that is made while it is sent, of one instant. A client user
  * gets its own client's only. Once sending has begun an error breaks the stream, so that it never looks whole.
  * Errors: forbidden for ids outside of the scope, invalid for too much to sort by usage or for a Parquet file, rate_limited when too many exports run, unavailable past the
- * time limit. Source: usage.md, Wire details. Decision 0046.
+ * time limit. Decision 0046.
  */
 export const exportUsage = operation({
   name: "export_usage",

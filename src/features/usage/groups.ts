@@ -33,7 +33,7 @@ export function storedGroupings(group_by: readonly Grouping[]): GroupKind[] {
 
 /**
  * The order of groups: what is asked for; else groups by time ascend by key and others descend by total.
- * Source: usage.md, Search. Decision 0023.
+ * Decision 0023.
  */
 export function groupOrder(
   group_by: readonly Grouping[],

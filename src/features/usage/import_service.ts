@@ -27,7 +27,7 @@ export const startUsageImport = operation({
   run: ({ store }) => store.tx(async () => ({})),
 });
 
-/** Lists what rows of a file may name their subscription by. Source: usage.md, Ingest. */
+/** Lists what rows of a file may name their subscription by. See docs/usage.md#send-events. */
 export const listSubscriptionKeys = operation({
   name: "list_subscription_keys",
   permission: "usage:write",
@@ -56,7 +56,7 @@ export const recognizeImport = operation({
 /**
  * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are told of, the others
  * stored. A row without an id has one that follows from the file's content and the row's number, so that the same
- * file stores nothing twice, nor does one that has grown store its beginning again. Errors: unavailable when the commit fails. Source: usage.md, Ingest. Decision 0047.
+ * file stores nothing twice, nor does one that has grown store its beginning again. Errors: unavailable when the commit fails. Decision 0047.
  */
 export const importUsage = operation({
   name: "import_usage",

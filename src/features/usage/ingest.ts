@@ -24,7 +24,7 @@ import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
  * Stores one event or up to 1,000, whole or not at all, and answers when they are durable. An event that is
  * stored already, with the same content, counts as a duplicate.
  * Errors: invalid naming every broken event, conflict for an id that has other content, too_large,
- * unavailable when too much waits. Source: usage.md, Ingest.
+ * unavailable when too much waits. See docs/usage.md#send-events.
  */
 export const recordUsage = operation({
   name: "record_usage",
@@ -36,7 +36,7 @@ export const recordUsage = operation({
 
 /**
  * Stores CloudEvents, one or up to 1,000, by the same rules. Errors: those of `recordUsage`, at the places of
- * the CloudEvents. Source: usage.md, Ingest. Decision 0041.
+ * the CloudEvents. Decision 0041.
  */
 export const recordCloudEvents = operation({
   name: "record_cloud_events",
@@ -51,8 +51,7 @@ const RecordUsageStream = Type.Unsafe<{ lines: EventLines; renew: () => Promise<
 
 /**
  * Stores a stream of events of any length, in blocks of up to 1,000, each whole or not at all. Errors: those of
- * `recordUsage` and of the lines, with the line and with what was stored before it. Source: usage.md, Ingest.
- * Decision 0040.
+ * `recordUsage` and of the lines, with the line and with what was stored before it. Decision 0040.
  */
 export const recordUsageStream = operation({
   name: "record_usage_stream",

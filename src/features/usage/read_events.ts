@@ -7,7 +7,7 @@ import { type CanonicalJson, canonicalJson } from "./store/metadata.ts";
 import type { NewEvent } from "./store/usage_store.ts";
 
 // Written by hand: these rules need the clock, the subscription and the metadata's size, and the answer must
-// name every broken event, of which a schema's union tells nothing. Source: usage.md, Ingest. Decision 0020.
+// name every broken event, of which a schema's union tells nothing. Decision 0020.
 
 /** A broken rule: `position` counts from 0; `field` is empty where the event itself is wrong. */
 export interface Problem {

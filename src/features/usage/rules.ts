@@ -14,7 +14,7 @@ const NUMBER = /^-?(\d{1,30}(\.\d{0,60})?|\.\d{1,60})(e[+-]?\d{1,3})?$/i;
 /**
  * A usage as it is stored: rounded half away from zero to six decimals, plain text ("-0.5", never "1e-7").
  * Undefined for what is no number under 1e12 in size. Text may be any decimal and is read exactly.
- * Source: usage.md, Ingest.
+ * See docs/usage.md#send-events.
  */
 export function roundUsage(usage: number | string): Decimal | undefined {
   if (Number.isInteger(usage) && Math.abs(Number(usage)) < USAGE_BOUND) return String(usage);
@@ -73,8 +73,7 @@ const HOURS_BACK: Record<Exclude<RelativeWindow, "this_month" | "last_month">, n
 
 /**
  * The window that a search means. `last_…` counts hours back from now and takes in the running millisecond,
- * so that what was just stored is found; months are calendar months in the zone. Source: usage.md, Search.
- * Decision 0022.
+ * so that what was just stored is found; months are calendar months in the zone. Decision 0022.
  */
 export function windowOf(relative: RelativeWindow, now: Temporal.Instant, zone: string): Window {
   if (relative === "this_month" || relative === "last_month") {

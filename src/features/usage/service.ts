@@ -29,7 +29,7 @@ import {
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
  * Errors: forbidden for ids outside the scope, invalid for too many groups, unavailable past the time limit,
- * rate_limited when too many searches wait. Source: interface, Company: usage search.
+ * rate_limited when too many searches wait.
  */
 export const searchUsage = operation({
   name: "search_usage",
@@ -52,7 +52,7 @@ export const searchUsage = operation({
 
 /**
  * Tells which keys the metadata of the newest events has, and their most frequent values. A client user is told
- * of its own client's only. Errors: as `searchUsage`. Source: usage.md, Wire details. Decision 0045.
+ * of its own client's only. Errors: as `searchUsage`. Decision 0045.
  */
 export const listMetadataKeys = operation({
   name: "list_metadata_keys",

@@ -1,13 +1,13 @@
 import { iso } from "../../core/time.ts";
 import type { LogStatus, WebhookPayload } from "./model.ts";
 
-/** How long to wait before each attempt, counted from the end of the one before. Source: webhooks.md. */
+/** How long to wait before each attempt, counted from the end of the one before. */
 export const RETRY_STEPS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 
 /** Attempts that are made to tell of what was only tried out. */
 const STAGING_ATTEMPTS = 3;
 
-/** The schedule of a message, by what its event tells: loans in staging are given up sooner. Source: webhooks.md. */
+/** The schedule of a message, by what its event tells: loans in staging are given up sooner. */
 export function retrySteps({ environment }: WebhookPayload["data"]): readonly number[] {
   return environment === "staging" ? RETRY_STEPS_S.slice(0, STAGING_ATTEMPTS) : RETRY_STEPS_S;
 }

@@ -30,7 +30,7 @@ export interface SendOptions extends Surroundings {
 /**
  * Makes one attempt: resolves the host, checks what it resolved to, and connects to just that, so that a name
  * which resolves otherwise a moment later gains nothing. Redirects are answers like others. Whatever goes wrong
- * is told in the outcome. Source: webhooks.md. Decision 0062.
+ * is told in the outcome. Decision 0062.
  */
 export async function send(message: Message, options: SendOptions): Promise<SendOutcome> {
   const { timeout_ms = LIMITS.webhook_timeout_ms } = options;

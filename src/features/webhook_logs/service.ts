@@ -10,7 +10,7 @@ import { findWebhook } from "../webhooks/queries.ts";
 import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
 import * as queries from "./queries.ts";
 
-/** Lists deliveries with their attempts, newest first. Source: webhooks.md. */
+/** Lists deliveries with their attempts, newest first. */
 export const listWebhookLogs = operation({
   name: "list_webhook_logs",
   permission: "webhooks:read",
@@ -19,7 +19,7 @@ export const listWebhookLogs = operation({
   run: (ctx, query) => listed(ctx, scopeOf(ctx.actor), query),
 });
 
-/** Finds one delivery. Errors: not_found. Source: webhooks.md. */
+/** Finds one delivery. Errors: not_found. */
 export const getWebhookLog = operation({
   name: "get_webhook_log",
   permission: "webhooks:read",
@@ -30,7 +30,7 @@ export const getWebhookLog = operation({
 
 /**
  * Sends a message once more: one attempt, noted in the same log. Errors: not_found, conflict while it is pending
- * or its endpoint is not active. Source: webhooks.md. Decision 0063.
+ * or its endpoint is not active. Decision 0063.
  */
 export const redeliverWebhook = operation({
   name: "redeliver_webhook",
@@ -41,7 +41,7 @@ export const redeliverWebhook = operation({
   run: (ctx, { id }) => sentAgain(ctx, scopeOf(ctx.actor), id),
 });
 
-/** Lists deliveries of what happened to loans in the caller's environment, newest first. Source: loans.md, Endpoints. */
+/** Lists deliveries of what happened to loans in the caller's environment, newest first. */
 export const listLoanWebhookLogs = operation({
   name: "list_loan_webhook_logs",
   permission: "lending:read",
@@ -50,7 +50,7 @@ export const listLoanWebhookLogs = operation({
   run: (ctx, query) => listed(ctx, loanScopeOf(ctx.actor), query),
 });
 
-/** Finds one of them. Errors: not_found, also when it is of the other environment. Source: loans.md, Endpoints. */
+/** Finds one of them. Errors: not_found, also when it is of the other environment. */
 export const getLoanWebhookLog = operation({
   name: "get_loan_webhook_log",
   permission: "lending:read",
@@ -59,7 +59,7 @@ export const getLoanWebhookLog = operation({
   run: (ctx, { id }) => found(ctx, loanScopeOf(ctx.actor), id),
 });
 
-/** Sends one of them once more, by the same rules as any. Errors: not_found, conflict. Source: loans.md, Endpoints. */
+/** Sends one of them once more, by the same rules as any. Errors: not_found, conflict. */
 export const redeliverLoanWebhook = operation({
   name: "redeliver_loan_webhook",
   permission: "lending:write",

@@ -5,7 +5,7 @@ import { EventPattern, matchesPattern } from "../events/model.ts";
 
 const ENDPOINT_STATUSES = ["active", "disabled"] as const;
 
-/** Where a company wants to be told of events, and of which. Source: webhooks.md. */
+/** Where a company wants to be told of events, and of which. */
 export const Webhook = Type.Object(
   {
     id: Id,

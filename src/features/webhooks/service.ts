@@ -16,7 +16,7 @@ import * as queries from "./queries.ts";
 import { readUrl, rotated, type Surroundings } from "./rules.ts";
 import { resealed, toStore } from "./sealed_secrets.ts";
 
-/** Lists the company's endpoints by id; whole when no page is asked for. Source: webhooks.md. */
+/** Lists the company's endpoints by id; whole when no page is asked for. */
 export const listWebhooks = operation({
   name: "list_webhooks",
   permission: "webhooks:read",
@@ -26,7 +26,7 @@ export const listWebhooks = operation({
     listPage({ page, limit }, (slice) => queries.listWebhooks(store.read, scopeOf(actor), filter, slice)),
 });
 
-/** Finds one endpoint. Errors: not_found. Source: webhooks.md. */
+/** Finds one endpoint. Errors: not_found. */
 export const getWebhook = operation({
   name: "get_webhook",
   permission: "webhooks:read",
@@ -42,7 +42,7 @@ export const getWebhook = operation({
 /**
  * Creates an endpoint, which is told of what happens from now on, and answers its secret, this once.
  * Errors: invalid (a URL that must not be called, a pattern that means no event), conflict when the company has
- * as many as it may. Source: webhooks.md. Decisions 0061, 0062.
+ * as many as it may. Decisions 0061, 0062.
  */
 export const createWebhook = operation({
   name: "create_webhook",
@@ -69,7 +69,7 @@ export const createWebhook = operation({
 
 /**
  * Replaces what may be edited of an endpoint; what is pending goes to the new URL. Status `disabled` gives up
- * what is pending, `active` begins anew. Errors: not_found, invalid. Source: webhooks.md. Decision 0063.
+ * what is pending, `active` begins anew. Errors: not_found, invalid. Decision 0063.
  */
 export const updateWebhook = operation({
   name: "update_webhook",
@@ -115,7 +115,7 @@ export const deleteWebhook = operation({
 
 /**
  * Gives an endpoint a new secret and answers it, this once; the old one signs beside it for a day.
- * Errors: not_found. Source: webhooks.md. Decision 0061.
+ * Errors: not_found. Decision 0061.
  */
 export const rotateWebhookSecret = operation({
   name: "rotate_webhook_secret",
@@ -140,7 +140,7 @@ export const rotateWebhookSecret = operation({
 
 /**
  * Sends an endpoint a `webhook.test` message, once, whatever it listens to. Errors: not_found, conflict while it
- * is disabled. Source: webhooks.md.
+ * is disabled.
  */
 export const testWebhook = operation({
   name: "test_webhook",

@@ -13,7 +13,7 @@ import {
 import { propertyCases } from "../../properties.ts";
 
 describe("states", () => {
-  /** What loans.md says, pair by pair; what is not here is a 409. */
+  /** What docs/loans.md says of documents, pair by pair; what is not here is a 409. */
   const LEADS: Partial<Record<`${DocumentStatus} ${DocumentTrigger}`, DocumentStatus>> = {
     "pending_review verify": "verified",
     "pending_review reject": "rejected",

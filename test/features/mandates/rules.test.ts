@@ -22,7 +22,7 @@ const standing = (status: MandateStatus, status_before: MandateStatus | null = n
   status_before,
 });
 
-/** As emandate.md has it, Mandate states: where each pair that is possible leads. */
+/** Where each pair that is possible leads, as docs/emandate.md#states has it. */
 const TABLE: [MandateStatus, MandateTrigger, MandateStatus][] = [
   ["pending", "authorize", "pending_authorization"],
   ["failed", "authorize", "pending_authorization"],

@@ -7,7 +7,8 @@ import { amountOf, type Decimal, senOf } from "../../../core/money.ts";
 import { findResponseCode, resultOf } from "./response_codes.ts";
 import type { SchemeResult } from "./scheme.ts";
 
-// Files for debits: ours, since the banks' own is not public. RFC 4180, UTF-8. Source: docs/emandate_fpx.md.
+// Files for debits: ours, since the banks' own is not public. RFC 4180, UTF-8.
+// See docs/emandate_fpx.md#the-file-of-debits.
 
 /** A debit as a line of the file that a run hands out. */
 export interface CollectionLine {

@@ -50,7 +50,7 @@ const NO_FUNDS = "51";
 /** Orders that are asked for at once. */
 const QUERIES_AT_ONCE = 8;
 
-/** The FPX scheme for one company. Source: emandate.md, FPX facts; docs/emandate_fpx.md. */
+/** The FPX scheme for one company. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConnector {
   const { url, private_key, certificate } = account;
 

@@ -8,7 +8,7 @@ import { schemeBanks } from "./banks.ts";
 import type { SchemeOrder } from "./scheme.ts";
 
 // The texts that FPX and a seller send each other. Field names are without their prefix `fpx_`, which stands on
-// the wire. Source: emandate.md, FPX facts; docs/emandate_fpx.md tells what of it is unconfirmed.
+// the wire. See docs/emandate_fpx.md#what-is-known-and-what-is-not.
 
 /** A message's fields by name. Those that are not named count as empty. */
 export type Fields = Readonly<Record<string, string>>;
@@ -97,7 +97,7 @@ function tokenOf({ mandate: { bank_code, max_amount } }: SchemeOrder): "01" | "0
   return types.has("B2C") && compare(max_amount, PERSONAL_MAXIMUM) <= 0 ? "01" : "02";
 }
 
-/** The most that a person's mandate may allow, in MYR. Source: emandate.md, Choices. */
+/** The most that a person's mandate may allow, in MYR. */
 const PERSONAL_MAXIMUM = "30000.00";
 
 /** `2026-11-21` → `211126`. */

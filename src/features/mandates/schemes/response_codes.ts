@@ -3,8 +3,7 @@ import type { SchemeResult } from "./scheme.ts";
 
 /**
  * What a code means to an order. `message` complains about what we sent, or as whom: our mistake, or our
- * configuration's; `duplicate` refuses what was sent before, which goes on. Source: emandate.md, FPX facts;
- * decision 0136.
+ * configuration's; `duplicate` refuses what was sent before, which goes on. Decision 0136.
  */
 export const RESPONSE_CLASSES = [
   "success",

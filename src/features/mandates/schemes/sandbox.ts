@@ -47,7 +47,7 @@ export const SCENARIO_RESULTS = {
   payment_charged_back: { awaits: "settlement", result: CHARGED_BACK },
 } as const satisfies Record<string, { awaits: OrderAwaits; result: SchemeResult }>;
 
-/** The scheme as it behaves in the sandbox. Source: emandate.md, Wire details. */
+/** The scheme as it behaves in the sandbox. */
 export const sandbox: SchemeConnector = {
   name: "sandbox",
   listBanks: async () => schemeBanks({ with_tests: true }).map((bank) => ({ ...bank, status: "online" })),
