@@ -7,7 +7,15 @@ import { join, relative } from "node:path";
 const DIALECTS = { sqlite: "sqlite", postgres: "postgresql" };
 
 function generate(folder: string, dialect: string, out: string, name: string | undefined): void {
-  const words = ["generate", "--dialect", dialect, "--schema", `src/store/schema.${folder}.ts`, "--out", out];
+  const words = [
+    "generate",
+    "--dialect",
+    dialect,
+    "--schema",
+    `src/server/schema.${folder}.ts`,
+    "--out",
+    out,
+  ];
   const run = Bun.spawnSync([
     "bun",
     "x",

@@ -30,6 +30,7 @@ import { openTokens } from "./features/sessions/tokens.ts";
 import { LinkedUsage } from "./features/usage/link.ts";
 import { type DuckDbOptions, openDuckDb } from "./features/usage/store/duckdb.ts";
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
+import { CONSTRAINTS } from "./server/schema.ts";
 import { openStore } from "./store/open.ts";
 import type { Reads, Store } from "./store/store.ts";
 import { UNOPENED_STORE } from "./store/unopened.ts";
@@ -167,7 +168,7 @@ function takeDataDir(data_dir: string, log: Log): void {
 async function openTransactional(config: Config): Promise<Store> {
   const { database_url, data_dir } = config;
   try {
-    return await openStore(config);
+    return await openStore(config, CONSTRAINTS);
   } catch (error) {
     const place = database_url === null ? `SQLite in ${data_dir}` : `PostgreSQL at ${placeOf(database_url)}`;
     throw new Error(`Cannot open ${place}: ${reasonOf(error)}`, { cause: error });

@@ -1,13 +1,16 @@
+import { dayAt } from "../../src/core/kuala_lumpur.ts";
+import { iso } from "../../src/core/time.ts";
+import { emandateCustomerTable } from "../../src/features/emandate_customers/tables.ts";
+import { dueAt } from "../../src/features/mandate_payments/rules.ts";
+import { mandateTable } from "../../src/features/mandates/tables.ts";
+import { stamped } from "../../src/store/columns.ts";
+import { CONSTRAINTS } from "../../src/server/schema.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Queries } from "../../src/store/store.ts";
 import type { Cleanup } from "../cleanup.ts";
 import { Company } from "../company.ts";
 import { FIRST_EMAIL, Service } from "../service.ts";
 import type { Progress } from "../stage.ts";
-import { dayAt } from "../../src/core/kuala_lumpur.ts";
-import { iso } from "../../src/core/time.ts";
-import { dueAt } from "../../src/features/mandate_payments/rules.ts";
-import { stamped } from "../../src/store/columns.ts";
-import { openStore } from "../../src/store/open.ts";
-import type { Queries } from "../../src/store/store.ts";
 
 /** Rows that are written in one transaction. */
 const BLOCK = 500;
@@ -34,7 +37,7 @@ export async function openMandates(cleanup: Cleanup, count: number, progress: Pr
   progress(`making ${count.toLocaleString("en-US")} mandates`);
   const now = Temporal.Now.instant();
   const due = dayAt(now).add({ days: 1 });
-  const store = await openStore({ database_url: null, data_dir: service.data_dir });
+  const store = await openStore({ database_url: null, data_dir: service.data_dir }, CONSTRAINTS);
   try {
     for (let from = 0; from < count; from += BLOCK) {
       const numbers = Array.from({ length: Math.min(BLOCK, count - from) }, (_, i) => from + i + 1);
@@ -55,7 +58,8 @@ async function insertSome(
   due: Temporal.PlainDate,
   numbers: readonly number[],
 ): Promise<void> {
-  const { emandate_customers: customers, mandates } = q.tables;
+  const customers = q.use(emandateCustomerTable);
+  const mandates = q.use(mandateTable);
   const common = { company_id: 1, ...stamped(now) };
   await q.insert(customers).values(
     numbers.map((id) => ({

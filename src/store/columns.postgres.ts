@@ -12,6 +12,7 @@ import {
 } from "drizzle-orm/pg-core";
 import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
 import type { IsoInstant } from "../core/time.ts";
+import { columnKit } from "./columns.ts";
 
 /** `2026-11-21 13:00:00.5+00` as PostgreSQL writes it in UTC → `2026-11-21T13:00:00.500Z`. */
 function fromTimestamptz(written: string): IsoInstant {
@@ -48,11 +49,8 @@ const wireNumber = customType<{ data: number; driverData: string }>({
   fromDriver: Number,
 });
 
-/**
- * The columns that tables are made of, in PostgreSQL's flavour. Table definitions are typed by this kit;
- * SQLite's has the same shape.
- */
-export const postgresColumns = {
+/** The columns that tables are made of, in PostgreSQL's flavour; SQLite's have the same shape. */
+const columns = {
   dialect: "postgres",
   table: pgTable,
   index,
@@ -78,4 +76,7 @@ export const postgresColumns = {
   sen,
 } as const;
 
-export type ColumnKit = Omit<typeof postgresColumns, "dialect"> & { readonly dialect: "postgres" | "sqlite" };
+/** PostgreSQL's column kit, by which table definitions are typed. */
+export const postgresColumns = columnKit(columns);
+
+export type PostgresColumns = typeof columns;

@@ -9,7 +9,8 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
-import type { ColumnKit } from "./columns.postgres.ts";
+import { columnKit } from "./columns.ts";
+import type { PostgresColumns } from "./columns.postgres.ts";
 
 // Text, because SQLite's NUMERIC affinity would turn '0.10' into a float.
 const wireNumber = customType<{ data: number; driverData: string }>({
@@ -25,7 +26,7 @@ const sen = customType<{ data: Decimal; driverData: number }>({
 });
 
 /** The same columns on SQLite. Instants are ISO text of fixed width, so that text order is time order. */
-export const sqliteColumns = {
+export const sqliteColumns = columnKit({
   dialect: "sqlite",
   table: sqliteTable,
   index,
@@ -43,4 +44,4 @@ export const sqliteColumns = {
   decimal: (name: string) => text(name),
   wireNumber,
   sen,
-} as unknown as ColumnKit; // the one cast: both kits build the same tables, typed as PostgreSQL's
+} as unknown as PostgresColumns); // the one cast: both kits build the same tables, typed as PostgreSQL's

@@ -1,5 +1,7 @@
 import { AppError } from "../core/errors.ts";
-import { CONSTRAINTS } from "./tables.ts";
+
+/** What breaking a constraint means to the caller, by its name. */
+export type Constraints = Readonly<Record<string, () => AppError>>;
 
 /** The SQLSTATE of a database error, also when the query builder has wrapped it. */
 export function sqlState(error: unknown): string | undefined {
@@ -20,6 +22,7 @@ interface DatabaseError {
  */
 export function refusal(
   error: unknown,
+  constraints: Constraints,
   uniqueIndexOf: (columns: string) => string | undefined = () => undefined,
 ): AppError | null {
   for (const cause of causes(error)) {
@@ -28,7 +31,7 @@ export function refusal(
     }
     // A trigger says the name of the rule that it keeps.
     if (cause.code === "23P01" || cause.code === "SQLITE_CONSTRAINT_TRIGGER") {
-      const broken = CONSTRAINTS[cause.constraint_name ?? cause.message]?.();
+      const broken = constraints[cause.constraint_name ?? cause.message]?.();
       if (broken) return broken;
     }
     if (cause.code === "23505" || cause.code?.startsWith("SQLITE_CONSTRAINT")) {
@@ -36,7 +39,7 @@ export function refusal(
       const name = cause.constraint_name ?? (columns === undefined ? undefined : uniqueIndexOf(columns));
       if (name === undefined) continue;
       return (
-        CONSTRAINTS[name]?.() ??
+        constraints[name]?.() ??
         new AppError("conflict", "Cannot do this: it is already there", { cause: error })
       );
     }

@@ -1,3 +1,4 @@
+import type { Constraints } from "./constraints.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
@@ -8,9 +9,9 @@ export interface StoreLocation {
   data_dir: string;
 }
 
-/** Opens the store and brings its tables up to date. */
-export function openStore(location: StoreLocation): Promise<Store> {
+/** Opens the store and brings its tables up to date; `constraints` says what breaking one means to a caller. */
+export function openStore(location: StoreLocation, constraints: Constraints): Promise<Store> {
   return location.database_url === null
-    ? openSqlite(`${location.data_dir}/meterhouse.sqlite`)
-    : openPostgres(location.database_url);
+    ? openSqlite(`${location.data_dir}/meterhouse.sqlite`, constraints)
+    : openPostgres(location.database_url, constraints);
 }

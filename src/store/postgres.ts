@@ -3,12 +3,11 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { AppError } from "../core/errors.ts";
 import { postgresColumns } from "./columns.postgres.ts";
-import { refusal, sqlState } from "./constraints.ts";
+import { type Constraints, refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
 import { migratePostgres } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
-import { defineTables } from "./tables.ts";
 
 const POOL = 10;
 /** A lost connection is tried again after 0.1, 0.2, 0.4, 0.8 s and then every second. */
@@ -21,7 +20,7 @@ const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
 
 /** Opens (and migrates) a PostgreSQL database. */
-export async function openPostgres(url: string): Promise<Store> {
+export async function openPostgres(url: string, constraints: Constraints): Promise<Store> {
   await migratePostgres(url);
   const connect = () =>
     postgres(url, {
@@ -35,15 +34,14 @@ export async function openPostgres(url: string): Promise<Store> {
   const writer = connect();
   const reader = connect();
   const locks = new SessionLocks(url, backoff);
-  const tables = defineTables(postgresColumns);
   const database = drizzle(writer);
-  const read = Object.assign(drizzle(reader), { tables }) as unknown as Reads;
+  const read = Object.assign(drizzle(reader), { use: postgresColumns.use }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
     database.transaction(
       async (connection) => {
-        const handle = openHandle(connection, tables);
+        const handle = openHandle(connection, postgresColumns);
         try {
           return await current.run(handle.q, () => work(handle.q));
         } finally {
@@ -64,7 +62,8 @@ export async function openPostgres(url: string): Promise<Store> {
           return await transaction(work);
         } catch (error) {
           const state = sqlState(error);
-          if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED) throw refusal(error) ?? error;
+          if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED)
+            throw refusal(error, constraints) ?? error;
           if (attempt === ATTEMPTS) {
             throw new AppError("unavailable", "Too many changes at once: try again", {
               retry_after_s: 1,

@@ -4,15 +4,14 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { sqliteColumns } from "./columns.sqlite.ts";
-import { refusal, sqlState } from "./constraints.ts";
+import { type Constraints, refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
-import { defineTables } from "./tables.ts";
 
 /** Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. */
-export async function openSqlite(file: string): Promise<Store> {
+export async function openSqlite(file: string, constraints: Constraints): Promise<Store> {
   mkdirSync(dirname(file), { recursive: true });
   const writer = connect(file, { create: true, readwrite: true });
   writer.run("PRAGMA journal_mode = WAL");
@@ -23,15 +22,14 @@ export async function openSqlite(file: string): Promise<Store> {
   writer.run("PRAGMA busy_timeout = 0");
   const reader = connect(file, { readonly: true });
 
-  const tables = defineTables(sqliteColumns);
   const writes = drizzle(writer) as unknown as Parameters<typeof openHandle>[0];
-  const read = Object.assign(drizzle(reader), { tables }) as unknown as Reads;
+  const read = Object.assign(drizzle(reader), { use: sqliteColumns.use }) as unknown as Reads;
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();
   let tail: Promise<unknown> = Promise.resolve();
 
   async function transaction<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    const handle = openHandle(writes, tables);
+    const handle = openHandle(writes, sqliteColumns);
     await begin(writer);
     try {
       const result = await current.run(handle.q, () => work(handle.q));
@@ -39,7 +37,7 @@ export async function openSqlite(file: string): Promise<Store> {
       return result;
     } catch (error) {
       if (writer.inTransaction) writer.run("ROLLBACK");
-      throw refusal(error, (columns) => uniqueIndexes.get(columns)) ?? error;
+      throw refusal(error, constraints, (columns) => uniqueIndexes.get(columns)) ?? error;
     } finally {
       handle.end();
     }

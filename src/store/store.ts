@@ -1,12 +1,13 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { ColumnKit } from "./columns.ts";
 import type { TakeLock } from "./lock.ts";
-import type { Tables } from "./tables.ts";
 
 type Database = PgDatabase<PgQueryResultHKT>;
 
 /** Reads rows. What only one dialect's driver has (row counts, raw execute) is left out on purpose. */
 export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "with"> & {
-  readonly tables: Tables;
+  /** The table of a definition, in the dialect of this store. */
+  readonly use: ColumnKit["use"];
 };
 
 /** Reads and writes rows: what a transaction hands out. */

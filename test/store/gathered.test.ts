@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { insertClient } from "../../src/features/clients/queries.ts";
+import { clientTable } from "../../src/features/clients/tables.ts";
 import { gathered } from "../../src/store/gathered.ts";
 import { type House, startHouse } from "../harness.ts";
 
@@ -17,7 +18,7 @@ function counting() {
   const count = gathered(async (q, company_id: number, keys: string[]) => {
     reads.push({ company_id, keys });
     if (keys.includes("fail")) throw new Error("Cannot count");
-    return q.$count(q.tables.clients, eq(q.tables.clients.company_id, company_id));
+    return q.$count(q.use(clientTable), eq(q.use(clientTable).company_id, company_id));
   });
   return {
     reads,
@@ -77,7 +78,9 @@ test("a read that fails fails for all who asked, and for nobody after", async ()
 test("a transaction reads for itself", async () => {
   const { company_id } = await house.addTenant();
   const scope = { company_id };
-  const count = gathered((q, id: number) => q.$count(q.tables.clients, eq(q.tables.clients.company_id, id)));
+  const count = gathered((q, id: number) =>
+    q.$count(q.use(clientTable), eq(q.use(clientTable).company_id, id)),
+  );
   const counts = await house.deps.store.tx(async (q) => {
     await insertClient(q, scope, house.deps.clock.now(), "Inside");
     return Promise.all([count(q, company_id), count(house.deps.store.read, company_id)]);

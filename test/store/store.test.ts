@@ -6,10 +6,13 @@ import { join } from "node:path";
 import { eq } from "drizzle-orm";
 import postgres from "postgres";
 import { AppError } from "../../src/core/errors.ts";
+import { billingModelTable } from "../../src/features/billing_models/tables.ts";
 import { insertClient, listClients } from "../../src/features/clients/queries.ts";
 import { insertCompany } from "../../src/features/companies/queries.ts";
+import { companyTable } from "../../src/features/companies/tables.ts";
 import { insertUser } from "../../src/features/users/queries.ts";
 import { stamped } from "../../src/store/columns.ts";
+import { CONSTRAINTS } from "../../src/server/schema.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Queries, Store } from "../../src/store/store.ts";
 import { TEST_STORE } from "../harness.ts";
@@ -25,7 +28,7 @@ let scope: { company_id: number };
 beforeAll(async () => {
   data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const database_url = TEST_STORE === "postgres" ? await (await testPostgres()).createDatabase() : null;
-  store = await openStore({ database_url, data_dir });
+  store = await openStore({ database_url, data_dir }, CONSTRAINTS);
   const company = await store.tx((q) =>
     insertCompany(q, NOW, { name: "A", timezone: "UTC", currency: "USD" }),
   );
@@ -60,9 +63,9 @@ describe("columns", () => {
       status: "active" as const,
       ...stamped(NOW),
     };
-    const [written] = await store.tx((q) => q.insert(q.tables.billing_models).values(model).returning());
+    const [written] = await store.tx((q) => q.insert(q.use(billingModelTable)).values(model).returning());
     expect(written).toEqual({ id: written?.id ?? 0, ...model });
-    const [read] = await store.read.select().from(store.read.tables.billing_models);
+    const [read] = await store.read.select().from(store.read.use(billingModelTable));
     expect(read).toEqual(written);
     expect(read?.created_at).toBe("2026-03-10T12:00:00.120Z");
   });
@@ -70,9 +73,9 @@ describe("columns", () => {
   test.each(["1970-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "2026-06-01T10:00:00.100Z"])(
     "an instant comes back as it went: %s",
     async (created_at) => {
-      const { companies } = store.read.tables;
+      const companies = store.read.use(companyTable);
       const company = { name: "t", timezone: "UTC", currency: "USD", created_at, updated_at: created_at };
-      const [written] = await store.tx((q) => q.insert(q.tables.companies).values(company).returning());
+      const [written] = await store.tx((q) => q.insert(q.use(companyTable)).values(company).returning());
       const [read] = await store.read
         .select()
         .from(companies)
@@ -122,7 +125,7 @@ describe("tx", () => {
   });
 
   test("many at once neither lose an update nor deadlock with reads", async () => {
-    const { companies } = store.read.tables;
+    const companies = store.read.use(companyTable);
     const mine = eq(companies.id, scope.company_id);
     await store.tx((q) => q.update(companies).set({ name: "0" }).where(mine).returning());
     const results = await Promise.allSettled(
@@ -220,7 +223,9 @@ describe("a lock", () => {
 
   test.skipIf(TEST_STORE !== "postgres")("is another process's too, until that ends", async () => {
     const database_url = await (await testPostgres()).createDatabase();
-    const [here, there] = await Promise.all([1, 2].map(() => openStore({ database_url, data_dir })));
+    const [here, there] = await Promise.all(
+      [1, 2].map(() => openStore({ database_url, data_dir }, CONSTRAINTS)),
+    );
     if (!here || !there) throw new Error("not opened");
     const held = await there.lock("a");
     expect([held === null, await here.lock("a")]).toEqual([false, null]);
@@ -239,7 +244,9 @@ describe("a lock", () => {
     "that the database let go is told of, and another's then",
     async () => {
       const database_url = await (await testPostgres()).createDatabase();
-      const [here, there] = await Promise.all([1, 2].map(() => openStore({ database_url, data_dir })));
+      const [here, there] = await Promise.all(
+        [1, 2].map(() => openStore({ database_url, data_dir }, CONSTRAINTS)),
+      );
       if (!here || !there) throw new Error("not opened");
       const { promise: lost, resolve } = Promise.withResolvers<void>();
       const lock = await here.lock("a", resolve);

@@ -10,9 +10,11 @@ import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { ApiKey, ApiKeyFilter } from "./model.ts";
 import type { KeySecrets } from "./rules.ts";
+import { apiKeyTable } from "./tables.ts";
 
 /** The columns of a key on the wire: never what is kept of its secrets. */
-function keyColumns({ tables: { api_keys: t } }: Reads) {
+function keyColumns(q: Reads) {
+  const t = q.use(apiKeyTable);
   const { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at } = t;
   const { replaces_id, last_used_at, revoked_at, created_at, updated_at } = t;
   const told = { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at };
@@ -26,7 +28,7 @@ export async function listApiKeys(
   { role, environment, revoked, search }: ApiKeyFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: ApiKey[]; total: number }> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.clientId, search));
   const where = and(
     ofCompany(t, scope),
@@ -47,7 +49,7 @@ export async function listApiKeys(
 
 /** The first of the keys that a key carries on the work of; itself when it is that. */
 export async function findFirstKeyId(q: Reads, scope: Scope, id: number): Promise<number> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   const [key] = await q
     .select({ first_key_id: t.first_key_id })
     .from(t)
@@ -56,7 +58,7 @@ export async function findFirstKeyId(q: Reads, scope: Scope, id: number): Promis
 }
 
 export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<ApiKey | undefined> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   const [key] = await q
     .select(keyColumns(q))
     .from(t)
@@ -66,7 +68,7 @@ export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<Ap
 
 /** How many of the company's keys are not revoked. */
 export function countApiKeys(q: Reads, scope: Scope): Promise<number> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   return q.$count(t, and(ofCompany(t, scope), isNull(t.revoked_at))).then(Number);
 }
 
@@ -81,7 +83,7 @@ export async function insertApiKey(
   },
 ): Promise<ApiKey> {
   const rows = await q
-    .insert(q.tables.api_keys)
+    .insert(q.use(apiKeyTable))
     .values({ ...key, company_id: scope.company_id, secret_version: 1, ...stamped(now) })
     .returning(keyColumns(q));
   return only(rows);
@@ -98,7 +100,7 @@ export function rotateApiKey(
   id: number,
   secret: { secret_hash: string; last4: string; old_until: Temporal.Instant | null },
 ): Promise<ApiKey | undefined> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   const { secret_hash, last4, old_until } = secret;
   return updateLive(q, scope, now, id, {
     secret_hash,
@@ -135,7 +137,7 @@ async function updateLive(
     revoked_at?: string;
   },
 ): Promise<ApiKey | undefined> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   const [key] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -151,7 +153,7 @@ export async function updateLastUsed(
   now: Temporal.Instant,
   id: number,
 ): Promise<void> {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   await q
     .update(t)
     .set({ last_used_at: iso(now) })
@@ -166,7 +168,7 @@ export interface Credentials
 }
 
 const credentialsByClientId = kept<Credentials[]>("api_key_by_client_id", (q) => {
-  const { api_keys: t } = q.tables;
+  const t = q.use(apiKeyTable);
   const { id, first_key_id, company_id, clientId, role, environment, last_used_at } = t;
   const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = t;
   const secrets = { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at };

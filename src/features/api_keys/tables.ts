@@ -2,14 +2,14 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 
-export function apiKeyTables(k: ColumnKit, { companies }: CompanyTables) {
-  const api_keys = k.table(
+export const apiKeyTable = (k: ColumnKit) =>
+  k.table(
     "api_keys",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       clientId: k.text("clientId").notNull(),
       name: k.text("name").notNull(),
       role: k.enumeration("role", KEY_ROLES).notNull(),
@@ -37,10 +37,6 @@ export function apiKeyTables(k: ColumnKit, { companies }: CompanyTables) {
       k.uniqueIndex("api_keys_replaces").on(t.replaces_id).where(sql`replaces_id IS NOT NULL`),
     ],
   );
-  return { api_keys };
-}
-
-export type ApiKeyTables = ReturnType<typeof apiKeyTables>;
 
 export const API_KEY_CONSTRAINTS = {
   api_keys_replaces: () =>

@@ -6,6 +6,7 @@ import { ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { AuditEntry, AuditFilter, Target } from "./model.ts";
+import { auditLogTable } from "./tables.ts";
 
 /** An entry as it is written; the log gives it its id. */
 export interface NewEntry extends Omit<AuditEntry, "id" | "at" | "actor" | "target"> {
@@ -22,7 +23,8 @@ export interface NewEntry extends Omit<AuditEntry, "id" | "at" | "actor" | "targ
 }
 
 /** The columns of an entry on the wire. */
-function entryColumns({ tables: { audit_log: t } }: Reads) {
+function entryColumns(q: Reads) {
+  const t = q.use(auditLogTable);
   return {
     id: t.id,
     company_id: t.company_id,
@@ -60,7 +62,7 @@ export async function insertEntries(q: Queries, entries: readonly NewEntry[]): P
     const who = { actor_kind, user_id, email, role, authorization_id, key_id };
     return { ...entry, ...who, target_type, target_id, at: iso(at) };
   });
-  await insertRows(q, q.tables.audit_log, rows);
+  await insertRows(q, q.use(auditLogTable), rows);
 }
 
 /** A page of entries, newest first. */
@@ -70,7 +72,7 @@ export async function listEntries(
   { user_id, key_id, operation, target_type, target_id, origin, from, to }: AuditFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: AuditEntry[]; total: number }> {
-  const { audit_log: t } = q.tables;
+  const t = q.use(auditLogTable);
   const where = and(
     ofCompany(t, scope),
     user_id === undefined ? undefined : eq(t.user_id, user_id),
@@ -93,7 +95,7 @@ export async function listEntries(
 }
 
 export async function findEntry(q: Reads, scope: Scope, id: number): Promise<AuditEntry | undefined> {
-  const { audit_log: t } = q.tables;
+  const t = q.use(auditLogTable);
   const [entry] = await q
     .select(entryColumns(q))
     .from(t)
@@ -107,7 +109,7 @@ export async function deleteEntriesOf(
   scope: Scope,
   { type, id }: { type: string; id: number },
 ): Promise<void> {
-  const { audit_log: t } = q.tables;
+  const t = q.use(auditLogTable);
   await q.delete(t).where(and(ofCompany(t, scope), eq(t.target_type, type), eq(t.target_id, id)));
 }
 
@@ -118,7 +120,7 @@ export async function deleteEntriesBefore(
   before: Temporal.Instant,
   limit: number,
 ): Promise<number> {
-  const { audit_log: t } = q.tables;
+  const t = q.use(auditLogTable);
   const old = q
     .select({ id: t.id })
     .from(t)

@@ -1,15 +1,15 @@
 import { ROLES } from "../../core/access.ts";
 import type { ColumnKit } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import { ACTOR_KINDS, type Change, ORIGINS, OUTCOMES, type Plain } from "./model.ts";
 
-export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
-  /** A row is written in the transaction of the change that it tells of, and never changed. */
-  const audit_log = k.table(
+/** A row is written in the transaction of the change that it tells of, and never changed. */
+export const auditLogTable = (k: ColumnKit) =>
+  k.table(
     "audit_log",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       at: k.at("at").notNull(),
       actor_kind: k.enumeration("actor_kind", ACTOR_KINDS).notNull(),
       /** A user's id and what it was then: both outlive the user. */
@@ -40,5 +40,3 @@ export function auditTables(k: ColumnKit, { companies }: CompanyTables) {
       k.index("audit_log_origin").on(t.company_id, t.origin, t.at),
     ],
   );
-  return { audit_log };
-}

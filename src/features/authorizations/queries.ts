@@ -7,6 +7,12 @@ import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { type Authorization, SCOPE, type TokenKind, type WaitingAgent } from "./model.ts";
+import {
+  authorizationRequestTable,
+  authorizationTable,
+  authorizationTokenTable,
+  oauthClientTable,
+} from "./tables.ts";
 
 // Agents and whoever comes with a secret belong to no company yet: what asks for them has no scope.
 
@@ -17,7 +23,8 @@ export interface Access {
 }
 
 const accessByHash = kept<Access[]>("access_by_hash", (q) => {
-  const { authorizations: a, authorization_tokens: t } = q.tables;
+  const a = q.use(authorizationTable);
+  const t = q.use(authorizationTokenTable);
   return q
     .select({ authorization_id: a.id, user_id: a.user_id })
     .from(t)
@@ -40,7 +47,7 @@ export async function findAccess(q: Reads, hash: string, now: Temporal.Instant):
 
 /** Whether what a user granted holds. */
 export async function isAuthorizationOpen(q: Reads, id: number, now: Temporal.Instant): Promise<boolean> {
-  const { authorizations: t } = q.tables;
+  const t = q.use(authorizationTable);
   return (await q.$count(t, and(eq(t.id, id), isNull(t.ended_at), gt(t.expires_at, iso(now))))) > 0;
 }
 
@@ -56,11 +63,11 @@ export async function insertAgent(
   now: Temporal.Instant,
   agent: Omit<Agent, "id">,
 ): Promise<void> {
-  await q.insert(q.tables.agents).values({ ...agent, ...stamped(now) });
+  await q.insert(q.use(oauthClientTable)).values({ ...agent, ...stamped(now) });
 }
 
 export async function findAgent(q: Reads, public_id: string): Promise<Agent | undefined> {
-  const { agents: t } = q.tables;
+  const t = q.use(oauthClientTable);
   const { id, name, redirect_uris } = t;
   const [agent] = await q
     .select({ id, public_id: t.public_id, name, redirect_uris })
@@ -71,7 +78,7 @@ export async function findAgent(q: Reads, public_id: string): Promise<Agent | un
 
 /** What the agent behind a record calls itself. */
 export async function findAgentName(q: Reads, id: number): Promise<string | null> {
-  const { agents: t } = q.tables;
+  const t = q.use(oauthClientTable);
   const [agent] = await q.select({ name: t.name }).from(t).where(eq(t.id, id));
   return agent?.name ?? null;
 }
@@ -88,7 +95,7 @@ export async function insertRequest(
   q: Queries,
   request: Asked & { hash: string; expires_at: string },
 ): Promise<number> {
-  const { authorization_requests: t } = q.tables;
+  const t = q.use(authorizationRequestTable);
   return only(await q.insert(t).values(request).returning({ id: t.id })).id;
 }
 
@@ -98,7 +105,8 @@ export async function findWaiting(
   hash: string,
   now: Temporal.Instant,
 ): Promise<WaitingAgent | undefined> {
-  const { authorization_requests: t, agents } = q.tables;
+  const t = q.use(authorizationRequestTable);
+  const agents = q.use(oauthClientTable);
   const [waiting] = await q
     .select({ id: t.id, agent_name: agents.name, redirect_uri: t.redirect_uri })
     .from(t)
@@ -109,7 +117,7 @@ export async function findWaiting(
 
 /** Takes what was asked for, to answer it. Of many who try, one gets it. */
 export async function takeRequest(q: Queries, id: number): Promise<Asked | undefined> {
-  const { authorization_requests: t } = q.tables;
+  const t = q.use(authorizationRequestTable);
   const { agent_id, redirect_uri, code_challenge, state } = t;
   const [asked] = await q
     .delete(t)
@@ -127,7 +135,7 @@ export async function insertAuthorization(
     "agent_id" | "redirect_uri" | "code_challenge"
   >,
 ): Promise<number> {
-  const { authorizations: t } = q.tables;
+  const t = q.use(authorizationTable);
   const rows = await q
     .insert(t)
     .values({ ...granted, company_id: scope.company_id, ...stamped(now) })
@@ -143,7 +151,8 @@ export async function listAuthorizations(
   now: Temporal.Instant,
   { limit, offset }: Slice,
 ): Promise<{ rows: Authorization[]; total: number }> {
-  const { authorizations: t, agents } = q.tables;
+  const t = q.use(authorizationTable);
+  const agents = q.use(oauthClientTable);
   const where = and(ofUser(q, scope, user_id), gt(t.expires_at, iso(now)), isNull(t.ended_at));
   const { id, redirect_uri, created_at, updated_at, expires_at } = t;
   const rows = await q
@@ -165,7 +174,7 @@ export async function endAuthorization(
   id: number,
   now: Temporal.Instant,
 ): Promise<boolean> {
-  const { authorizations: t } = q.tables;
+  const t = q.use(authorizationTable);
   const ended = await q
     .update(t)
     .set({ ended_at: iso(now) })
@@ -181,7 +190,7 @@ export async function endAuthorizationsOf(
   user_id: number,
   now: Temporal.Instant,
 ): Promise<void> {
-  const { authorizations: t } = q.tables;
+  const t = q.use(authorizationTable);
   await q
     .update(t)
     .set({ ended_at: iso(now) })
@@ -195,7 +204,7 @@ export async function extendAuthorization(
   expires_at: string,
   now: Temporal.Instant,
 ): Promise<void> {
-  const { authorizations: t } = q.tables;
+  const t = q.use(authorizationTable);
   await q
     .update(t)
     .set({ expires_at, updated_at: iso(now) })
@@ -206,7 +215,7 @@ export async function insertTokens(
   q: Queries,
   tokens: { authorization_id: number; kind: TokenKind; hash: string; expires_at: string }[],
 ): Promise<void> {
-  await q.insert(q.tables.authorization_tokens).values(tokens);
+  await q.insert(q.use(authorizationTokenTable)).values(tokens);
 }
 
 /** A token that someone came with, and what it belongs to. */
@@ -225,7 +234,9 @@ export interface Held {
 }
 
 export async function findHeld(q: Reads, hash: string): Promise<Held | undefined> {
-  const { authorization_tokens: t, authorizations: a, agents } = q.tables;
+  const t = q.use(authorizationTokenTable);
+  const a = q.use(authorizationTable);
+  const agents = q.use(oauthClientTable);
   const { ended_at, company_id, user_id, redirect_uri, code_challenge } = a;
   const of = { authorization_id: a.id, ended_at, company_id, user_id, redirect_uri, code_challenge };
   const [held] = await q
@@ -246,7 +257,7 @@ export async function findHeld(q: Reads, hash: string): Promise<Held | undefined
 
 /** Uses a code or refresh token. Of many who try, one does. */
 export async function useToken(q: Queries, id: number, now: Temporal.Instant): Promise<boolean> {
-  const { authorization_tokens: t } = q.tables;
+  const t = q.use(authorizationTokenTable);
   const used = await q
     .update(t)
     .set({ used_at: iso(now) })
@@ -259,7 +270,7 @@ export async function useToken(q: Queries, id: number, now: Temporal.Instant): P
 
 /** Forgets the pages that were opened first, so that at most `keep` are left. */
 export async function deleteOldestRequests(q: Queries, keep: number): Promise<void> {
-  const { authorization_requests: t } = q.tables;
+  const t = q.use(authorizationRequestTable);
   const surplus = (await q.$count(t).then(Number)) - keep;
   if (surplus <= 0) return;
   const old = q.select({ id: t.id }).from(t).orderBy(asc(t.expires_at), asc(t.id)).limit(surplus);
@@ -267,13 +278,13 @@ export async function deleteOldestRequests(q: Queries, keep: number): Promise<vo
 }
 
 export async function deleteRequestsBefore(q: Queries, expired: string, limit: number): Promise<number> {
-  const { authorization_requests: t } = q.tables;
+  const t = q.use(authorizationRequestTable);
   const old = q.select({ id: t.id }).from(t).where(lte(t.expires_at, expired)).limit(limit);
   return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
 }
 
 export async function deleteTokensBefore(q: Queries, expired: string, limit: number): Promise<number> {
-  const { authorization_tokens: t } = q.tables;
+  const t = q.use(authorizationTokenTable);
   const old = q.select({ id: t.id }).from(t).where(lte(t.expires_at, expired)).limit(limit);
   return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
 }
@@ -284,7 +295,7 @@ export async function deleteAuthorizationsBefore(
   over: string,
   limit: number,
 ): Promise<number> {
-  const { authorizations: t } = q.tables;
+  const t = q.use(authorizationTable);
   const old = q
     .select({ id: t.id })
     .from(t)
@@ -295,13 +306,14 @@ export async function deleteAuthorizationsBefore(
 
 /** How many agents have registered since an instant. */
 export function countAgentsSince(q: Reads, registered: string): Promise<number> {
-  const { agents: t } = q.tables;
+  const t = q.use(oauthClientTable);
   return q.$count(t, gt(t.created_at, registered)).then(Number);
 }
 
 /** Forgets agents from before an instant that no authorization refers to, the oldest first. */
 export async function deleteAgentsBefore(q: Queries, registered: string, limit: number): Promise<number> {
-  const { agents: t, authorizations: a } = q.tables;
+  const t = q.use(oauthClientTable);
+  const a = q.use(authorizationTable);
   const granted = q.select({ id: a.id }).from(a).where(eq(a.agent_id, t.id));
   const unused = q
     .select({ id: t.id })
@@ -312,6 +324,7 @@ export async function deleteAgentsBefore(q: Queries, registered: string, limit: 
   return (await q.delete(t).where(inArray(t.id, unused)).returning({ id: t.id })).length;
 }
 
-function ofUser({ tables: { authorizations: t } }: Reads, scope: Scope, user_id: number) {
+function ofUser(q: Reads, scope: Scope, user_id: number) {
+  const t = q.use(authorizationTable);
   return and(eq(t.company_id, scope.company_id), eq(t.user_id, user_id));
 }

@@ -1,10 +1,10 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import { TOKEN_KINDS } from "./model.ts";
 
-export function agentTables(k: ColumnKit) {
-  /** Programs that registered themselves: OAuth's clients. They belong to nobody until someone grants them something. */
-  const agents = k.table(
+/** Programs that registered themselves: OAuth's clients. They belong to nobody until someone grants them something. */
+export const oauthClientTable = (k: ColumnKit) =>
+  k.table(
     "agents",
     {
       id: k.id(),
@@ -17,17 +17,15 @@ export function agentTables(k: ColumnKit) {
     (t) => [k.uniqueIndex("agents_public_id").on(t.public_id), k.index("agents_created").on(t.created_at)],
   );
 
-  /** Sign-in pages that are open in a browser. */
-  const authorization_requests = k.table(
+/** Sign-in pages that are open in a browser. */
+export const authorizationRequestTable = (k: ColumnKit) =>
+  k.table(
     "authorization_requests",
     {
       id: k.id(),
       /** SHA-256 of what the page carries. */
       hash: k.text("hash").notNull(),
-      agent_id: k
-        .integer("agent_id")
-        .notNull()
-        .references(() => agents.id, { onDelete: "cascade" }),
+      agent_id: k.ref("agent_id", oauthClientTable, { onDelete: "cascade" }).notNull(),
       redirect_uri: k.text("redirect_uri").notNull(),
       code_challenge: k.text("code_challenge").notNull(),
       state: k.text("state"),
@@ -40,24 +38,16 @@ export function agentTables(k: ColumnKit) {
     ],
   );
 
-  return { agents, authorization_requests };
-}
-
-type AgentTables = ReturnType<typeof agentTables>;
-
-export function authorizationTables(k: ColumnKit, { companies, agents }: CompanyTables & AgentTables) {
-  /** What users granted. A row stays for a while after its end, so that its agent is not forgotten at once. */
-  const authorizations = k.table(
+/** What users granted. A row stays for a while after its end, so that its agent is not forgotten at once. */
+export const authorizationTable = (k: ColumnKit) =>
+  k.table(
     "authorizations",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       /** A user's id, which is never handed out again. */
       user_id: k.integer("user_id").notNull(),
-      agent_id: k
-        .integer("agent_id")
-        .notNull()
-        .references(() => agents.id),
+      agent_id: k.ref("agent_id", oauthClientTable).notNull(),
       redirect_uri: k.text("redirect_uri").notNull(),
       code_challenge: k.text("code_challenge").notNull(),
       /** When the last of what it holds expires. */
@@ -73,15 +63,13 @@ export function authorizationTables(k: ColumnKit, { companies, agents }: Company
     ],
   );
 
-  /** Used codes and refresh tokens stay, so that their second use is noticed. */
-  const authorization_tokens = k.table(
+/** Used codes and refresh tokens stay, so that their second use is noticed. */
+export const authorizationTokenTable = (k: ColumnKit) =>
+  k.table(
     "authorization_tokens",
     {
       id: k.id(),
-      authorization_id: k
-        .integer("authorization_id")
-        .notNull()
-        .references(() => authorizations.id, { onDelete: "cascade" }),
+      authorization_id: k.ref("authorization_id", authorizationTable, { onDelete: "cascade" }).notNull(),
       kind: k.enumeration("kind", TOKEN_KINDS).notNull(),
       /** SHA-256: what is stored opens nothing. */
       hash: k.text("hash").notNull(),
@@ -94,5 +82,3 @@ export function authorizationTables(k: ColumnKit, { companies, agents }: Company
       k.index("authorization_tokens_expiry").on(t.expires_at),
     ],
   );
-  return { authorizations, authorization_tokens };
-}

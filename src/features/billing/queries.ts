@@ -2,15 +2,18 @@ import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, max, min, or, typ
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { Bounds } from "../../core/periods.ts";
-import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { billingModelColumns } from "../billing_models/queries.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
 import { withStatus } from "../subscriptions/rules.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { ClosedPeriods } from "./due.ts";
 import type { BillingRecord, BillingRecordDetail } from "./model.ts";
 import type { BillLine } from "./rating.ts";
+import { billingRecordTable } from "./tables.ts";
 import { type BillableSubscription, withTimelines } from "./timelines.ts";
 
 // What is to be billed.
@@ -31,7 +34,8 @@ export async function listBillable(
   scope: Scope,
   { ids, after_id = 0, limit, due_by }: BillableFilter,
 ): Promise<BillableSubscription[]> {
-  const { subscriptions: t, billing_models } = q.tables;
+  const t = q.use(subscriptionTable);
+  const billing_models = q.use(billingModelTable);
   const rows = await q
     .select({
       id: t.id,
@@ -61,7 +65,7 @@ export async function existingSubscriptions(
   scope: Scope,
   ids: readonly number[],
 ): Promise<Set<number>> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -75,7 +79,7 @@ export async function listClosedPeriods(
   scope: Scope,
   subscription_ids: readonly number[],
 ): Promise<Map<number, ClosedPeriods>> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const rows = await q
     .select({
       subscription_id: t.subscription_id,
@@ -103,7 +107,7 @@ export async function listRecordedBounds(
   subscription_ids: readonly number[],
   touching?: Bounds,
 ): Promise<Map<number, Bounds[]>> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const { subscription_id, billingStartAt, billingEndAt } = t;
   const touches = touching && [gt(billingEndAt, iso(touching.from)), lt(billingStartAt, iso(touching.to))];
   const rows = await q
@@ -140,7 +144,7 @@ export async function listCountedPeriods(
   subscription_ids: readonly number[],
   which: { open_since: Temporal.Instant } | { settled_by: Temporal.Instant },
 ): Promise<CountedPeriod[]> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const { subscription_id, billingStartAt } = t;
   const [ended, written] = [max(t.billingEndAt), max(t.created_at)];
   const wanted =
@@ -167,7 +171,8 @@ export async function listCountedPeriods(
   );
 }
 
-function firstRecordsOf({ tables: { billing_records: t } }: Reads, scope: Scope, ids: readonly number[]) {
+function firstRecordsOf(q: Reads, scope: Scope, ids: readonly number[]) {
+  const t = q.use(billingRecordTable);
   return and(eq(t.company_id, scope.company_id), inArray(t.subscription_id, [...ids]), eq(t.sequence, 0));
 }
 
@@ -192,7 +197,7 @@ export async function listRecorded(
   subscription_ids: readonly number[],
   starts: readonly IsoInstant[],
 ): Promise<RecordedPart[]> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at } = t;
   return q
     .select({ id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at })
@@ -214,7 +219,7 @@ export async function findLastCount(
   subscription_id: number,
   start: IsoInstant,
 ): Promise<IsoInstant | null> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const [row] = await q
     .select({ usage_until: t.usage_until })
     .from(t)
@@ -242,7 +247,7 @@ export async function insertRecords(
   records: readonly (NewRecord & { usage_seq: number })[],
 ): Promise<(BillingRecord & { lines: BillLine[] })[]> {
   if (records.length === 0) return [];
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const rows = await q
     .insert(t)
     .values(records.map((record) => ({ ...record, ...stamped(now) })))
@@ -258,7 +263,8 @@ export function toRecord<R extends { billedUnits: string }>(
   return { ...row, billedUnits: Number(row.billedUnits) };
 }
 
-function recordColumns({ tables: { billing_records: t } }: Reads) {
+function recordColumns(q: Reads) {
+  const t = q.use(billingRecordTable);
   const { id, subscription_id, billing_model_id, company_id, kind, sequence, adjusts_billing_record_id } = t;
   const { billing_run_id, currency, billedUnits, totalCharges, billingStartAt, billingEndAt } = t;
   const { usage_until, created_at, updated_at } = t;
@@ -296,7 +302,7 @@ export async function listRecords(
   filter: RecordFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingRecord[]; total: number }> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const where = and(
     recordsInScope(q, scope),
     filter.subscription_id === undefined ? undefined : eq(t.subscription_id, filter.subscription_id),
@@ -320,7 +326,8 @@ export async function findRecord(
   now: Temporal.Instant,
   id: number,
 ): Promise<BillingRecordDetail | undefined> {
-  const { billing_records: t, subscriptions } = q.tables;
+  const t = q.use(billingRecordTable);
+  const subscriptions = q.use(subscriptionTable);
   const [row] = await q
     .select({ ...recordColumns(q), lines: t.lines, subscription: subscriptionColumns(q) })
     .from(t)
@@ -330,7 +337,7 @@ export async function findRecord(
 }
 
 function recordsInScope(q: Reads, scope: Scope): SQL | undefined {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   return and(
     eq(t.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : ofClient(q, scope.client_id),
@@ -338,7 +345,8 @@ function recordsInScope(q: Reads, scope: Scope): SQL | undefined {
 }
 
 function ofClient(q: Reads, client_id: number): SQL {
-  const { billing_records, subscriptions } = q.tables;
+  const billing_records = q.use(billingRecordTable);
+  const subscriptions = q.use(subscriptionTable);
   const of_client = q
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -348,7 +356,7 @@ function ofClient(q: Reads, client_id: number): SQL {
 
 /** The number of the last event that a bill of any company has counted; 0 where none has. */
 export async function findLastCounted(q: Reads): Promise<number> {
-  const { billing_records: t } = q.tables;
+  const t = q.use(billingRecordTable);
   const [row] = await q.select({ seq: max(t.usage_seq) }).from(t);
   return row?.seq ?? 0;
 }

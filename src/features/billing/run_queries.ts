@@ -7,11 +7,13 @@ import { ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { BillingRun, BillingRunDetail } from "./model.ts";
+import { billingRunTable } from "./tables.ts";
 
 // Billing runs.
 
 /** All but the errors, of which there may be many. */
-function runColumns({ tables: { billing_runs } }: Reads) {
+function runColumns(q: Reads) {
+  const billing_runs = q.use(billingRunTable);
   const { errors: _, ...columns } = getTableColumns(billing_runs);
   return columns;
 }
@@ -22,7 +24,7 @@ export async function insertRun(
   now: Temporal.Instant,
   run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
 ): Promise<BillingRunDetail> {
-  const { billing_runs: t } = q.tables;
+  const t = q.use(billingRunTable);
   const begun = { status: "running" as const, errors: [], totals: [], finished_at: null };
   const rows = await q
     .insert(t)
@@ -36,13 +38,13 @@ export async function updateRun(
   q: Queries,
   { id, status, counts, totals, errors, finished_at, updated_at }: BillingRunDetail,
 ): Promise<void> {
-  const { billing_runs: t } = q.tables;
+  const t = q.use(billingRunTable);
   await q.update(t).set({ status, counts, totals, errors, finished_at, updated_at }).where(eq(t.id, id));
 }
 
 /** Forgets a run that had nothing to tell. */
 export async function deleteRun(q: Queries, id: number): Promise<void> {
-  const { billing_runs: t } = q.tables;
+  const t = q.use(billingRunTable);
   await q.delete(t).where(eq(t.id, id));
 }
 
@@ -53,7 +55,7 @@ export async function interruptRunsSilentSince(
   since: Temporal.Instant,
   now: Temporal.Instant,
 ): Promise<void> {
-  const { billing_runs: t } = q.tables;
+  const t = q.use(billingRunTable);
   await q
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
@@ -66,7 +68,7 @@ export async function listRuns(
   scope: Scope,
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingRun[]; total: number }> {
-  const { billing_runs: t } = q.tables;
+  const t = q.use(billingRunTable);
   const where = ofCompany(t, scope);
   const rows = await q
     .select(runColumns(q))
@@ -79,7 +81,7 @@ export async function listRuns(
 }
 
 export async function findRun(q: Reads, scope: Scope, id: number): Promise<BillingRunDetail | undefined> {
-  const { billing_runs: t } = q.tables;
+  const t = q.use(billingRunTable);
   const [row] = await q
     .select({ ...runColumns(q), errors: t.errors })
     .from(t)

@@ -1,20 +1,17 @@
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { BillingModelTables } from "../billing_models/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { SubscriptionTables } from "../subscriptions/tables.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
+import { companyColumn, companyTable } from "../companies/tables.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
 import { type CurrencySum, type RunCounts, type RunError, UNBILLED_REASONS } from "./model.ts";
 import type { BillLine } from "./rating.ts";
 
-export function billingTables(
-  k: ColumnKit,
-  { companies, subscriptions, billing_models }: CompanyTables & SubscriptionTables & BillingModelTables,
-) {
-  const billing_runs = k.table(
+export const billingRunTable = (k: ColumnKit) =>
+  k.table(
     "billing_runs",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       status: k.enumeration("status", ["running", "finished", "interrupted"]).notNull(),
       dry_run: k.boolean("dry_run").notNull(),
       period: k.text("period"),
@@ -28,21 +25,17 @@ export function billingTables(
     },
     (t) => [k.index("billing_runs_company").on(t.company_id, t.id)],
   );
-  const billing_records = k.table(
+
+export const billingRecordTable = (k: ColumnKit) =>
+  k.table(
     "billing_records",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      subscription_id: k
-        .integer("subscription_id")
-        .notNull()
-        .references(() => subscriptions.id),
-      billing_model_id: k
-        .integer("billing_model_id")
-        .notNull()
-        .references(() => billing_models.id),
+      ...companyColumn(k),
+      subscription_id: k.ref("subscription_id", subscriptionTable).notNull(),
+      billing_model_id: k.ref("billing_model_id", billingModelTable).notNull(),
       /** Null for an adjustment that a change of the subscription made, outside a run. */
-      billing_run_id: k.integer("billing_run_id").references(() => billing_runs.id),
+      billing_run_id: k.ref("billing_run_id", billingRunTable),
       kind: k.enumeration("kind", ["period", "adjustment"]).notNull(),
       sequence: k.integer("sequence").notNull(),
       adjusts_billing_record_id: k.integer("adjusts_billing_record_id"),
@@ -66,23 +59,15 @@ export function billingTables(
       k.index("billing_records_usage_seq").on(t.usage_seq),
     ],
   );
-  return { billing_runs, billing_records };
-}
 
-export function unbilledUsageTables(
-  k: ColumnKit,
-  { companies, subscriptions }: CompanyTables & SubscriptionTables,
-) {
-  /** Stored usage that no bill counts, as the daily recheck found it. */
-  const unbilled_usage = k.table(
+/** Stored usage that no bill counts, as the daily recheck found it. */
+export const unbilledUsageTable = (k: ColumnKit) =>
+  k.table(
     "unbilled_usage",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      subscription_id: k
-        .integer("subscription_id")
-        .notNull()
-        .references(() => subscriptions.id),
+      ...companyColumn(k),
+      subscription_id: k.ref("subscription_id", subscriptionTable).notNull(),
       reason: k.enumeration("reason", UNBILLED_REASONS).notNull(),
       from: k.at("from").notNull(),
       to: k.at("to"),
@@ -96,16 +81,13 @@ export function unbilledUsageTables(
       k.index("unbilled_usage_company").on(t.company_id, t.id),
     ],
   );
-  /** Up to which event each company's usage was looked through for it. */
-  const unbilled_usage_checks = k.table("unbilled_usage_checks", {
-    company_id: k
-      .integer("company_id")
-      .primaryKey()
-      .references(() => companies.id),
+
+/** Up to which event each company's usage was looked through for it. */
+export const unbilledUsageCheckTable = (k: ColumnKit) =>
+  k.table("unbilled_usage_checks", {
+    company_id: k.ref("company_id", companyTable).primaryKey(),
     usage_seq: k.integer("usage_seq").notNull(),
   });
-  return { unbilled_usage, unbilled_usage_checks };
-}
 
 export const BILLING_CONSTRAINTS = {
   billing_records_overlap: () =>

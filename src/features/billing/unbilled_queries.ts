@@ -1,11 +1,13 @@
-import { and, asc, desc, eq, gt, inArray, lte, sum, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, lte, type SQL, sum } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { UnbilledUsage } from "./model.ts";
+import { unbilledUsageCheckTable, unbilledUsageTable } from "./tables.ts";
 
 /** Usage that no bill counts, still to be written down. */
 export type NewUnbilled = Omit<UnbilledUsage, "id" | "company_id" | "created_at" | "updated_at">;
@@ -17,7 +19,7 @@ export async function listUnbilled(
   { subscription_id }: { subscription_id?: number },
   { limit, offset }: Slice,
 ): Promise<{ rows: UnbilledUsage[]; total: number }> {
-  const { unbilled_usage: t } = q.tables;
+  const t = q.use(unbilledUsageTable);
   const where = and(
     eq(t.company_id, scope.company_id),
     subscription_id === undefined ? undefined : eq(t.subscription_id, subscription_id),
@@ -28,7 +30,7 @@ export async function listUnbilled(
 
 /** The events of all companies that no bill counts, as far as they were found. */
 export async function countUnbilledEvents(q: Reads): Promise<number> {
-  const { unbilled_usage: t } = q.tables;
+  const t = q.use(unbilledUsageTable);
   const [row] = await q.select({ events: sum(t.event_count) }).from(t);
   return Number(row?.events ?? 0);
 }
@@ -40,7 +42,7 @@ export async function saveUnbilled(
   now: Temporal.Instant,
   found: NewUnbilled,
 ): Promise<UnbilledUsage | null> {
-  const { unbilled_usage: t } = q.tables;
+  const t = q.use(unbilledUsageTable);
   const [known] = await q
     .select()
     .from(t)
@@ -55,12 +57,8 @@ export async function saveUnbilled(
   return only(await q.update(t).set(changed).where(eq(t.id, known.id)).returning());
 }
 
-function isPlace(
-  { tables }: Reads,
-  scope: Scope,
-  { subscription_id, reason, from }: NewUnbilled,
-): SQL | undefined {
-  const { unbilled_usage: t } = tables;
+function isPlace(q: Reads, scope: Scope, { subscription_id, reason, from }: NewUnbilled): SQL | undefined {
+  const t = q.use(unbilledUsageTable);
   return and(
     eq(t.company_id, scope.company_id),
     eq(t.subscription_id, subscription_id),
@@ -76,7 +74,7 @@ export async function deleteBilled(
   records: readonly { subscription_id: number; billingStartAt: IsoInstant }[],
 ): Promise<void> {
   if (records.length === 0) return;
-  const { unbilled_usage: t } = q.tables;
+  const t = q.use(unbilledUsageTable);
   const rows = await q
     .select({ id: t.id, subscription_id: t.subscription_id, from: t.from })
     .from(t)
@@ -98,7 +96,7 @@ export async function listSubscriptionIds(
   scope: Scope,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -115,7 +113,7 @@ export async function listEnded(
   now: Temporal.Instant,
   ids: readonly number[],
 ): Promise<{ id: number; ends_at: IsoInstant }[]> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const rows = await q
     .select({ id: t.id, ends_at: t.ends_at })
     .from(t)
@@ -126,13 +124,13 @@ export async function listEnded(
 
 /** Up to which event the company's usage was looked through for what no bill counts; null: never. */
 export async function findLookedThrough(q: Reads, scope: Scope): Promise<number | null> {
-  const { unbilled_usage_checks: t } = q.tables;
+  const t = q.use(unbilledUsageCheckTable);
   const [row] = await q.select().from(t).where(eq(t.company_id, scope.company_id));
   return row?.usage_seq ?? null;
 }
 
 export async function setLookedThrough(q: Queries, scope: Scope, usage_seq: number): Promise<void> {
-  const { unbilled_usage_checks: t } = q.tables;
+  const t = q.use(unbilledUsageCheckTable);
   await q
     .insert(t)
     .values({ company_id: scope.company_id, usage_seq })

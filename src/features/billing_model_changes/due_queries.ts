@@ -2,6 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from "drizz
 import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
+import { billingModelChangeTable } from "./tables.ts";
 
 // Which changes are due.
 
@@ -12,7 +13,7 @@ export async function listOverdue(
   now: Temporal.Instant,
   subscription_ids: readonly number[],
 ): Promise<number[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q
     .selectDistinct({ subscription_id: t.subscription_id })
     .from(t)
@@ -30,7 +31,7 @@ export async function listOverdue(
 
 /** The companies with a change to apply. */
 export async function listCompaniesWithDueChanges(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(isDue(q, now));
   return rows.map(({ company_id }) => company_id);
 }
@@ -42,7 +43,7 @@ export async function listSubscriptionsWithDueChanges(
   now: Temporal.Instant,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q
     .selectDistinct({ subscription_id: t.subscription_id })
     .from(t)
@@ -52,7 +53,8 @@ export async function listSubscriptionsWithDueChanges(
   return rows.map(({ subscription_id }) => subscription_id);
 }
 
-function isDue({ tables: { billing_model_changes: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+function isDue(q: Reads, now: Temporal.Instant): SQL | undefined {
+  const t = q.use(billingModelChangeTable);
   return and(
     // Spelled out, not a parameter: so that the partial index is used.
     sql`${t.status} = 'scheduled'`,

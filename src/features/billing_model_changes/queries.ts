@@ -1,13 +1,16 @@
 import { and, asc, count, eq, gte, inArray, isNotNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillingModelChange } from "./model.ts";
+import { billingModelChangeTable } from "./tables.ts";
 
-function changeColumns({ tables: { billing_model_changes: t } }: Reads) {
+function changeColumns(q: Reads) {
+  const t = q.use(billingModelChangeTable);
   const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status } = t;
   const { effective_at, applied_at, cancelled_at, voided_at, requested_by, credits_added } = t;
   const { adjustment_billing_record_ids, last_error, attempts, created_at, updated_at } = t;
@@ -39,7 +42,7 @@ export async function listChanges(
   subscription_id: number,
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingModelChange[]; total: number }> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const where = ofSubscription(q, scope, subscription_id);
   const rows = await q
     .select(changeColumns(q))
@@ -57,7 +60,7 @@ export async function listTimelineChanges(
   scope: Scope,
   subscription_id: number,
 ): Promise<BillingModelChange[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q
     .select(changeColumns(q))
     .from(t)
@@ -73,7 +76,7 @@ export async function findChange(
   subscription_id: number,
   id: number,
 ): Promise<BillingModelChange | undefined> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const [row] = await q
     .select(changeColumns(q))
     .from(t)
@@ -96,7 +99,7 @@ export async function listAppliedChanges(
   subscription_ids: readonly number[],
   due_by?: IsoInstant,
 ): Promise<AppliedChange[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const { subscription_id, old_billing_model_id, new_billing_model_id, effective_at } = t;
   const rows = await q
     .select({ subscription_id, old_billing_model_id, new_billing_model_id, effective_at })
@@ -121,7 +124,7 @@ export async function findNextChange(
   scope: Scope,
   subscription_id: number,
 ): Promise<(BillingModelChange & { next_attempt_at: IsoInstant | null }) | undefined> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const [row] = await q
     .select({ ...changeColumns(q), next_attempt_at: t.next_attempt_at })
     .from(t)
@@ -137,7 +140,7 @@ export async function countScheduledChangesTo(
   scope: Scope,
   billing_model_id: number,
 ): Promise<number> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const [row] = await q
     .select({ changes: count() })
     .from(t)
@@ -153,7 +156,7 @@ export async function countScheduledChangesTo(
 
 /** Whether any change, a cancelled one too, names the billing model. */
 export async function isNamedByChange(q: Reads, scope: Scope, billing_model_id: number): Promise<boolean> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const named = await q
     .select({ id: t.id })
     .from(t)
@@ -191,7 +194,7 @@ export async function insertChange(
   change: NewChange,
 ): Promise<BillingModelChange> {
   const rows = await q
-    .insert(q.tables.billing_model_changes)
+    .insert(q.use(billingModelChangeTable))
     .values({
       ...change,
       after_period_at: change.after_period_at ?? null,
@@ -217,7 +220,7 @@ export async function applyScheduledChange(
   id: number,
   old_billing_model_id: number,
 ): Promise<BillingModelChange | undefined> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const applied = { applied_at: iso(now), last_error: null, next_attempt_at: null };
   const [row] = await q
     .update(t)
@@ -234,7 +237,7 @@ export async function voidAppliedChanges(
   now: Temporal.Instant,
   ids: readonly number[],
 ): Promise<BillingModelChange[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q
     .update(t)
     .set({ status: "cancelled", cancelled_at: iso(now), voided_at: iso(now), updated_at: iso(now) })
@@ -250,7 +253,7 @@ export async function setAdjustments(
   id: number,
   adjustment_billing_record_ids: number[],
 ): Promise<BillingModelChange> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q
     .update(t)
     .set({ adjustment_billing_record_ids })
@@ -267,7 +270,7 @@ export async function noteFailure(
   id: number,
   failure: { last_error: string; attempts: number; next_attempt_at: IsoInstant },
 ): Promise<void> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   await q
     .update(t)
     .set({ ...failure, updated_at: iso(now) })
@@ -279,7 +282,8 @@ export async function listChangesAfterPeriods(
   q: Reads,
   scope: Scope,
 ): Promise<{ change: BillingModelChange; after_period_at: IsoInstant; billing_anchor_day: number }[]> {
-  const { billing_model_changes: t, subscriptions } = q.tables;
+  const t = q.use(billingModelChangeTable);
+  const subscriptions = q.use(subscriptionTable);
   const { after_period_at } = t;
   const { billing_anchor_day } = subscriptions;
   const rows = await q
@@ -295,7 +299,7 @@ export async function listChangesAfterPeriods(
 
 /** The companies with changes that wait for the end of a billing period. */
 export async function listCompaniesWaitingForPeriods(q: Reads): Promise<number[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const waiting = and(sql`${t.status} = 'scheduled'`, isNotNull(t.after_period_at));
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(waiting);
   return rows.map(({ company_id }) => company_id);
@@ -309,7 +313,7 @@ export async function updateChange(
   id: number,
   change: { old_billing_model_id: number } | { effective_at: IsoInstant },
 ): Promise<BillingModelChange | undefined> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const [row] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -326,7 +330,7 @@ export async function cancelScheduledChanges(
   subscription_id: number,
   which: { ids: readonly number[] } | { from: IsoInstant },
 ): Promise<BillingModelChange[]> {
-  const { billing_model_changes: t } = q.tables;
+  const t = q.use(billingModelChangeTable);
   const rows = await q
     .update(t)
     .set({ status: "cancelled", cancelled_at: iso(now), next_attempt_at: null, updated_at: iso(now) })
@@ -341,11 +345,12 @@ export async function cancelScheduledChanges(
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
-function inCompany({ tables: { billing_model_changes: t } }: Reads, scope: Scope): SQL {
+function inCompany(q: Reads, scope: Scope): SQL {
+  const t = q.use(billingModelChangeTable);
   return eq(t.company_id, scope.company_id);
 }
 
 /** Whose subscription it is has been asked before: a client user reaches only its client's. */
 function ofSubscription(q: Reads, scope: Scope, subscription_id: number): SQL | undefined {
-  return and(inCompany(q, scope), eq(q.tables.billing_model_changes.subscription_id, subscription_id));
+  return and(inCompany(q, scope), eq(q.use(billingModelChangeTable).subscription_id, subscription_id));
 }

@@ -1,32 +1,20 @@
 import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { BillingModelTables } from "../billing_models/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { SubscriptionTables } from "../subscriptions/tables.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
 import { CHANGE_KINDS, CHANGE_STATUSES } from "./model.ts";
 
-export function billingModelChangeTables(
-  k: ColumnKit,
-  { companies, subscriptions, billing_models }: CompanyTables & SubscriptionTables & BillingModelTables,
-) {
-  const billing_model_changes = k.table(
+export const billingModelChangeTable = (k: ColumnKit) =>
+  k.table(
     "billing_model_changes",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      subscription_id: k
-        .integer("subscription_id")
-        .notNull()
-        .references(() => subscriptions.id),
-      old_billing_model_id: k
-        .integer("old_billing_model_id")
-        .notNull()
-        .references(() => billing_models.id),
-      new_billing_model_id: k
-        .integer("new_billing_model_id")
-        .notNull()
-        .references(() => billing_models.id),
+      ...companyColumn(k),
+      subscription_id: k.ref("subscription_id", subscriptionTable).notNull(),
+      old_billing_model_id: k.ref("old_billing_model_id", billingModelTable).notNull(),
+      new_billing_model_id: k.ref("new_billing_model_id", billingModelTable).notNull(),
       kind: k.enumeration("kind", CHANGE_KINDS).notNull(),
       status: k.enumeration("status", CHANGE_STATUSES).notNull(),
       effective_at: k.at("effective_at").notNull(),
@@ -58,8 +46,6 @@ export function billingModelChangeTables(
       k.index("billing_model_changes_new").on(t.new_billing_model_id),
     ],
   );
-  return { billing_model_changes };
-}
 
 export const BILLING_MODEL_CHANGE_CONSTRAINTS = {
   billing_model_changes_instant: () =>

@@ -9,9 +9,11 @@ import type { Queries, Reads } from "../../store/store.ts";
 import { modelFacts } from "./facts.ts";
 import type { BillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
+import { billingModelTable } from "./tables.ts";
 
 /** The stored columns of a billing model; `toBillingModel` makes its record of them. */
-export function billingModelColumns({ tables: { billing_models: t } }: Reads) {
+export function billingModelColumns(q: Reads) {
+  const t = q.use(billingModelTable);
   return {
     id: t.id,
     name: t.name,
@@ -46,7 +48,7 @@ export async function listBillingModels(
   filter: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingModel[]; total: number }> {
-  const { billing_models } = q.tables;
+  const billing_models = q.use(billingModelTable);
   const where = and(
     inScope(q, scope),
     filter.search === undefined ? undefined : contains(billing_models.name, filter.search),
@@ -67,7 +69,7 @@ export async function findBillingModel(
   scope: Scope,
   id: number,
 ): Promise<BillingModel | undefined> {
-  const { billing_models } = q.tables;
+  const billing_models = q.use(billingModelTable);
   const [row] = await q
     .select(billingModelColumns(q))
     .from(billing_models)
@@ -84,7 +86,7 @@ export async function findStoredModels(
   scope: Scope,
   ids: readonly number[],
 ): Promise<Map<number, StoredBillingModel>> {
-  const { billing_models } = q.tables;
+  const billing_models = q.use(billingModelTable);
   const rows = await q
     .select(billingModelColumns(q))
     .from(billing_models)
@@ -99,7 +101,7 @@ export async function insertBillingModel(
   model: Pricing & { name: string; description: string },
 ): Promise<BillingModel> {
   const rows = await q
-    .insert(q.tables.billing_models)
+    .insert(q.use(billingModelTable))
     .values({ ...model, company_id: scope.company_id, status: "active", ...stamped(now) })
     .returning(billingModelColumns(q));
   return toBillingModel(only(rows));
@@ -112,7 +114,7 @@ export async function updateBillingModel(
   id: number,
   change: Partial<Pricing> & { name?: string; description?: string; status?: BillingModel["status"] },
 ): Promise<BillingModel | undefined> {
-  const { billing_models } = q.tables;
+  const billing_models = q.use(billingModelTable);
   const [row] = await q
     .update(billing_models)
     .set({ ...change, updated_at: iso(now) })
@@ -122,6 +124,7 @@ export async function updateBillingModel(
 }
 
 /** Billing models belong to the company as a whole: a client user meets them only inside its subscriptions. */
-function inScope({ tables: { billing_models } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const billing_models = q.use(billingModelTable);
   return and(eq(billing_models.company_id, scope.company_id), eq(billing_models.status, "active"));
 }

@@ -1,9 +1,9 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import type { CreditPlan, UsageTier } from "./model.ts";
 
-export function billingModelTables(k: ColumnKit, { companies }: CompanyTables) {
-  const billing_models = k.table(
+export const billingModelTable = (k: ColumnKit) =>
+  k.table(
     "billing_models",
     {
       id: k.id(),
@@ -12,7 +12,7 @@ export function billingModelTables(k: ColumnKit, { companies }: CompanyTables) {
       price: k.wireNumber("price").notNull(),
       currency: k.text("currency").notNull(),
       description: k.text("description").notNull(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       recurring_fee: k.decimal("recurring_fee").notNull(),
       free_units: k.decimal("free_units").notNull(),
       usage_tiers: k.json<UsageTier[]>("usage_tiers").notNull(),
@@ -27,7 +27,3 @@ export function billingModelTables(k: ColumnKit, { companies }: CompanyTables) {
     },
     (t) => [k.index("billing_models_company").on(t.company_id, t.id)],
   );
-  return { billing_models };
-}
-
-export type BillingModelTables = ReturnType<typeof billingModelTables>;

@@ -7,9 +7,11 @@ import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { Client } from "./model.ts";
+import { clientTable } from "./tables.ts";
 
 /** The columns of a client on the wire. */
-export function clientColumns({ tables: { clients } }: Reads) {
+export function clientColumns(q: Reads) {
+  const clients = q.use(clientTable);
   const { id, name, company_id, created_at, updated_at } = clients;
   return { id, name, company_id, created_at, updated_at };
 }
@@ -21,7 +23,7 @@ export async function listClients(
   filter: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: Client[]; total: number }> {
-  const { clients } = q.tables;
+  const clients = q.use(clientTable);
   const where = and(
     inScope(q, scope),
     filter.search === undefined ? undefined : contains(clients.name, filter.search),
@@ -37,7 +39,7 @@ export async function listClients(
 }
 
 export async function findClient(q: Reads, scope: Scope, id: number): Promise<Client | undefined> {
-  const { clients } = q.tables;
+  const clients = q.use(clientTable);
   const [client] = await q
     .select(clientColumns(q))
     .from(clients)
@@ -52,7 +54,7 @@ export async function insertClient(
   name: string,
 ): Promise<Client> {
   const rows = await q
-    .insert(q.tables.clients)
+    .insert(q.use(clientTable))
     .values({ name, company_id: scope.company_id, ...stamped(now) })
     .returning(clientColumns(q));
   return only(rows);
@@ -65,7 +67,7 @@ export async function updateClient(
   id: number,
   change: { name?: string; deleted_at?: string },
 ): Promise<Client | undefined> {
-  const { clients } = q.tables;
+  const clients = q.use(clientTable);
   const [client] = await q
     .update(clients)
     .set({ ...change, updated_at: iso(now) })
@@ -74,7 +76,8 @@ export async function updateClient(
   return client;
 }
 
-function inScope({ tables: { clients } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const clients = q.use(clientTable);
   return and(
     eq(clients.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : eq(clients.id, scope.client_id),

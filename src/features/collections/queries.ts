@@ -16,20 +16,25 @@ import {
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
+import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
 import { nextQueryAt } from "../mandate_orders/rules.ts";
+import { mandateOrderTable } from "../mandate_orders/tables.ts";
 import { listDuePayments } from "../mandate_payments/due_queries.ts";
 import type { DueMandate } from "../mandate_payments/planning.ts";
 import { OPEN_STATUSES } from "../mandate_payments/rules.ts";
-import { CONNECTORS, type ConnectorName, type MandateStatus } from "../mandates/model.ts";
+import { mandatePaymentTable } from "../mandate_payments/tables.ts";
+import { type ConnectorName, CONNECTORS, type MandateStatus } from "../mandates/model.ts";
 import type { CollectionLine } from "../mandates/schemes/collection_file.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import type { CollectionRun } from "./model.ts";
+import { collectionRunTable } from "./tables.ts";
 
 /** Errors: conflict while another run of the company goes on. */
 export async function insertRun(
@@ -40,7 +45,7 @@ export async function insertRun(
 ): Promise<CollectionRun> {
   const begun = { status: "running" as const, finished_at: null };
   const rows = await q
-    .insert(q.tables.collection_runs)
+    .insert(q.use(collectionRunTable))
     .values({ ...run, ...begun, company_id, ...stamped(now) })
     .returning();
   return only(rows);
@@ -51,7 +56,7 @@ export async function updateRun(
   q: Queries,
   { id, status, counts, error, finished_at, updated_at }: CollectionRun,
 ): Promise<boolean> {
-  const { collection_runs: t } = q.tables;
+  const t = q.use(collectionRunTable);
   const rows = await q
     .update(t)
     .set({ status, counts, error, finished_at, updated_at })
@@ -62,7 +67,7 @@ export async function updateRun(
 
 /** Ends the company's runs that say they are running. Whoever calls it holds the lock of runs: nobody runs them. */
 export async function interruptRuns(q: Queries, scope: Scope, now: Temporal.Instant): Promise<void> {
-  const { collection_runs: t } = q.tables;
+  const t = q.use(collectionRunTable);
   await q
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
@@ -75,14 +80,14 @@ export async function listRuns(
   scope: Scope,
   { limit, offset }: Slice,
 ): Promise<{ rows: CollectionRun[]; total: number }> {
-  const { collection_runs: t } = q.tables;
+  const t = q.use(collectionRunTable);
   const where = ofCompany(t, scope);
   const rows = await q.select().from(t).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
   return { rows, total: await q.$count(t, where) };
 }
 
 export async function findRun(q: Reads, scope: Scope, id: number): Promise<CollectionRun | undefined> {
-  const { collection_runs: t } = q.tables;
+  const t = q.use(collectionRunTable);
   const [row] = await q
     .select()
     .from(t)
@@ -96,7 +101,7 @@ export async function listDueMandates(
   scope: Scope,
   { before, connectors, limit }: { before: IsoInstant; connectors: readonly ConnectorName[]; limit: number },
 ): Promise<DueMandate[]> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const { id, frequency, anchor_date, expiry_date, next_collection_at, bankscheme_txn_amount } = t;
   const rows = await q
     .select({ id, frequency, anchor_date, expiry_date, next_collection_at, amount: bankscheme_txn_amount })
@@ -141,7 +146,7 @@ export async function advanceMandates(
   ids: readonly number[],
   { was, next }: { was: IsoInstant; next: IsoInstant | null },
 ): Promise<number[]> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const rows = await q
     .update(t)
     .set({ next_collection_at: next, updated_at: iso(now) })
@@ -172,7 +177,9 @@ export async function listUnfiled(
   scope: Scope,
   { after_id, limit, ids }: { after_id: number; limit: number; ids?: readonly number[] },
 ): Promise<UnfiledOrder[]> {
-  const { mandate_orders: t, collection_runs: runs, mandates } = q.tables;
+  const t = q.use(mandateOrderTable);
+  const runs = q.use(collectionRunTable);
+  const mandates = q.use(mandateTable);
   const interrupted = q
     .select({ id: runs.id })
     .from(runs)
@@ -208,7 +215,8 @@ export async function listUnfiled(
 const RESTING = ["suspended", "pending_termination"] as const satisfies MandateStatus[];
 
 /** As the index has it, so that it is used. */
-function awaitsFile({ tables: { mandate_orders: t } }: Reads): SQL | undefined {
+function awaitsFile(q: Reads): SQL | undefined {
+  const t = q.use(mandateOrderTable);
   return and(sql`${t.awaits} = 'payment'`, sql`${t.connector} = 'fpx'`);
 }
 
@@ -219,7 +227,8 @@ export async function setAmounts(
   now: Temporal.Instant,
   debits: readonly (Pick<UnfiledOrder, "id" | "payment_id"> & { amount: Decimal })[],
 ): Promise<void> {
-  const { mandate_orders: t, mandate_payments: payments } = q.tables;
+  const t = q.use(mandateOrderTable);
+  const payments = q.use(mandatePaymentTable);
   const updated_at = iso(now);
   await updateRows(
     q,
@@ -244,7 +253,7 @@ export async function fileOrders(
   ids: readonly number[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const at = iso(now);
   const next = nextQueryAt("fpx", now, now);
   await q
@@ -266,7 +275,10 @@ export async function listRunLines(
   { id: run_id, connector }: Pick<CollectionRun, "id" | "connector">,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<(CollectionLine & { id: number })[]> {
-  const { mandate_orders: t, mandates, mandate_payments: payments, emandate_customers: customers } = q.tables;
+  const t = q.use(mandateOrderTable);
+  const mandates = q.use(mandateTable);
+  const payments = q.use(mandatePaymentTable);
+  const customers = q.use(emandateCustomerTable);
   const rows = await q
     .select({
       id: t.id,
@@ -303,7 +315,7 @@ export async function listDebitOrders(
   order_nos: readonly string[],
   run_id?: number,
 ): Promise<Map<string, MandateOrder>> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const of_run = run_id === undefined ? undefined : eq(t.collection_run_id, run_id);
   const rows = await q
     .select()

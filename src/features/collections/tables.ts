@@ -1,16 +1,16 @@
 import { sql } from "drizzle-orm";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import { CONNECTORS } from "../mandates/model.ts";
 import { COLLECTION_STATUSES, type CollectionCounts } from "./model.ts";
 
-export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
-  const collection_runs = k.table(
+export const collectionRunTable = (k: ColumnKit) =>
+  k.table(
     "collection_runs",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       status: k.enumeration("status", COLLECTION_STATUSES).notNull(),
       /** Whose debits its file holds; a run of the sandbox takes no others in. */
       connector: k.enumeration("connector", CONNECTORS).notNull(),
@@ -29,10 +29,6 @@ export function collectionTables(k: ColumnKit, { companies }: CompanyTables) {
       k.uniqueIndex("collection_runs_running").on(t.company_id).where(sql`status = 'running'`),
     ],
   );
-  return { collection_runs };
-}
-
-export type CollectionTables = ReturnType<typeof collectionTables>;
 
 export const runningError = () => new AppError("conflict", "Cannot start a collection run: one is running");
 

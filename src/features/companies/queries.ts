@@ -5,10 +5,11 @@ import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { Company } from "./model.ts";
+import { companyTable, companyTimezoneTable } from "./tables.ts";
 
 /** Every company of the deployment: for the command line and the jobs, never for a user. */
 export function listCompanies(q: Reads): Promise<Company[]> {
-  const { companies } = q.tables;
+  const companies = q.use(companyTable);
   return q
     .select()
     .from(companies)
@@ -17,7 +18,7 @@ export function listCompanies(q: Reads): Promise<Company[]> {
 }
 
 export async function findCompany(q: Reads, scope: Scope): Promise<Company | undefined> {
-  const { companies } = q.tables;
+  const companies = q.use(companyTable);
   const [company] = await q.select().from(companies).where(eq(companies.id, scope.company_id));
   return company;
 }
@@ -27,7 +28,7 @@ export async function listTimezones(
   q: Reads,
   scope: Scope,
 ): Promise<{ timezone: string; set_at: string | null }[]> {
-  const { company_timezones } = q.tables;
+  const company_timezones = q.use(companyTimezoneTable);
   return q
     .select({ timezone: company_timezones.timezone, set_at: company_timezones.set_at })
     .from(company_timezones)
@@ -42,12 +43,12 @@ export async function insertCompany(
 ): Promise<Company> {
   const row = only(
     await q
-      .insert(q.tables.companies)
+      .insert(q.use(companyTable))
       .values({ ...company, ...stamped(now) })
       .returning(),
   );
   await q
-    .insert(q.tables.company_timezones)
+    .insert(q.use(companyTimezoneTable))
     .values({ company_id: row.id, timezone: row.timezone, set_at: null });
   return row;
 }
@@ -58,7 +59,7 @@ export async function updateCompany(
   now: Temporal.Instant,
   change: { name: string; timezone: string; currency: string },
 ): Promise<Company | undefined> {
-  const { companies } = q.tables;
+  const companies = q.use(companyTable);
   const [company] = await q
     .update(companies)
     .set({ ...change, updated_at: iso(now) })
@@ -74,6 +75,6 @@ export async function insertTimezone(
   timezone: string,
 ): Promise<void> {
   await q
-    .insert(q.tables.company_timezones)
+    .insert(q.use(companyTimezoneTable))
     .values({ company_id: scope.company_id, timezone, set_at: iso(now) });
 }

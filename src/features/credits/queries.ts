@@ -1,11 +1,15 @@
 import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
+import { creditThresholdTable } from "./tables.ts";
 
 /** The companies with subscriptions on credit plans that live at `since` or later. */
 export async function listCompaniesWithCredits(q: Reads, since: Temporal.Instant): Promise<number[]> {
-  const { subscriptions: t, billing_models } = q.tables;
+  const t = q.use(subscriptionTable);
+  const billing_models = q.use(billingModelTable);
   const rows = await q
     .selectDistinct({ company_id: t.company_id })
     .from(t)
@@ -21,7 +25,8 @@ export async function listCreditSubscriptions(
   since: Temporal.Instant,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
-  const { subscriptions: t, billing_models } = q.tables;
+  const t = q.use(subscriptionTable);
+  const billing_models = q.use(billingModelTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -32,10 +37,9 @@ export async function listCreditSubscriptions(
   return rows.map(({ id }) => id);
 }
 
-function onCredits(
-  { tables: { subscriptions: t, billing_models } }: Reads,
-  since: Temporal.Instant,
-): SQL | undefined {
+function onCredits(q: Reads, since: Temporal.Instant): SQL | undefined {
+  const t = q.use(subscriptionTable);
+  const billing_models = q.use(billingModelTable);
   return and(isNotNull(billing_models.credit_plan), or(isNull(t.ends_at), gt(t.ends_at, iso(since))));
 }
 
@@ -55,7 +59,7 @@ export async function listToldThresholds(
   subscription_ids: readonly number[],
   since: IsoInstant,
 ): Promise<ReachedThreshold[]> {
-  const { credit_thresholds: t } = q.tables;
+  const t = q.use(creditThresholdTable);
   const { subscription_id, month_start, threshold } = t;
   return q
     .select({ subscription_id, month_start, threshold })
@@ -77,7 +81,7 @@ export async function insertThresholds(
   now: Temporal.Instant,
   rows: readonly ReachedThreshold[],
 ): Promise<ReachedThreshold[]> {
-  const { credit_thresholds: t } = q.tables;
+  const t = q.use(creditThresholdTable);
   const { subscription_id, month_start, threshold } = t;
   const written = await q
     .insert(t)

@@ -4,14 +4,18 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { companyTable } from "../companies/tables.ts";
 import { MANDATE_STATUSES } from "../mandates/model.ts";
 import { isFinal } from "../mandates/rules.ts";
 import type { SchemeBank } from "../mandates/schemes/scheme.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import { DEFAULTS, type StoredConfig } from "./rules.ts";
+import { emandateBankListTable, emandateConfigTable } from "./tables.ts";
 
 /** The company's configuration, or the defaults, as of the company's beginning, where it never changed any. */
 export async function findConfig(q: Reads, { company_id }: Scope): Promise<StoredConfig> {
-  const { companies, emandate_configs: t } = q.tables;
+  const companies = q.use(companyTable);
+  const t = q.use(emandateConfigTable);
   const rows = await q
     .select({ config: t, created_at: companies.created_at })
     .from(companies)
@@ -34,7 +38,7 @@ export async function worksWithFpx(
 
 /** Whether a company has mandates that are or may be debited by FPX, whatever its configuration says by now. */
 export async function hasFpxMandates(q: Reads, { company_id }: Scope): Promise<boolean> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const going_on = MANDATE_STATUSES.filter((status) => !isFinal(status));
   const rows = await q
     .select({ id: t.id })
@@ -46,7 +50,7 @@ export async function hasFpxMandates(q: Reads, { company_id }: Scope): Promise<b
 }
 
 export async function saveConfig(q: Queries, now: Temporal.Instant, config: StoredConfig): Promise<void> {
-  const { emandate_configs: t } = q.tables;
+  const t = q.use(emandateConfigTable);
   await q
     .insert(t)
     .values({ ...config, ...stamped(now) })
@@ -59,7 +63,7 @@ export async function updateSealedKey(
   { company_id }: Scope,
   private_key_sealed: string,
 ): Promise<void> {
-  const { emandate_configs: t } = q.tables;
+  const t = q.use(emandateConfigTable);
   await q.update(t).set({ private_key_sealed }).where(eq(t.company_id, company_id));
 }
 
@@ -77,7 +81,7 @@ export async function findCallbackReader(
   exchange_id: string,
   seller_id: string,
 ): Promise<CallbackReader | undefined> {
-  const { emandate_configs: t } = q.tables;
+  const t = q.use(emandateConfigTable);
   const [row] = await q
     .select({ company_id: t.company_id, scheme_certificate_pem: t.scheme_certificate_pem })
     .from(t)
@@ -96,7 +100,7 @@ export interface BankList {
 }
 
 export async function findBankList(q: Reads, { company_id }: Scope): Promise<BankList | undefined> {
-  const { emandate_bank_lists: t } = q.tables;
+  const t = q.use(emandateBankListTable);
   const { banks, asked_at, checked_at } = t;
   const [list] = await q.select({ banks, asked_at, checked_at }).from(t).where(eq(t.company_id, company_id));
   return list;
@@ -104,7 +108,7 @@ export async function findBankList(q: Reads, { company_id }: Scope): Promise<Ban
 
 /** Notes that the scheme is being asked. The list stays as it was. */
 export async function noteAsked(q: Queries, { company_id }: Scope, now: Temporal.Instant): Promise<void> {
-  const { emandate_bank_lists: t } = q.tables;
+  const t = q.use(emandateBankListTable);
   const asked_at = iso(now);
   await q
     .insert(t)
@@ -118,7 +122,7 @@ export async function updateBankList(
   now: Temporal.Instant,
   banks: SchemeBank[],
 ): Promise<void> {
-  const { emandate_bank_lists: t } = q.tables;
+  const t = q.use(emandateBankListTable);
   await q
     .update(t)
     .set({ banks, checked_at: iso(now) })

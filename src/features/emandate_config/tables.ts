@@ -1,18 +1,15 @@
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CompanyTables } from "../companies/tables.ts";
+import { companyTable } from "../companies/tables.ts";
 import { CONNECTORS } from "../mandates/model.ts";
 import type { SchemeBank } from "../mandates/schemes/scheme.ts";
 
-export function emandateConfigTables(k: ColumnKit, { companies }: CompanyTables) {
-  /** A company that never changed anything has no row: the defaults hold (rules.ts). */
-  const emandate_configs = k.table(
+/** A company that never changed anything has no row: the defaults hold (rules.ts). */
+export const emandateConfigTable = (k: ColumnKit) =>
+  k.table(
     "emandate_configs",
     {
-      company_id: k
-        .integer("company_id")
-        .primaryKey()
-        .references(() => companies.id),
+      company_id: k.ref("company_id", companyTable).primaryKey(),
       connector: k.enumeration("connector", CONNECTORS).notNull(),
       exchange_id: k.text("exchange_id"),
       seller_id: k.text("seller_id"),
@@ -31,19 +28,16 @@ export function emandateConfigTables(k: ColumnKit, { companies }: CompanyTables)
     },
     (t) => [k.uniqueIndex("emandate_configs_seller").on(t.exchange_id, t.seller_id)],
   );
-  /** The last list of banks that the scheme gave a company, and when it was last asked. */
-  const emandate_bank_lists = k.table("emandate_bank_lists", {
-    company_id: k
-      .integer("company_id")
-      .primaryKey()
-      .references(() => companies.id),
+
+/** The last list of banks that the scheme gave a company, and when it was last asked. */
+export const emandateBankListTable = (k: ColumnKit) =>
+  k.table("emandate_bank_lists", {
+    company_id: k.ref("company_id", companyTable).primaryKey(),
     banks: k.json<SchemeBank[]>("banks").notNull(),
     asked_at: k.at("asked_at").notNull(),
     /** Null until the scheme answered once. */
     checked_at: k.at("checked_at"),
   });
-  return { emandate_configs, emandate_bank_lists };
-}
 
 export const EMANDATE_CONFIG_CONSTRAINTS = {
   emandate_configs_seller: () =>

@@ -7,14 +7,17 @@ import { stamped } from "../../store/columns.ts";
 import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import type { EmandateCustomer, GivenCustomer } from "./model.ts";
 import { learned } from "./rules.ts";
+import { emandateCustomerTable } from "./tables.ts";
 
 /** A customer as stored: its IC number has all its digits. */
 export type StoredCustomer = Omit<EmandateCustomer, "mandate_count" | "active_mandate_count">;
 
 /** The stored columns of a customer. */
-export function customerColumns({ tables: { emandate_customers: t } }: Reads) {
+export function customerColumns(q: Reads) {
+  const t = q.use(emandateCustomerTable);
   const { id, company_id, name, email, phone, ic_number, created_at, updated_at } = t;
   return { id, company_id, name, email, phone, ic_number, created_at, updated_at };
 }
@@ -26,7 +29,7 @@ export async function listEmandateCustomers(
   { search }: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: EmandateCustomer[]; total: number }> {
-  const { emandate_customers: t } = q.tables;
+  const t = q.use(emandateCustomerTable);
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.email, search));
   const where = and(ofCompany(t, scope), found);
   const rows = await q
@@ -45,7 +48,7 @@ export async function findEmandateCustomer(
   scope: Scope,
   id: number,
 ): Promise<EmandateCustomer | undefined> {
-  const { emandate_customers: t } = q.tables;
+  const t = q.use(emandateCustomerTable);
   const rows = await q
     .select(customerColumns(q))
     .from(t)
@@ -65,7 +68,7 @@ export async function findOrMakeCustomer(
   given: GivenCustomer,
   ic_path: string,
 ): Promise<StoredCustomer> {
-  const { emandate_customers: t } = q.tables;
+  const t = q.use(emandateCustomerTable);
   const { name, email, phone = null, ic_number = null } = given;
   const by_email = and(ofCompany(t, scope), eq(t.email, email));
   const [known] = await q.select(customerColumns(q)).from(t).where(by_email);
@@ -91,7 +94,7 @@ function masked<C extends { ic_number: string | null }>(customer: C): C {
 }
 
 async function withCounts(q: Reads, scope: Scope, rows: StoredCustomer[]): Promise<EmandateCustomer[]> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const ids = rows.map(({ id }) => id);
   const counted = await q
     .select({

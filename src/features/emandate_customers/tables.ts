@@ -1,12 +1,12 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 
-export function emandateCustomerTables(k: ColumnKit, { companies }: CompanyTables) {
-  const emandate_customers = k.table(
+export const emandateCustomerTable = (k: ColumnKit) =>
+  k.table(
     "emandate_customers",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       name: k.text("name").notNull(),
       /** Lower case: customers are matched by it. */
       email: k.text("email").notNull(),
@@ -21,7 +21,3 @@ export function emandateCustomerTables(k: ColumnKit, { companies }: CompanyTable
       k.index("emandate_customers_company").on(t.company_id, t.id),
     ],
   );
-  return { emandate_customers };
-}
-
-export type EmandateCustomerTables = ReturnType<typeof emandateCustomerTables>;

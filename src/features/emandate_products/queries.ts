@@ -7,11 +7,14 @@ import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { FINAL_STATUSES } from "../mandates/model.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import type { EmandateProduct } from "./model.ts";
 import { modeOf } from "./rules.ts";
+import { emandateProductTable } from "./tables.ts";
 
 /** The stored columns of a product on the wire. */
-function productColumns({ tables: { emandate_products: t } }: Reads) {
+function productColumns(q: Reads) {
+  const t = q.use(emandateProductTable);
   const { id, company_id, product_code, product_name, max_amount, max_no_debit, frequency } = t;
   const { is_active, created_at, updated_at } = t;
   return {
@@ -39,7 +42,7 @@ export async function listEmandateProducts(
   { search, is_active }: { search?: string; is_active?: boolean },
   { limit, offset }: Slice,
 ): Promise<{ rows: EmandateProduct[]; total: number }> {
-  const { emandate_products: t } = q.tables;
+  const t = q.use(emandateProductTable);
   const found =
     search === undefined ? undefined : or(contains(t.product_code, search), contains(t.product_name, search));
   const active = is_active === undefined ? undefined : eq(t.is_active, is_active);
@@ -59,7 +62,7 @@ export async function findEmandateProduct(
   scope: Scope,
   id: number,
 ): Promise<EmandateProduct | undefined> {
-  const { emandate_products: t } = q.tables;
+  const t = q.use(emandateProductTable);
   const [row] = await q
     .select(productColumns(q))
     .from(t)
@@ -80,7 +83,7 @@ export async function insertEmandateProduct(
   product: Editable,
 ): Promise<EmandateProduct> {
   const rows = await q
-    .insert(q.tables.emandate_products)
+    .insert(q.use(emandateProductTable))
     .values({ ...product, is_active: true, company_id: scope.company_id, ...stamped(now) })
     .returning(productColumns(q));
   return toProduct(only(rows));
@@ -94,7 +97,7 @@ export async function updateEmandateProduct(
   id: number,
   change: Partial<Editable> & { is_active?: boolean; deleted_at?: string },
 ): Promise<EmandateProduct | undefined> {
-  const { emandate_products: t } = q.tables;
+  const t = q.use(emandateProductTable);
   const [row] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -110,7 +113,7 @@ export function countMandatesOf(
   id: number,
   { are_open }: { are_open: boolean },
 ): Promise<number> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const where = and(
     ofCompany(t, scope),
     eq(t.emandate_product_id, id),
@@ -119,6 +122,7 @@ export function countMandatesOf(
   return q.$count(t, where).then(Number);
 }
 
-function inScope({ tables: { emandate_products: t } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const t = q.use(emandateProductTable);
   return and(ofCompany(t, scope), isNull(t.deleted_at));
 }

@@ -1,14 +1,14 @@
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import { FREQUENCIES } from "./model.ts";
 
-export function emandateProductTables(k: ColumnKit, { companies }: CompanyTables) {
-  const emandate_products = k.table(
+export const emandateProductTable = (k: ColumnKit) =>
+  k.table(
     "emandate_products",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       product_code: k.text("product_code").notNull(),
       product_name: k.text("product_name").notNull(),
       max_amount: k.sen("max_amount").notNull(),
@@ -24,10 +24,6 @@ export function emandateProductTables(k: ColumnKit, { companies }: CompanyTables
       k.index("emandate_products_company").on(t.company_id, t.id),
     ],
   );
-  return { emandate_products };
-}
-
-export type EmandateProductTables = ReturnType<typeof emandateProductTables>;
 
 export const EMANDATE_PRODUCT_CONSTRAINTS = {
   emandate_products_code: () =>

@@ -5,7 +5,8 @@ import { instant, iso } from "../../core/time.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import { EVENT_TYPES, type Event, type NewEvent, typesMatching } from "./model.ts";
+import { type Event, EVENT_TYPES, type NewEvent, typesMatching } from "./model.ts";
+import { eventTable } from "./tables.ts";
 
 /** Writes down what happened, in the transaction in which it happens. */
 export async function recordEvents(
@@ -21,7 +22,7 @@ export async function recordEvents(
     data,
     created_at: iso(now),
   }));
-  await insertRows(q, q.tables.events, rows);
+  await insertRows(q, q.use(eventTable), rows);
 }
 
 /** A message's id, which no other message has. */
@@ -44,7 +45,7 @@ export async function listEvents(
   { type, from, to }: EventFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: Event[]; total: number }> {
-  const { events: t } = q.tables;
+  const t = q.use(eventTable);
   const where = and(
     ofCompany(t, scope),
     type === undefined ? undefined : inArray(t.type, typesMatching(type, EVENT_TYPES)),
@@ -70,7 +71,7 @@ export async function listEvents(
 
 /** The first events, of all companies, that nobody was told of yet. */
 export async function listFreshEvents(q: Reads, limit: number): Promise<number[]> {
-  const { events: t } = q.tables;
+  const t = q.use(eventTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -89,7 +90,7 @@ export async function takeFreshEvents(
   now: Temporal.Instant,
   ids: readonly number[],
 ): Promise<TakenEvent[]> {
-  const { events: t } = q.tables;
+  const t = q.use(eventTable);
   const rows = await q
     .update(t)
     .set({ fanned_out_at: iso(now) })
@@ -101,7 +102,7 @@ export async function takeFreshEvents(
 /** Events of any company by their ids, the oldest first. */
 export async function listEventsById(q: Reads, ids: readonly number[]): Promise<Event[]> {
   if (ids.length === 0) return [];
-  const { events: t } = q.tables;
+  const t = q.use(eventTable);
   return q.select().from(t).where(isAmong(t.id, ids)).orderBy(asc(t.id));
 }
 
@@ -112,7 +113,7 @@ export async function deleteOldEvents(
   until: Temporal.Instant,
   limit: number,
 ): Promise<number> {
-  const { events: t } = q.tables;
+  const t = q.use(eventTable);
   const old = q
     .select({ id: t.id })
     .from(t)

@@ -1,15 +1,15 @@
 import { sql } from "drizzle-orm";
 import type { ColumnKit } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import type { EventData } from "./model.ts";
 
-export function eventTables(k: ColumnKit, { companies }: CompanyTables) {
-  /** The outbox: a row is written in the transaction of the change that it tells of. */
-  const events = k.table(
+/** The outbox: a row is written in the transaction of the change that it tells of. */
+export const eventTable = (k: ColumnKit) =>
+  k.table(
     "events",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       /** What receivers know it by, the same whoever is told and however often. */
       message_id: k.text("message_id").notNull(),
       type: k.text("type").notNull(),
@@ -25,5 +25,3 @@ export function eventTables(k: ColumnKit, { companies }: CompanyTables) {
       k.index("events_fresh").on(t.id).where(sql`fanned_out_at IS NULL`),
     ],
   );
-  return { events };
-}

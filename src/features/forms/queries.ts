@@ -7,6 +7,7 @@ import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { FormConfig, FormStructure } from "./model.ts";
+import { formTable } from "./tables.ts";
 
 /** Which forms are meant; every field given narrows further. */
 export interface FormFilter {
@@ -23,7 +24,8 @@ export interface FormInput {
   config: FormStructure;
 }
 
-function formColumns({ tables: { forms } }: Reads) {
+function formColumns(q: Reads) {
+  const forms = q.use(formTable);
   const { id, name, description, config, client_id, company_id, is_active, created_at, updated_at } = forms;
   return { id, name, description, config, client_id, company_id, is_active, created_at, updated_at };
 }
@@ -35,7 +37,7 @@ export async function listForms(
   { client_id, is_active, search }: FormFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: FormConfig[]; total: number }> {
-  const { forms } = q.tables;
+  const forms = q.use(formTable);
   const where = and(
     inScope(q, scope),
     client_id === undefined ? undefined : eq(forms.client_id, client_id),
@@ -53,7 +55,7 @@ export async function listForms(
 }
 
 export async function findForm(q: Reads, scope: Scope, id: number): Promise<FormConfig | undefined> {
-  const { forms } = q.tables;
+  const forms = q.use(formTable);
   const [form] = await q
     .select(formColumns(q))
     .from(forms)
@@ -67,7 +69,7 @@ export async function findFormStructure(
   { company_id }: Scope,
   id: number,
 ): Promise<FormStructure | undefined> {
-  const { forms } = q.tables;
+  const forms = q.use(formTable);
   const [form] = await q
     .select({ config: forms.config })
     .from(forms)
@@ -77,7 +79,7 @@ export async function findFormStructure(
 
 /** How many forms there are. */
 export function countForms(q: Reads, scope: Scope): Promise<number> {
-  return q.$count(q.tables.forms, inScope(q, scope)).then(Number);
+  return q.$count(q.use(formTable), inScope(q, scope)).then(Number);
 }
 
 export async function insertForm(
@@ -87,7 +89,7 @@ export async function insertForm(
   form: FormInput,
 ): Promise<FormConfig> {
   const rows = await q
-    .insert(q.tables.forms)
+    .insert(q.use(formTable))
     .values({ ...form, ...owner, is_active: true, ...stamped(now) })
     .returning(formColumns(q));
   return only(rows);
@@ -100,7 +102,7 @@ export async function updateForm(
   id: number,
   change: Partial<FormInput> & { is_active?: boolean; deleted_at?: string },
 ): Promise<FormConfig | undefined> {
-  const { forms } = q.tables;
+  const forms = q.use(formTable);
   const [form] = await q
     .update(forms)
     .set({ ...change, updated_at: iso(now) })
@@ -109,7 +111,8 @@ export async function updateForm(
   return form;
 }
 
-function inScope({ tables: { forms } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const forms = q.use(formTable);
   return and(
     eq(forms.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : eq(forms.client_id, scope.client_id),

@@ -1,21 +1,18 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { ClientTables } from "../clients/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { clientTable } from "../clients/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import type { FormStructure } from "./model.ts";
 
-export function formTables(k: ColumnKit, { companies, clients }: CompanyTables & ClientTables) {
-  const forms = k.table(
+export const formTable = (k: ColumnKit) =>
+  k.table(
     "forms",
     {
       id: k.id(),
       name: k.text("name").notNull(),
       description: k.text("description"),
       config: k.jsonText<FormStructure>("config").notNull(),
-      client_id: k
-        .integer("client_id")
-        .notNull()
-        .references(() => clients.id),
-      ...companyColumn(k, companies),
+      client_id: k.ref("client_id", clientTable).notNull(),
+      ...companyColumn(k),
       is_active: k.boolean("is_active").notNull(),
       /** Deleted forms keep their row: what was filled in by them may be asked about. */
       deleted_at: k.at("deleted_at"),
@@ -23,7 +20,3 @@ export function formTables(k: ColumnKit, { companies, clients }: CompanyTables &
     },
     (t) => [k.index("forms_company").on(t.company_id, t.id), k.index("forms_client").on(t.client_id, t.id)],
   );
-  return { forms };
-}
-
-export type FormTables = ReturnType<typeof formTables>;

@@ -3,6 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { FoundKey, KeptAnswer, KeyedRequest } from "./model.ts";
+import { idempotencyKeyTable } from "./tables.ts";
 
 /** How long a claim is believed to be alive, and its key is remembered. */
 export interface Lives {
@@ -17,7 +18,7 @@ export async function insertClaim(
   claim: string,
   { lease, keep }: Lives,
 ): Promise<number | null> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   const anew = {
     digest: request.digest,
     state: "in_progress" as const,
@@ -45,7 +46,7 @@ export async function findKey(
   q: Reads,
   { owner, method, path, key }: KeyedRequest,
 ): Promise<FoundKey | undefined> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   const [found] = await q
     .select({
       state: t.state,
@@ -75,7 +76,7 @@ export async function updateCommitted(
   claim: string,
   target: { type: string; id: number | null },
 ): Promise<boolean> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   const rows = await q
     .update(t)
     .set({ state: "committed", target_type: target.type, target_id: target.id })
@@ -91,7 +92,7 @@ export async function updateAnswered(
   claim: string,
   answer: KeptAnswer | null,
 ): Promise<void> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   await q
     .update(t)
     .set({ state: "answered", answer })
@@ -100,13 +101,13 @@ export async function updateAnswered(
 
 /** Gives a claim up whose request changed nothing. */
 export async function deleteClaim(q: Queries, id: number, claim: string): Promise<void> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   await q.delete(t).where(and(eq(t.id, id), eq(t.claim, claim), eq(t.state, "in_progress")));
 }
 
 /** Ends the company's claims whose process is gone: what was not committed was not done, other answers are lost. */
 export async function endClaims(q: Queries, scope: Scope): Promise<void> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   const inCompany = eq(t.company_id, scope.company_id);
   await q.delete(t).where(and(inCompany, eq(t.state, "in_progress")));
   await q
@@ -122,7 +123,7 @@ export async function deleteExpired(
   now: Temporal.Instant,
   limit: number,
 ): Promise<number> {
-  const { idempotency_keys: t } = q.tables;
+  const t = q.use(idempotencyKeyTable);
   const expired = q
     .select({ id: t.id })
     .from(t)

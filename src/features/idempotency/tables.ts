@@ -1,13 +1,13 @@
 import type { ColumnKit } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import { KEY_STATES, type KeptAnswer } from "./model.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { type KeptAnswer, KEY_STATES } from "./model.ts";
 
-export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
-  const idempotency_keys = k.table(
+export const idempotencyKeyTable = (k: ColumnKit) =>
+  k.table(
     "idempotency_keys",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       /** Whose it is: the id of a user or of an API key, which is never handed out again. */
       owner_kind: k.enumeration("owner_kind", ["user", "key"]).notNull().default("user"),
       owner_id: k.integer("owner_id").notNull(),
@@ -31,5 +31,3 @@ export function idempotencyTables(k: ColumnKit, { companies }: CompanyTables) {
       k.index("idempotency_keys_expiry").on(t.company_id, t.expires_at),
     ],
   );
-  return { idempotency_keys };
-}

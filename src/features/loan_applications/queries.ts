@@ -1,17 +1,17 @@
 import {
-  type AnyColumn,
   and,
+  type AnyColumn,
   asc,
   desc,
   eq,
   gte,
   inArray,
+  isNull,
   lt,
   lte,
   notInArray,
   or,
   type SQL,
-  isNull,
 } from "drizzle-orm";
 import type { LoanScope, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
@@ -24,8 +24,10 @@ import type { FormStructure } from "../forms/model.ts";
 import type { ActionItem, ApplicationStatus, LoanApplication } from "./model.ts";
 import type { LoanRequest } from "./request.ts";
 import { FINAL_STATUSES } from "./rules.ts";
+import { loanApplicationTable } from "./tables.ts";
 
-function applicationColumns({ tables: { loan_applications: t } }: Reads) {
+function applicationColumns(q: Reads) {
+  const t = q.use(loanApplicationTable);
   const { id, reference, environment, company_id, agent_client_id, program_id, program_snapshot } = t;
   const { external_reference, status, borrower, amount, tenor_months, purpose, answers, missing } = t;
   const { decision, offer, disbursement_reference, expires_at, created_at, updated_at } = t;
@@ -58,7 +60,7 @@ export async function listApplications(
   { status, sent = false, program_id, search, from, to }: ApplicationFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanApplication[]; total: number }> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const where = and(
     inScope(q, scope),
     status === undefined ? undefined : eq(t.status, status),
@@ -89,7 +91,7 @@ export async function findApplication(
   scope: LoanScope,
   id: number,
 ): Promise<LoanApplication | undefined> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const [application] = await q
     .select(applicationColumns(q))
     .from(t)
@@ -115,7 +117,7 @@ export async function listTerms(
   scope: LoanScope,
   ids: readonly number[],
 ): Promise<Map<number, ApplicationTerms>> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const rows = await q
     .select({ id: t.id, form_snapshot: t.form_snapshot, requested: t.requested })
     .from(t)
@@ -129,7 +131,7 @@ export async function findByExternalReference(
   scope: LoanScope,
   external_reference: string,
 ): Promise<LoanApplication | undefined> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const is_owner =
     scope.agent_key_id === undefined ? isNull(t.agent_key_id) : eq(t.agent_key_id, scope.agent_key_id);
   const [application] = await q
@@ -141,7 +143,7 @@ export async function findByExternalReference(
 
 /** How many applications to a program have not come to their end. */
 export function countOpenApplications(q: Reads, scope: LoanScope, program_id: number): Promise<number> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const is_open = notInArray(t.status, [...FINAL_STATUSES]);
   return q.$count(t, and(inScope(q, scope), eq(t.program_id, program_id), is_open)).then(Number);
 }
@@ -159,7 +161,7 @@ export async function insertApplication(
   now: Temporal.Instant,
   application: NewApplication,
 ): Promise<LoanApplication> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const rows = await q
     .insert(t)
     .values({
@@ -189,7 +191,7 @@ export async function updateApplication(
   { id, from }: { id: number; from: ApplicationStatus },
   change: ApplicationChange,
 ): Promise<LoanApplication | undefined> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const name = change.borrower === undefined ? {} : { borrower_name: change.borrower.name };
   const [application] = await q
     .update(t)
@@ -199,7 +201,8 @@ export async function updateApplication(
   return application;
 }
 
-function inScope({ tables: { loan_applications: t } }: Reads, scope: LoanScope): SQL | undefined {
+function inScope(q: Reads, scope: LoanScope): SQL | undefined {
+  const t = q.use(loanApplicationTable);
   return and(
     ofEnvironment(t, scope),
     scope.agent_key_id === undefined ? undefined : eq(t.agent_key_id, scope.agent_key_id),
@@ -213,7 +216,7 @@ export function ofApplications(
   table: { company_id: AnyColumn; environment: AnyColumn; application_id: AnyColumn },
   scope: LoanScope,
 ): SQL | undefined {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const applications = q.select({ id: t.id }).from(t).where(inScope(q, scope));
   return and(ofEnvironment(table, scope), inArray(table.application_id, applications));
 }
@@ -222,7 +225,7 @@ export function ofApplications(
 
 /** The companies with an application whose time has run out. */
 export async function listCompaniesWithRunOut(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasRunOut(q, now));
   return rows.map(({ company_id }) => company_id);
 }
@@ -234,7 +237,7 @@ export async function listRunOut(
   now: Temporal.Instant,
   limit: number,
 ): Promise<LoanApplication[]> {
-  const { loan_applications: t } = q.tables;
+  const t = q.use(loanApplicationTable);
   return q
     .select(applicationColumns(q))
     .from(t)
@@ -244,6 +247,7 @@ export async function listRunOut(
     .then((rows) => rows);
 }
 
-function hasRunOut({ tables: { loan_applications: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+function hasRunOut(q: Reads, now: Temporal.Instant): SQL | undefined {
+  const t = q.use(loanApplicationTable);
   return and(lte(t.expires_at, iso(now)), isNull(t.deleted_at));
 }

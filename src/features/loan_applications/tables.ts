@@ -2,32 +2,26 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { ApiKeyTables } from "../api_keys/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { apiKeyTable } from "../api_keys/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import type { Answers, FormStructure } from "../forms/model.ts";
 import type { LoanProgram } from "../loan_programs/model.ts";
-import type { LoanProgramTables } from "../loan_programs/tables.ts";
+import { loanProgramTable } from "../loan_programs/tables.ts";
 import { type ActionItem, APPLICATION_STATUSES, type Borrower, type Decision, type Offer } from "./model.ts";
 
-export function loanApplicationTables(
-  k: ColumnKit,
-  { companies, api_keys, loan_programs }: CompanyTables & ApiKeyTables & LoanProgramTables,
-) {
-  const loan_applications = k.table(
+export const loanApplicationTable = (k: ColumnKit) =>
+  k.table(
     "loan_applications",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       reference: k.text("reference").notNull(),
       /** The key that made it; null where a user did. */
-      agent_key_id: k.integer("agent_key_id").references(() => api_keys.id),
+      agent_key_id: k.ref("agent_key_id", apiKeyTable),
       /** What that key is known by, which outlives it. */
       agent_client_id: k.text("agent_client_id"),
-      program_id: k
-        .integer("program_id")
-        .notNull()
-        .references(() => loan_programs.id),
+      program_id: k.ref("program_id", loanProgramTable).notNull(),
       program_snapshot: k.json<LoanProgram>("program_snapshot").notNull(),
       /** The program's form as it was at the submission; null before it, and where the program has none. */
       form_snapshot: k.json<FormStructure>("form_snapshot"),
@@ -78,10 +72,6 @@ export function loanApplicationTables(
       k.index("loan_applications_expiry").on(t.expires_at).where(sql`expires_at IS NOT NULL`),
     ],
   );
-  return { loan_applications };
-}
-
-export type LoanApplicationTables = ReturnType<typeof loanApplicationTables>;
 
 const taken = () =>
   new AppError("conflict", "Cannot create the application: another one has this external_reference");

@@ -2,16 +2,18 @@ import { and, asc, desc, eq, gt, inArray, isNull, lte, max, or, type SQL } from 
 import type { LoanScope, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
-import { ofEnvironment } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
+import { ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { ofApplications } from "../loan_applications/queries.ts";
 import type { Consent, ConsentDefinition, ConsentText, DefinitionStatus } from "./model.ts";
+import { consentDefinitionTable, consentTable } from "./tables.ts";
 
 // Definitions.
 
-function definitionColumns({ tables: { consent_definitions: t } }: Reads) {
+function definitionColumns(q: Reads) {
+  const t = q.use(consentDefinitionTable);
   const { id, environment, code, version, locale, title, purpose_text, data_text, data_categories } = t;
   const { audience, data_life_days, validity_days, text_sha256, status } = t;
   const { published_at, retired_at, created_at, updated_at } = t;
@@ -51,7 +53,7 @@ export async function listDefinitions(
   { code, locale, status }: DefinitionFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: ConsentDefinition[]; total: number }> {
-  const { consent_definitions: t } = q.tables;
+  const t = q.use(consentDefinitionTable);
   const where = and(
     ofEnvironment(t, scope),
     code === undefined ? undefined : eq(t.code, code),
@@ -73,7 +75,7 @@ export async function findDefinition(
   scope: LoanScope,
   id: number,
 ): Promise<ConsentDefinition | undefined> {
-  const { consent_definitions: t } = q.tables;
+  const t = q.use(consentDefinitionTable);
   const [definition] = await q
     .select(definitionColumns(q))
     .from(t)
@@ -87,7 +89,7 @@ export async function findLastVersion(
   scope: LoanScope,
   { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
 ): Promise<number> {
-  const { consent_definitions: t } = q.tables;
+  const t = q.use(consentDefinitionTable);
   const [row] = await q
     .select({ version: max(t.version) })
     .from(t)
@@ -101,7 +103,7 @@ export async function insertDefinition(
   now: Temporal.Instant,
   definition: ConsentText & Pick<ConsentDefinition, "version" | "text_sha256">,
 ): Promise<ConsentDefinition> {
-  const { consent_definitions: t } = q.tables;
+  const t = q.use(consentDefinitionTable);
   const row = { ...definition, company_id, environment, status: "draft" as const, ...stamped(now) };
   return only(await q.insert(t).values(row).returning(definitionColumns(q)));
 }
@@ -114,7 +116,7 @@ export async function updateDefinition(
   { id, status: found }: Pick<ConsentDefinition, "id" | "status">,
   change: Partial<Omit<ConsentDefinition, "id" | "environment" | "code" | "locale" | "version">>,
 ): Promise<ConsentDefinition | undefined> {
-  const { consent_definitions: t } = q.tables;
+  const t = q.use(consentDefinitionTable);
   const [definition] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -130,7 +132,7 @@ export async function retirePublished(
   now: Temporal.Instant,
   { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
 ): Promise<void> {
-  const { consent_definitions: t } = q.tables;
+  const t = q.use(consentDefinitionTable);
   await q
     .update(t)
     .set({ status: "retired", retired_at: iso(now), updated_at: iso(now) })
@@ -139,7 +141,8 @@ export async function retirePublished(
 
 // Consents.
 
-function consentColumns({ tables: { consents: t } }: Reads) {
+function consentColumns(q: Reads) {
+  const t = q.use(consentTable);
   const { id, environment, application_id, definition_id, code, version, locale, text_sha256, status } = t;
   const { subject_name, subject_ic_last4, evidence, granted_at, expires_at } = t;
   const { revoked_at, revoke_reason, created_at, updated_at } = t;
@@ -172,7 +175,7 @@ export async function listConsents(
   application_id: number,
   { limit, offset }: Slice,
 ): Promise<{ rows: Consent[]; total: number }> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
   const rows = await q
     .select(consentColumns(q))
@@ -185,7 +188,7 @@ export async function listConsents(
 }
 
 export async function findConsent(q: Reads, scope: LoanScope, id: number): Promise<Consent | undefined> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const [consent] = await q
     .select(consentColumns(q))
     .from(t)
@@ -194,7 +197,7 @@ export async function findConsent(q: Reads, scope: LoanScope, id: number): Promi
 }
 
 export function countConsents(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   return q.$count(t, and(ofApplications(q, t, scope), eq(t.application_id, application_id))).then(Number);
 }
 
@@ -204,7 +207,7 @@ export async function findGranted(
   scope: LoanScope,
   { application_id, definition_id }: Pick<Consent, "application_id" | "definition_id">,
 ): Promise<Consent | undefined> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const [consent] = await q
     .select(consentColumns(q))
     .from(t)
@@ -226,7 +229,7 @@ export async function hasConsentOf(
   now: Temporal.Instant,
   { application_id, code }: Pick<Consent, "application_id" | "code">,
 ): Promise<boolean> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const held = await q.$count(
     t,
     and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
@@ -241,7 +244,8 @@ export async function listHeldConsents(
   now: Temporal.Instant,
   application_ids: readonly number[],
 ): Promise<{ application_id: number; code: string; version_status: DefinitionStatus }[]> {
-  const { consents: t, consent_definitions: d } = q.tables;
+  const t = q.use(consentTable);
+  const d = q.use(consentDefinitionTable);
   return q
     .select({ application_id: t.application_id, code: t.code, version_status: d.status })
     .from(t)
@@ -259,7 +263,7 @@ export async function revokeConsents(
   application_id: number,
   revoke_reason: string,
 ): Promise<Consent[]> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   return q
     .update(t)
     .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
@@ -267,7 +271,8 @@ export async function revokeConsents(
     .returning(consentColumns(q));
 }
 
-function holdsAt({ tables: { consents: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+function holdsAt(q: Reads, now: Temporal.Instant): SQL | undefined {
+  const t = q.use(consentTable);
   return and(eq(t.status, "granted"), or(isNull(t.expires_at), gt(t.expires_at, iso(now))));
 }
 
@@ -278,7 +283,7 @@ export async function blankSubjects(
   now: Temporal.Instant,
   application_id: number,
 ): Promise<void> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
   for (const { id, evidence } of await q.select({ id: t.id, evidence: t.evidence }).from(t).where(where)) {
     await q
@@ -304,7 +309,7 @@ export async function insertConsent(
   now: Temporal.Instant,
   consent: NewConsent,
 ): Promise<Consent> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const row = { ...consent, company_id, environment, status: "granted" as const, ...stamped(now) };
   return only(await q.insert(t).values(row).returning(consentColumns(q)));
 }
@@ -317,7 +322,7 @@ export async function revokeConsent(
   id: number,
   revoke_reason: string | null,
 ): Promise<Consent | undefined> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const [consent] = await q
     .update(t)
     .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
@@ -333,7 +338,7 @@ export async function expireConsents(
   now: Temporal.Instant,
   { id, limit = 1 }: { id?: number; limit?: number },
 ): Promise<Consent[]> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const due = and(eq(t.company_id, company_id), eq(t.status, "granted"), lte(t.expires_at, iso(now)));
   const some = q
     .select({ id: t.id })
@@ -350,7 +355,7 @@ export async function expireConsents(
 
 /** The companies that have consents whose time has run out. */
 export async function listCompaniesWithDueConsents(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const { consents: t } = q.tables;
+  const t = q.use(consentTable);
   const rows = await q
     .selectDistinct({ company_id: t.company_id })
     .from(t)

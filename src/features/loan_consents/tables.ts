@@ -2,16 +2,16 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { LoanApplicationTables } from "../loan_applications/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { loanApplicationTable } from "../loan_applications/tables.ts";
 import { CONSENT_STATUSES, DEFINITION_STATUSES, type Evidence } from "./model.ts";
 
-export function consentDefinitionTables(k: ColumnKit, { companies }: CompanyTables) {
-  const consent_definitions = k.table(
+export const consentDefinitionTable = (k: ColumnKit) =>
+  k.table(
     "consent_definitions",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       code: k.text("code").notNull(),
       version: k.integer("version").notNull(),
@@ -39,33 +39,16 @@ export function consentDefinitionTables(k: ColumnKit, { companies }: CompanyTabl
         .where(sql`status = 'published'`),
     ],
   );
-  return { consent_definitions };
-}
 
-type ConsentDefinitionTables = ReturnType<typeof consentDefinitionTables>;
-
-export function consentTables(
-  k: ColumnKit,
-  {
-    companies,
-    loan_applications,
-    consent_definitions,
-  }: CompanyTables & LoanApplicationTables & ConsentDefinitionTables,
-) {
-  const consents = k.table(
+export const consentTable = (k: ColumnKit) =>
+  k.table(
     "consents",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
-      application_id: k
-        .integer("application_id")
-        .notNull()
-        .references(() => loan_applications.id),
-      definition_id: k
-        .integer("definition_id")
-        .notNull()
-        .references(() => consent_definitions.id),
+      application_id: k.ref("application_id", loanApplicationTable).notNull(),
+      definition_id: k.ref("definition_id", consentDefinitionTable).notNull(),
       // As they were in the definition, which nothing changes once it is published.
       code: k.text("code").notNull(),
       version: k.integer("version").notNull(),
@@ -87,8 +70,6 @@ export function consentTables(
       k.index("consents_expiring").on(t.company_id, t.expires_at).where(sql`status = 'granted'`),
     ],
   );
-  return { consents };
-}
 
 export const LOAN_CONSENT_CONSTRAINTS = {
   consent_definitions_version: () =>

@@ -6,10 +6,13 @@ import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { ofApplications } from "../loan_applications/queries.ts";
+import { loanApplicationTable } from "../loan_applications/tables.ts";
 import type { DocumentType } from "../loan_programs/model.ts";
 import type { DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
+import { loanDocumentTable } from "./tables.ts";
 
-function documentColumns({ tables: { loan_documents: t } }: Reads) {
+function documentColumns(q: Reads) {
+  const t = q.use(loanDocumentTable);
   const { id, environment, application_id, type, file_name, content_type, size, sha256 } = t;
   const { status, reason_code, note, reviewed_at, uploaded_by, created_at, updated_at } = t;
   return {
@@ -38,7 +41,7 @@ export async function listDocuments(
   application_id: number,
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanDocument[]; total: number }> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
   const rows = await q
     .select(documentColumns(q))
@@ -55,7 +58,7 @@ export async function findDocument(
   scope: LoanScope,
   id: number,
 ): Promise<LoanDocument | undefined> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const [document] = await q
     .select(documentColumns(q))
     .from(t)
@@ -64,7 +67,7 @@ export async function findDocument(
 }
 
 export function countDocuments(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   return q.$count(t, and(ofApplications(q, t, scope), eq(t.application_id, application_id))).then(Number);
 }
 
@@ -79,7 +82,7 @@ export async function insertDocument(
   now: Temporal.Instant,
   document: NewDocument,
 ): Promise<LoanDocument> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const row = { ...document, company_id, environment, status: "pending_review" as const, ...stamped(now) };
   return only(await q.insert(t).values(row).returning(documentColumns(q)));
 }
@@ -91,7 +94,7 @@ export async function supersedeDocument(
   now: Temporal.Instant,
   { application_id, type }: { application_id: number; type: DocumentType },
 ): Promise<void> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   await q
     .update(t)
     .set({ status: "superseded", updated_at: iso(now) })
@@ -113,7 +116,7 @@ export async function reviewDocument(
   { id, status: found }: { id: number; status: DocumentStatus },
   review: Pick<LoanDocument, "status" | "reason_code" | "note">,
 ): Promise<LoanDocument | undefined> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const [document] = await q
     .update(t)
     .set({ ...review, reviewed_at: iso(now), updated_at: iso(now) })
@@ -128,7 +131,7 @@ export async function deleteDocument(
   scope: LoanScope,
   { id, status: found }: { id: number; status: DocumentStatus },
 ): Promise<boolean> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const rows = await q
     .delete(t)
     .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, found)))
@@ -144,7 +147,7 @@ export async function listUsedContents(
   { company_id }: Scope,
   sha256s: readonly string[],
 ): Promise<Set<string>> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const rows = await q
     .selectDistinct({ sha256: t.sha256 })
     .from(t)
@@ -162,7 +165,8 @@ export async function deleteEndedDocuments(
   until: Temporal.Instant,
   limit: number,
 ): Promise<string[]> {
-  const { loan_documents: t, loan_applications: a } = q.tables;
+  const t = q.use(loanDocumentTable);
+  const a = q.use(loanApplicationTable);
   const ends = [a.rejected_at, a.declined_at, a.withdrawn_at, a.expired_at];
   const ended = q
     .select({ id: t.id })
@@ -188,7 +192,7 @@ export async function listExpectedFiles(
   q: Reads,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<ExpectedFile[]> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   return q
     .select({ id: t.id, company_id: t.company_id, size: t.size, sha256: t.sha256 })
     .from(t)
@@ -203,7 +207,7 @@ export async function listDocumentStates(
   scope: LoanScope,
   application_ids: readonly number[],
 ): Promise<DocumentState[]> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   const { application_id, type, status, reason_code, reviewed_at, created_at } = t;
   return q
     .select({ application_id, type, status, reason_code, reviewed_at, created_at })
@@ -218,7 +222,7 @@ export async function voidReviews(
   now: Temporal.Instant,
   application_id: number,
 ): Promise<void> {
-  const { loan_documents: t } = q.tables;
+  const t = q.use(loanDocumentTable);
   await q
     .update(t)
     .set({ status: "pending_review", updated_at: iso(now) })

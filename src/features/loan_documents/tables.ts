@@ -2,25 +2,19 @@ import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { LoanApplicationTables } from "../loan_applications/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { loanApplicationTable } from "../loan_applications/tables.ts";
 import { DOCUMENT_TYPES } from "../loan_programs/model.ts";
 import { CONTENT_TYPES, DOCUMENT_REASONS, DOCUMENT_STATUSES } from "./model.ts";
 
-export function loanDocumentTables(
-  k: ColumnKit,
-  { companies, loan_applications }: CompanyTables & LoanApplicationTables,
-) {
-  const loan_documents = k.table(
+export const loanDocumentTable = (k: ColumnKit) =>
+  k.table(
     "loan_documents",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
-      application_id: k
-        .integer("application_id")
-        .notNull()
-        .references(() => loan_applications.id),
+      application_id: k.ref("application_id", loanApplicationTable).notNull(),
       type: k.enumeration("type", DOCUMENT_TYPES).notNull(),
       file_name: k.text("file_name").notNull(),
       content_type: k.enumeration("content_type", CONTENT_TYPES).notNull(),
@@ -41,8 +35,6 @@ export function loanDocumentTables(
       k.index("loan_documents_file").on(t.company_id, t.sha256),
     ],
   );
-  return { loan_documents };
-}
 
 export const LOAN_DOCUMENT_CONSTRAINTS = {
   loan_documents_current: () =>

@@ -8,6 +8,7 @@ import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { LoanProgram, ProgramStatus } from "./model.ts";
 import type { ProgramTerms } from "./rules.ts";
+import { loanProgramTable } from "./tables.ts";
 
 /** Which programs are meant; every field given narrows further. */
 export interface ProgramFilter {
@@ -23,7 +24,7 @@ export async function listLoanPrograms(
   { status, search }: ProgramFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanProgram[]; total: number }> {
-  const { loan_programs: t } = q.tables;
+  const t = q.use(loanProgramTable);
   const where = and(
     inScope(q, scope),
     status === undefined ? undefined : eq(t.status, status),
@@ -38,7 +39,7 @@ export async function findLoanProgram(
   scope: LoanScope,
   id: number,
 ): Promise<LoanProgram | undefined> {
-  const { loan_programs: t } = q.tables;
+  const t = q.use(loanProgramTable);
   const [program] = await q
     .select()
     .from(t)
@@ -52,7 +53,7 @@ export async function insertLoanProgram(
   now: Temporal.Instant,
   terms: ProgramTerms,
 ): Promise<LoanProgram> {
-  const { loan_programs: t } = q.tables;
+  const t = q.use(loanProgramTable);
   const row = { ...terms, company_id, environment, status: "draft" as const, ...stamped(now) };
   return only(await q.insert(t).values(row).returning());
 }
@@ -65,7 +66,7 @@ export async function updateLoanProgram(
   { id, from }: { id: number; from: ProgramStatus },
   change: Partial<ProgramTerms> & { status?: ProgramStatus },
 ): Promise<LoanProgram | undefined> {
-  const { loan_programs: t } = q.tables;
+  const t = q.use(loanProgramTable);
   const [program] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -75,6 +76,7 @@ export async function updateLoanProgram(
 }
 
 /** Programs belong to the company: whoever works in its environment may see them, archived ones nobody. */
-function inScope({ tables: { loan_programs: t } }: Reads, scope: LoanScope): SQL | undefined {
+function inScope(q: Reads, scope: LoanScope): SQL | undefined {
+  const t = q.use(loanProgramTable);
   return and(ofEnvironment(t, scope), ne(t.status, "archived"));
 }

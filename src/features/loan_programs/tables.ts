@@ -1,8 +1,8 @@
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { FormTables } from "../forms/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { formTable } from "../forms/tables.ts";
 import {
   BORROWER_TYPES,
   type DocumentType,
@@ -11,12 +11,12 @@ import {
   RATE_TYPES,
 } from "./model.ts";
 
-export function loanProgramTables(k: ColumnKit, { companies, forms }: CompanyTables & FormTables) {
-  const loan_programs = k.table(
+export const loanProgramTable = (k: ColumnKit) =>
+  k.table(
     "loan_programs",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       code: k.text("code").notNull(),
       name: k.text("name").notNull(),
@@ -33,7 +33,7 @@ export function loanProgramTables(k: ColumnKit, { companies, forms }: CompanyTab
       eligibility: k.json<Eligibility>("eligibility").notNull(),
       required_documents: k.json<DocumentType[]>("required_documents").notNull(),
       required_consents: k.json<string[]>("required_consents").notNull(),
-      form_config_id: k.integer("form_config_id").references(() => forms.id),
+      form_config_id: k.ref("form_config_id", formTable),
       /** A deleted program is archived: applications refer to it, and its code stays taken. */
       status: k.enumeration("status", PROGRAM_STATUSES).notNull(),
       ...stamps(k),
@@ -44,10 +44,6 @@ export function loanProgramTables(k: ColumnKit, { companies, forms }: CompanyTab
       k.index("loan_programs_form").on(t.form_config_id),
     ],
   );
-  return { loan_programs };
-}
-
-export type LoanProgramTables = ReturnType<typeof loanProgramTables>;
 
 export const LOAN_PROGRAM_CONSTRAINTS = {
   loan_programs_code: () =>

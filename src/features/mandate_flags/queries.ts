@@ -9,8 +9,10 @@ import type { Queries, Reads } from "../../store/store.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
+import { mandateOrderTable } from "../mandate_orders/tables.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { FlagReason, MandateFlag } from "./model.ts";
+import { mandateFlagTable } from "./tables.ts";
 
 /** An order of which a person must decide something, and what the scheme said of it. */
 export interface NewFlag {
@@ -29,7 +31,7 @@ export async function raiseFlags(
   now: Temporal.Instant,
   flags: readonly NewFlag[],
 ): Promise<Set<number>> {
-  const { mandate_flags: t } = q.tables;
+  const t = q.use(mandateFlagTable);
   const rows = await insertRows(
     q,
     t,
@@ -66,7 +68,7 @@ export async function raiseComplaint(
   order: NewFlag["order"],
   said: NewFlag["said"],
 ): Promise<boolean> {
-  const { mandate_flags: t } = q.tables;
+  const t = q.use(mandateFlagTable);
   const reason = "message_refused";
   const [open] = await q
     .select({ id: t.id })
@@ -83,7 +85,8 @@ export async function raiseComplaint(
   return (await raiseFlags(q, scope, now, [{ order, reason, said }])).has(order.id);
 }
 
-function flagged({ tables: { mandate_flags: t } }: Reads) {
+function flagged(q: Reads) {
+  const t = q.use(mandateFlagTable);
   const { id, mandate_id, payment_id, order_id, reason } = t;
   return { id, mandate_id, payment_id, order_id, reason };
 }
@@ -105,7 +108,7 @@ export async function resolveAnswered(
   order_ids: readonly number[],
 ): Promise<void> {
   if (order_ids.length === 0) return;
-  const { mandate_flags: t } = q.tables;
+  const t = q.use(mandateFlagTable);
   const waited = inArray(t.reason, ["no_answer", "message_refused"]);
   const rows = await q
     .update(t)
@@ -130,7 +133,7 @@ export async function resolveFlag(
   id: number,
   { note, resolved_by }: { note: string; resolved_by: number | null },
 ): Promise<boolean> {
-  const { mandate_flags: t } = q.tables;
+  const t = q.use(mandateFlagTable);
   const rows = await q
     .update(t)
     .set({ note, resolved_by, resolved_at: iso(now), updated_at: iso(now) })
@@ -160,7 +163,7 @@ export async function listFlags(
   { status, reason, mandate_id, payment_id }: FlagFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: MandateFlag[]; total: number }> {
-  const { mandate_flags: t } = q.tables;
+  const t = q.use(mandateFlagTable);
   const where = and(
     ofCompany(t, scope),
     status && (status === "open" ? isNull(t.resolved_at) : isNotNull(t.resolved_at)),
@@ -173,13 +176,14 @@ export async function listFlags(
 }
 
 export async function findFlag(q: Reads, scope: Scope, id: number): Promise<MandateFlag | undefined> {
-  const { mandate_flags: t } = q.tables;
+  const t = q.use(mandateFlagTable);
   const [row] = await selectFlags(q).where(and(ofCompany(t, scope), eq(t.id, id)));
   return row && toFlag(row);
 }
 
 function selectFlags(q: Reads) {
-  const { mandate_flags: t, mandate_orders: orders } = q.tables;
+  const t = q.use(mandateFlagTable);
+  const orders = q.use(mandateOrderTable);
   const { id, company_id, mandate_id, payment_id, reason, response_code, message } = t;
   const { note, resolved_by, resolved_at, created_at, updated_at } = t;
   return q

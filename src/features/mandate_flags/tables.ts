@@ -1,35 +1,21 @@
 import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { MandateOrderTables } from "../mandate_orders/tables.ts";
-import type { MandatePaymentTables } from "../mandate_payments/tables.ts";
-import type { MandateTables } from "../mandates/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { mandateOrderTable } from "../mandate_orders/tables.ts";
+import { mandatePaymentTable } from "../mandate_payments/tables.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import { FLAG_REASONS } from "./model.ts";
 
-export function mandateFlagTables(
-  k: ColumnKit,
-  {
-    companies,
-    mandates,
-    mandate_payments,
-    mandate_orders,
-  }: CompanyTables & MandateTables & MandatePaymentTables & MandateOrderTables,
-) {
-  /** What a person must decide about debits and mandates. */
-  const mandate_flags = k.table(
+/** What a person must decide about debits and mandates. */
+export const mandateFlagTable = (k: ColumnKit) =>
+  k.table(
     "mandate_flags",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      mandate_id: k
-        .integer("mandate_id")
-        .notNull()
-        .references(() => mandates.id),
-      payment_id: k.integer("payment_id").references(() => mandate_payments.id),
-      order_id: k
-        .integer("order_id")
-        .notNull()
-        .references(() => mandate_orders.id),
+      ...companyColumn(k),
+      mandate_id: k.ref("mandate_id", mandateTable).notNull(),
+      payment_id: k.ref("payment_id", mandatePaymentTable),
+      order_id: k.ref("order_id", mandateOrderTable).notNull(),
       reason: k.enumeration("reason", FLAG_REASONS).notNull(),
       /** What tells it from other flags of the same order and reason: what was awaited, or the scheme's code. */
       about: k.text("about").notNull(),
@@ -49,5 +35,3 @@ export function mandateFlagTables(
       k.index("mandate_flags_mandate").on(t.mandate_id, t.id),
     ],
   );
-  return { mandate_flags };
-}

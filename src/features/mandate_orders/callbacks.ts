@@ -9,10 +9,10 @@ import { tellOfComplaints } from "./polling.ts";
 import {
   type CallbackNote,
   countNobodysCallbacks,
-  findOrderByNumber,
   insertCallback,
   listOrderCallbacks,
-} from "./queries.ts";
+} from "./callback_queries.ts";
+import { findOrderByNumber } from "./queries.ts";
 
 /**
  * Takes what the scheme tells by itself, and writes down that it did, whatever comes of it. The signature is looked

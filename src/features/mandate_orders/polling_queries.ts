@@ -6,12 +6,13 @@ import type { Queries, Reads } from "../../store/store.ts";
 import { raiseFlags } from "../mandate_flags/queries.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { MandateOrder } from "./queries.ts";
+import { mandateOrderTable } from "./tables.ts";
 
 // The job that looks for work acts for nobody: it has no scope.
 
 /** The companies with orders of which the scheme is to be asked now. */
 export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const rows = await q
     .selectDistinct({ company_id: t.company_id })
     .from(t)
@@ -26,7 +27,7 @@ export async function listDueOrders(
   now: Temporal.Instant,
   limit: number,
 ): Promise<number[]> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -44,7 +45,7 @@ export async function claimOrders(
   ids: readonly number[],
   until: Temporal.Instant,
 ): Promise<number[]> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const rows = await q
     .update(t)
     .set({ next_query_at: iso(until) })
@@ -70,7 +71,7 @@ export async function postponeOrders(
   now: Temporal.Instant,
   postponed: readonly Postponed[],
 ): Promise<void> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, said }) =>
     JSON.stringify([status, awaits, next, said.code, said.message]),
   );

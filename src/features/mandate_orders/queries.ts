@@ -1,17 +1,21 @@
-import { and, asc, desc, eq, gte, inArray, isNull, lt } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, isNull } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
-import { instant, type IsoInstant, iso } from "../../core/time.ts";
+import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { insertRows } from "../../store/insert_rows.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
+import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import { modeOf } from "../emandate_products/rules.ts";
+import { mandatePaymentTable } from "../mandate_payments/tables.ts";
 import type { Amendment, ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder } from "../mandates/schemes/scheme.ts";
-import type { CallbackOutcome, OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
+import { mandateTable } from "../mandates/tables.ts";
+import type { OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
+import { mandateOrderTable } from "./tables.ts";
 
 /** Something that the scheme was asked, as it stands. */
 export interface MandateOrder {
@@ -37,7 +41,8 @@ export interface MandateOrder {
   amendment: Amendment | null;
 }
 
-function orderColumns({ tables: { mandate_orders: t } }: Reads) {
+function orderColumns(q: Reads) {
+  const t = q.use(mandateOrderTable);
   const { id, company_id, mandate_id, payment_id, connector, kind, order_no, attempt_no, amount } = t;
   const { status, awaits, awaits_since, response_code, response_message, scheme_txn_id } = t;
   const { submitted_at, completed_at, corrected_code, amendment } = t;
@@ -112,7 +117,7 @@ export async function insertOrders(
       ...stamped(now),
     };
   });
-  return insertRows(q, q.tables.mandate_orders, rows, { returning: orderColumns(q) });
+  return insertRows(q, q.use(mandateOrderTable), rows, { returning: orderColumns(q) });
 }
 
 export async function findOrder(q: Reads, scope: Scope, id: number): Promise<MandateOrder | undefined> {
@@ -122,7 +127,7 @@ export async function findOrder(q: Reads, scope: Scope, id: number): Promise<Man
 
 /** Orders by their ids, the oldest first. */
 export async function listOrders(q: Reads, scope: Scope, ids: readonly number[]): Promise<MandateOrder[]> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   return q
     .select(orderColumns(q))
     .from(t)
@@ -136,7 +141,7 @@ export async function findLastOrder(
   scope: Scope,
   of: { mandate_id: number } | { payment_id: number },
 ): Promise<MandateOrder | undefined> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const whose =
     "payment_id" in of
       ? eq(t.payment_id, of.payment_id)
@@ -156,7 +161,7 @@ export async function listMandateOrders(
   scope: Scope,
   order_nos: readonly string[],
 ): Promise<Map<string, MandateOrder>> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const rows = await q
     .select(orderColumns(q))
     .from(t)
@@ -199,7 +204,7 @@ export async function updateOrders(
   now: Temporal.Instant,
   moves: readonly OrderMove[],
 ): Promise<Set<number>> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const changed = new Set<number>();
   const rows = moves.map(({ order, change }) => ({ was: order.awaits, row: changedRow(now, order, change) }));
   const alike = Map.groupBy(rows, ({ was, row }) => `${was} ${Object.keys(row).join()}`);
@@ -247,7 +252,7 @@ export async function closeMandateOrders(
   mandate_id: number,
   kind?: OrderKind,
 ): Promise<void> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const at = iso(now);
   await q
     .update(t)
@@ -269,7 +274,10 @@ export async function listSchemeOrders(
   scope: Scope,
   ids: readonly number[],
 ): Promise<{ order: MandateOrder; asked: SchemeOrder }[]> {
-  const { mandate_orders: t, mandates, emandate_customers: customers, mandate_payments: payments } = q.tables;
+  const t = q.use(mandateOrderTable);
+  const mandates = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
+  const payments = q.use(mandatePaymentTable);
   const rows = await q
     .select({
       order: orderColumns(q),
@@ -322,76 +330,7 @@ export async function listSchemeOrders(
 
 /** Whose order has this number. */
 export async function findOrderByNumber(q: Reads, order_no: string): Promise<MandateOrder | undefined> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const [order] = await q.select(orderColumns(q)).from(t).where(eq(t.order_no, order_no));
   return order;
-}
-
-/** A callback that came in. */
-export interface CallbackNote {
-  company_id: number | null;
-  address: string | null;
-  order_no: string | null;
-  digest: string;
-  response_code: string | null;
-  outcome: CallbackOutcome;
-  reason: string | null;
-}
-
-export async function insertCallback(
-  q: Queries,
-  now: Temporal.Instant,
-  callback: CallbackNote,
-): Promise<void> {
-  await q.insert(q.tables.scheme_callbacks).values({ ...callback, received_at: iso(now) });
-}
-
-/** How many callbacks since an instant are of no company: no more than `most` are counted. */
-export async function countNobodysCallbacks(
-  q: Reads,
-  since: Temporal.Instant,
-  most: number,
-): Promise<number> {
-  const { scheme_callbacks: t } = q.tables;
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(isNull(t.company_id), gte(t.received_at, iso(since))))
-    .limit(most);
-  return rows.length;
-}
-
-/** A company's callbacks about an order, the first of them, no more than `most`. */
-export function listOrderCallbacks(
-  q: Reads,
-  { company_id }: Scope,
-  order_no: string,
-  most: number,
-): Promise<Pick<CallbackNote, "digest" | "outcome">[]> {
-  const { scheme_callbacks: t } = q.tables;
-  return q
-    .select({ digest: t.digest, outcome: t.outcome })
-    .from(t)
-    .where(and(eq(t.order_no, order_no), eq(t.company_id, company_id)))
-    .orderBy(asc(t.id))
-    .limit(most)
-    .execute();
-}
-
-/** Forgets callbacks from before `until`, or those of no company, at most `limit` of them. */
-export async function deleteOldCallbacks(
-  q: Queries,
-  until: Temporal.Instant,
-  limit: number,
-  { only_nobodys }: { only_nobodys: boolean },
-): Promise<number> {
-  const { scheme_callbacks: t } = q.tables;
-  const old = q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(lt(t.received_at, iso(until)), only_nobodys ? isNull(t.company_id) : undefined))
-    .orderBy(asc(t.received_at))
-    .limit(limit);
-  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
-  return rows.length;
 }

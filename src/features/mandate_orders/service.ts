@@ -20,6 +20,7 @@ import { authorizationPage } from "./authorization_page.ts";
 import { takeCallback } from "./callbacks.ts";
 import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "./model.ts";
 import { pollSome } from "./polling.ts";
+import { deleteOldCallbacks } from "./callback_queries.ts";
 import * as queries from "./queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
 
@@ -163,7 +164,7 @@ export const pruneSchemeCallbacks = operation({
     const forget = (days: number, only_nobodys: boolean) => {
       const until = now.subtract({ hours: 24 * days });
       return prune(background, (limit) =>
-        store.tx((q) => queries.deleteOldCallbacks(q, until, limit, { only_nobodys })),
+        store.tx((q) => deleteOldCallbacks(q, until, limit, { only_nobodys })),
       );
     };
     await forget(LIMITS.scheme_callback_days, false);

@@ -1,34 +1,23 @@
 import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { CollectionTables } from "../collections/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { MandatePaymentTables } from "../mandate_payments/tables.ts";
+import { collectionRunTable } from "../collections/tables.ts";
+import { companyColumn, companyTable } from "../companies/tables.ts";
+import { mandatePaymentTable } from "../mandate_payments/tables.ts";
 import { type Amendment, CONNECTORS } from "../mandates/model.ts";
-import type { MandateTables } from "../mandates/tables.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import { CALLBACK_OUTCOMES, ORDER_AWAITS, ORDER_KINDS, ORDER_STATUSES } from "./model.ts";
 
-export function mandateOrderTables(
-  k: ColumnKit,
-  {
-    companies,
-    mandates,
-    mandate_payments,
-    collection_runs,
-  }: CompanyTables & MandateTables & MandatePaymentTables & CollectionTables,
-) {
-  /** Everything that the scheme was asked. A payment's attempts are its orders. */
-  const mandate_orders = k.table(
+/** Everything that the scheme was asked. A payment's attempts are its orders. */
+export const mandateOrderTable = (k: ColumnKit) =>
+  k.table(
     "mandate_orders",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      mandate_id: k
-        .integer("mandate_id")
-        .notNull()
-        .references(() => mandates.id),
-      payment_id: k.integer("payment_id").references(() => mandate_payments.id),
+      ...companyColumn(k),
+      mandate_id: k.ref("mandate_id", mandateTable).notNull(),
+      payment_id: k.ref("payment_id", mandatePaymentTable),
       /** The run that made it; null for one that a user or the enrolment made. */
-      collection_run_id: k.integer("collection_run_id").references(() => collection_runs.id),
+      collection_run_id: k.ref("collection_run_id", collectionRunTable),
       connector: k.enumeration("connector", CONNECTORS).notNull(),
       kind: k.enumeration("kind", ORDER_KINDS).notNull(),
       /** What the scheme knows it by: unique in the whole deployment. */
@@ -69,17 +58,15 @@ export function mandateOrderTables(
       k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
     ],
   );
-  return { mandate_orders, ...callbackTables(k, companies) };
-}
 
-function callbackTables(k: ColumnKit, companies: CompanyTables["companies"]) {
-  /** What came in over the scheme's callbacks, also what was refused. */
-  const scheme_callbacks = k.table(
+/** What came in over the scheme's callbacks, also what was refused. */
+export const schemeCallbackTable = (k: ColumnKit) =>
+  k.table(
     "scheme_callbacks",
     {
       id: k.id(),
       /** Null where the order is nobody's. */
-      company_id: k.integer("company_id").references(() => companies.id),
+      company_id: k.ref("company_id", companyTable),
       received_at: k.at("received_at").notNull(),
       address: k.text("address"),
       order_no: k.text("order_no"),
@@ -94,7 +81,3 @@ function callbackTables(k: ColumnKit, companies: CompanyTables["companies"]) {
       k.index("scheme_callbacks_time").on(t.received_at),
     ],
   );
-  return { scheme_callbacks };
-}
-
-export type MandateOrderTables = ReturnType<typeof mandateOrderTables>;

@@ -1,11 +1,13 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, or } from "drizzle-orm";
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { ConnectorName } from "../mandates/model.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import { OPEN_STATUSES } from "./rules.ts";
+import { mandatePaymentTable } from "./tables.ts";
 
 // Payments that wait.
 
@@ -33,7 +35,8 @@ export async function listDuePayments(
   status: (typeof OPEN_STATUSES)[number],
   { before, after, usable, collects, limit }: DuePage,
 ): Promise<DueCursor[]> {
-  const { mandate_payments: t, mandates } = q.tables;
+  const t = q.use(mandatePaymentTable);
+  const mandates = q.use(mandateTable);
   const rows = await q
     .select({ id: t.id, next_attempt_at: t.next_attempt_at })
     .from(t)
@@ -61,7 +64,7 @@ export async function listDuePayments(
 
 /** The payments of a mandate that wait, by id. */
 export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: number): Promise<number[]> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -72,7 +75,7 @@ export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: numbe
 
 /** How many payments of a mandate's collections wait. */
 export async function countWaiting(q: Reads, scope: Scope, mandate_id: number): Promise<number> {
-  return q.$count(q.tables.mandate_payments, waiting(q, scope, mandate_id));
+  return q.$count(q.use(mandatePaymentTable), waiting(q, scope, mandate_id));
 }
 
 /** Lets the collections of a mandate that wait take another amount. */
@@ -84,13 +87,14 @@ export async function updateWaitingAmounts(
   amount: Decimal,
 ): Promise<void> {
   await q
-    .update(q.tables.mandate_payments)
+    .update(q.use(mandatePaymentTable))
     .set({ amount, updated_at: iso(now) })
     .where(waiting(q, scope, mandate_id));
 }
 
 /** What was asked for by hand is of the amount that was asked for. */
-function waiting({ tables: { mandate_payments: t } }: Reads, scope: Scope, mandate_id: number) {
+function waiting(q: Reads, scope: Scope, mandate_id: number) {
+  const t = q.use(mandatePaymentTable);
   return and(
     ofCompany(t, scope),
     eq(t.mandate_id, mandate_id),

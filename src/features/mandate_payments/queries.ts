@@ -2,28 +2,32 @@ import { and, asc, count, desc, eq, gte, inArray, isNull, lt, lte, not, sql } fr
 import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { insertRows } from "../../store/insert_rows.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import type { Frequency } from "../emandate_products/model.ts";
 import { recordEvents } from "../events/queries.ts";
+import { mandateOrderTable } from "../mandate_orders/tables.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { DebitPeriod } from "../mandates/rules.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
 import {
   COUNTED_STATUSES,
   type DebitedMandate,
   FAILED_STATUSES,
   OPEN_STATUSES,
-  type PaymentOutcome,
   paymentEvent,
+  type PaymentOutcome,
   type PlannedPayment,
 } from "./rules.ts";
+import { mandatePaymentTable } from "./tables.ts";
 
-function paymentColumns({ tables: { mandate_payments: t } }: Reads) {
+function paymentColumns(q: Reads) {
+  const t = q.use(mandatePaymentTable);
   const { id, mandate_id, period_key, due_date, amount, description, status, attempt_count } = t;
   const { next_attempt_at, order_no, scheme_txn_id, response_code, response_message, paid_at } = t;
   const { created_at, updated_at } = t;
@@ -66,7 +70,7 @@ export async function listPayments(
   { status, mandate_id, from, to }: PaymentFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: MandatePayment[]; total: number }> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const where = and(
     ofCompany(t, scope),
     status === undefined ? undefined : eq(t.status, status),
@@ -85,7 +89,7 @@ export async function listPayments(
 }
 
 export async function findPayment(q: Reads, scope: Scope, id: number): Promise<MandatePayment | undefined> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const [row] = await q
     .select(paymentColumns(q))
     .from(t)
@@ -95,7 +99,7 @@ export async function findPayment(q: Reads, scope: Scope, id: number): Promise<M
 
 /** The attempts of a payment, the first one first. */
 export async function listAttempts(q: Reads, scope: Scope, payment_id: number): Promise<PaymentAttempt[]> {
-  const { mandate_orders: t } = q.tables;
+  const t = q.use(mandateOrderTable);
   const { attempt_no, order_no, submitted_at, response_code, response_message, completed_at, flagged_at } = t;
   return q
     .select({
@@ -134,7 +138,7 @@ export async function insertPayments(
   now: Temporal.Instant,
   payments: readonly NewPayment[],
 ): Promise<MandatePayment[]> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const rows = await insertRows(
     q,
     t,
@@ -162,7 +166,8 @@ export async function listWithMandates(
   scope: Scope,
   ids: readonly number[],
 ): Promise<PaymentWithMandate[]> {
-  const { mandate_payments: t, mandates } = q.tables;
+  const t = q.use(mandatePaymentTable);
+  const mandates = q.use(mandateTable);
   const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
   const { effective_date, expiry_date, bankscheme_txn_amount } = mandates;
   const rows = await q
@@ -198,7 +203,7 @@ export async function countDebits(
   { from, to, frequency }: DebitPeriod & { frequency: Frequency },
   { planned = false, except = [] }: { planned?: boolean; except?: readonly number[] } = {},
 ): Promise<Map<number, number>> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const statuses = planned ? [...COUNTED_STATUSES, "scheduled" as const] : COUNTED_STATUSES;
   const rows = await q
     .select({ mandate_id: t.mandate_id, debits: count() })
@@ -231,7 +236,7 @@ export async function submitWaitingPayments(
   { debit_date, from }: { debit_date: string; from: readonly PaymentStatus[] },
 ): Promise<MandatePayment[]> {
   if (ids.length === 0) return [];
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const rows = await q
     .update(t)
     .set({
@@ -256,7 +261,7 @@ export async function setDebitDate(
   debit_date: string,
 ): Promise<void> {
   if (ids.length === 0) return;
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   await q
     .update(t)
     .set({ debit_date })
@@ -296,7 +301,7 @@ export async function movePayments(
   now: Temporal.Instant,
   moves: readonly PaymentMove[],
 ): Promise<MandatePayment[]> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const returning = paymentColumns(q);
   const moved: MandatePayment[] = [];
   const alike = Map.groupBy(
@@ -320,7 +325,7 @@ export async function cancelOpenPayments(
   now: Temporal.Instant,
   mandate_id: number,
 ): Promise<void> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const response_message = "The mandate is no longer in force";
   const rows = await q
     .update(t)
@@ -339,7 +344,7 @@ export async function listOutcomes(
   scope: Scope,
   mandate_ids: readonly number[],
 ): Promise<PaymentOutcome[]> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const { id, mandate_id, debit_date, status } = t;
   return q
     .select({ id, mandate_id, debit_date, status })
@@ -361,7 +366,7 @@ export async function forgiveFailures(
   now: Temporal.Instant,
   mandate_id: number,
 ): Promise<void> {
-  const { mandate_payments: t } = q.tables;
+  const t = q.use(mandatePaymentTable);
   const failed = and(inArray(t.status, [...FAILED_STATUSES]), isNull(t.forgiven_at));
   await q
     .update(t)

@@ -1,19 +1,16 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import { FREQUENCIES } from "../emandate_products/model.ts";
-import type { MandateTables } from "../mandates/tables.ts";
+import { mandateTable } from "../mandates/tables.ts";
 import { PAYMENT_STATUSES } from "./model.ts";
 
-export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: CompanyTables & MandateTables) {
-  const mandate_payments = k.table(
+export const mandatePaymentTable = (k: ColumnKit) =>
+  k.table(
     "mandate_payments",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      mandate_id: k
-        .integer("mandate_id")
-        .notNull()
-        .references(() => mandates.id),
+      ...companyColumn(k),
+      mandate_id: k.ref("mandate_id", mandateTable).notNull(),
       /** The period that a run collects; null for a payment that was asked for by hand. */
       period_key: k.text("period_key"),
       /** A day in Kuala Lumpur, YYYY-MM-DD. */
@@ -45,7 +42,3 @@ export function mandatePaymentTables(k: ColumnKit, { companies, mandates }: Comp
       k.index("mandate_payments_due").on(t.company_id, t.status, t.next_attempt_at, t.id),
     ],
   );
-  return { mandate_payments };
-}
-
-export type MandatePaymentTables = ReturnType<typeof mandatePaymentTables>;

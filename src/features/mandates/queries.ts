@@ -8,13 +8,15 @@ import { stamped } from "../../store/columns.ts";
 import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { Tables } from "../../store/tables.ts";
+import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import { modeOf } from "../emandate_products/rules.ts";
+import { emandateProductTable } from "../emandate_products/tables.ts";
 import type { Mandate, MandateEvent, MandateStatus } from "./model.ts";
 import { nextReference, referencePrefix } from "./rules.ts";
+import { mandateEventTable, mandateTable } from "./tables.ts";
 
 /** A mandate as it is stored. */
-export type StoredMandate = Tables["mandates"]["$inferSelect"];
+export type StoredMandate = ReturnType<typeof mandateTable>["$inferSelect"];
 
 /** Which mandates are meant; every field given narrows further. */
 export interface MandateFilter {
@@ -32,7 +34,8 @@ export async function listMandates(
   filter: MandateFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: Mandate[]; total: number }> {
-  const { mandates: t, emandate_customers: customers } = q.tables;
+  const t = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
   const where = matching(q, scope, filter);
   const rows = await selectMandates(q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
   // The customer is looked at only where somebody is searched for.
@@ -60,7 +63,7 @@ export async function findStoredMandate(
   scope: Scope,
   id: number,
 ): Promise<StoredMandate | undefined> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const [row] = await q
     .select()
     .from(t)
@@ -69,7 +72,8 @@ export async function findStoredMandate(
 }
 
 function matching(q: Reads, scope: Scope, filter: MandateFilter): SQL | undefined {
-  const { mandates: t, emandate_customers: customers } = q.tables;
+  const t = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
   const { id, status, customer_id, product_id, search } = filter;
   return and(
     ofCompany(t, scope),
@@ -89,7 +93,9 @@ function matching(q: Reads, scope: Scope, filter: MandateFilter): SQL | undefine
 
 /** Mandates with whom they debit and what they were made after, deleted products included. */
 function selectMandates(q: Reads) {
-  const { mandates: t, emandate_customers: customers, emandate_products: products } = q.tables;
+  const t = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
+  const products = q.use(emandateProductTable);
   const { name, email, phone, ic_number } = customers;
   const { product_code, product_name } = products;
   return q
@@ -136,7 +142,7 @@ export async function insertMandate(
   now: Temporal.Instant,
   mandate: NewMandate,
 ): Promise<StoredMandate> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const prefix = referencePrefix(dayAt(now));
   const [last] = await q
     .select({ reference: t.reference })
@@ -169,7 +175,7 @@ export async function updateMandate(
   { id, status }: Pick<StoredMandate, "id" | "status">,
   change: Partial<Omit<StoredMandate, "id" | "company_id" | "created_at" | "updated_at">>,
 ): Promise<StoredMandate | undefined> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const [row] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -185,7 +191,7 @@ export async function insertMandateEvent(
   mandate_id: number,
   event: MandateEvent,
 ): Promise<void> {
-  await q.insert(q.tables.mandate_events).values({ company_id, mandate_id, ...event });
+  await q.insert(q.use(mandateEventTable)).values({ company_id, mandate_id, ...event });
 }
 
 /** What happened to a mandate, newest first. */
@@ -195,7 +201,7 @@ export async function listMandateEvents(
   mandate_id: number,
   limit: number,
 ): Promise<MandateEvent[]> {
-  const { mandate_events: t } = q.tables;
+  const t = q.use(mandateEventTable);
   const { type, status, reason, created_at } = t;
   return q
     .select({ type, status, reason, created_at })
@@ -212,7 +218,7 @@ export async function listExpired(
   now: Temporal.Instant,
   limit: number,
 ): Promise<StoredMandate[]> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   return q
     .select()
     .from(t)
@@ -225,13 +231,14 @@ export async function listExpired(
 
 /** The companies with mandates whose last day has passed. */
 export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const { mandates: t } = q.tables;
+  const t = q.use(mandateTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasPassed(q, now));
   return rows.map(({ company_id }) => company_id);
 }
 
 /** The states in which a mandate expires: as `MANDATE_MOVES` has it. */
-function hasPassed({ tables: { mandates: t } }: Reads, now: Temporal.Instant): SQL | undefined {
+function hasPassed(q: Reads, now: Temporal.Instant): SQL | undefined {
+  const t = q.use(mandateTable);
   return and(
     inArray(t.status, ["active", "suspended"]),
     isNotNull(t.expiry_date),

@@ -1,32 +1,22 @@
 import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { EmandateCustomerTables } from "../emandate_customers/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import { FREQUENCIES } from "../emandate_products/model.ts";
-import type { EmandateProductTables } from "../emandate_products/tables.ts";
+import { emandateProductTable } from "../emandate_products/tables.ts";
 import { type Amendment, APPLICATION_TYPES, CONNECTORS, MANDATE_STATUSES } from "./model.ts";
 
-export function mandateTables(
-  k: ColumnKit,
-  {
-    companies,
-    emandate_customers,
-    emandate_products,
-  }: CompanyTables & EmandateCustomerTables & EmandateProductTables,
-) {
-  const mandates = k.table(
+export const mandateTable = (k: ColumnKit) =>
+  k.table(
     "mandates",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       /** EM-YYYYMMDD-000001. */
       reference: k.text("reference").notNull(),
       scheme_reference: k.text("scheme_reference"),
-      customer_id: k
-        .integer("customer_id")
-        .notNull()
-        .references(() => emandate_customers.id),
-      emandate_product_id: k.integer("emandate_product_id").references(() => emandate_products.id),
+      customer_id: k.ref("customer_id", emandateCustomerTable).notNull(),
+      emandate_product_id: k.ref("emandate_product_id", emandateProductTable),
       connector: k.enumeration("connector", CONNECTORS).notNull(),
       application_type: k.enumeration("application_type", APPLICATION_TYPES).notNull(),
       status: k.enumeration("status", MANDATE_STATUSES).notNull(),
@@ -66,22 +56,15 @@ export function mandateTables(
       k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
     ],
   );
-  return { mandates };
-}
 
-export type MandateTables = ReturnType<typeof mandateTables>;
-
-export function mandateEventTables(k: ColumnKit, { companies, mandates }: CompanyTables & MandateTables) {
-  /** What happened to each mandate: the outbox forgets, this does not. */
-  const mandate_events = k.table(
+/** What happened to each mandate: the outbox forgets, this does not. */
+export const mandateEventTable = (k: ColumnKit) =>
+  k.table(
     "mandate_events",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      mandate_id: k
-        .integer("mandate_id")
-        .notNull()
-        .references(() => mandates.id),
+      ...companyColumn(k),
+      mandate_id: k.ref("mandate_id", mandateTable).notNull(),
       type: k.text("type").notNull(),
       status: k.enumeration("status", MANDATE_STATUSES).notNull(),
       reason: k.text("reason"),
@@ -89,5 +72,3 @@ export function mandateEventTables(k: ColumnKit, { companies, mandates }: Compan
     },
     (t) => [k.index("mandate_events_mandate").on(t.mandate_id, t.id)],
   );
-  return { mandate_events };
-}

@@ -7,9 +7,11 @@ import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { Product } from "./model.ts";
+import { productTable } from "./tables.ts";
 
 /** The columns of a product on the wire. */
-export function productColumns({ tables: { products } }: Reads) {
+export function productColumns(q: Reads) {
+  const products = q.use(productTable);
   const { id, name, company_id, created_at, updated_at } = products;
   return { id, name, company_id, created_at, updated_at };
 }
@@ -21,7 +23,7 @@ export async function listProducts(
   filter: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: Product[]; total: number }> {
-  const { products } = q.tables;
+  const products = q.use(productTable);
   const where = and(
     inScope(q, scope),
     filter.search === undefined ? undefined : contains(products.name, filter.search),
@@ -37,7 +39,7 @@ export async function listProducts(
 }
 
 export async function findProduct(q: Reads, scope: Scope, id: number): Promise<Product | undefined> {
-  const { products } = q.tables;
+  const products = q.use(productTable);
   const [product] = await q
     .select(productColumns(q))
     .from(products)
@@ -52,7 +54,7 @@ export async function insertProduct(
   name: string,
 ): Promise<Product> {
   const rows = await q
-    .insert(q.tables.products)
+    .insert(q.use(productTable))
     .values({ name, company_id: scope.company_id, ...stamped(now) })
     .returning(productColumns(q));
   return only(rows);
@@ -65,7 +67,7 @@ export async function updateProduct(
   id: number,
   change: { name?: string; deleted_at?: string },
 ): Promise<Product | undefined> {
-  const { products } = q.tables;
+  const products = q.use(productTable);
   const [product] = await q
     .update(products)
     .set({ ...change, updated_at: iso(now) })
@@ -75,6 +77,7 @@ export async function updateProduct(
 }
 
 /** Products belong to the company as a whole: a client user meets them only inside its subscriptions. */
-function inScope({ tables: { products } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const products = q.use(productTable);
   return and(eq(products.company_id, scope.company_id), isNull(products.deleted_at));
 }

@@ -3,11 +3,12 @@ import { iso } from "../../core/time.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { endedTokenTable } from "./tables.ts";
 
 // A token belongs to whoever holds it: what asks for it has no scope.
 
 const endedById = kept<{ token_id: string }[]>("ended_token_by_id", (q) => {
-  const { ended_tokens: t } = q.tables;
+  const t = q.use(endedTokenTable);
   return q
     .select({ token_id: t.token_id })
     .from(t)
@@ -25,7 +26,7 @@ export async function insertEndedToken(
   { token_id, expires_at }: { token_id: string; expires_at: Temporal.Instant },
 ): Promise<void> {
   await q
-    .insert(q.tables.ended_tokens)
+    .insert(q.use(endedTokenTable))
     .values({ token_id, expires_at: iso(expires_at) })
     .onConflictDoNothing();
 }
@@ -36,7 +37,7 @@ export async function deleteEndedTokensBefore(
   expired: Temporal.Instant,
   limit: number,
 ): Promise<number> {
-  const { ended_tokens: t } = q.tables;
+  const t = q.use(endedTokenTable);
   const old = q
     .select({ id: t.token_id })
     .from(t)

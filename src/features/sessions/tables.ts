@@ -1,8 +1,8 @@
 import type { ColumnKit } from "../../store/columns.ts";
 
-export function sessionTables(k: ColumnKit) {
-  /** REST tokens that were ended before their time, until they would have expired. */
-  const ended_tokens = k.table(
+/** REST tokens that were ended before their time, until they would have expired. */
+export const endedTokenTable = (k: ColumnKit) =>
+  k.table(
     "ended_tokens",
     {
       /** The token's `jti`. */
@@ -11,5 +11,3 @@ export function sessionTables(k: ColumnKit) {
     },
     (t) => [k.index("ended_tokens_expiry").on(t.expires_at)],
   );
-  return { ended_tokens };
-}

@@ -2,18 +2,22 @@ import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL } from "drizzle-
 import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
-import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
 import { clientColumns } from "../clients/queries.ts";
+import { clientTable } from "../clients/tables.ts";
 import { listTimezones } from "../companies/queries.ts";
 import { productColumns } from "../products/queries.ts";
+import { productTable } from "../products/tables.ts";
 import type { SubscriptionDetail } from "./detail.ts";
 import type { Subscription } from "./model.ts";
 import { withStatus } from "./rules.ts";
+import { subscriptionTable } from "./tables.ts";
 
 /** Which subscriptions are meant; every field given narrows further. */
 export interface SubscriptionFilter {
@@ -26,7 +30,8 @@ export interface SubscriptionFilter {
 }
 
 /** The stored columns of a subscription; `withStatus` adds what follows from them. */
-export function subscriptionColumns({ tables: { subscriptions: t } }: Reads) {
+export function subscriptionColumns(q: Reads) {
+  const t = q.use(subscriptionTable);
   return {
     id: t.id,
     name: t.name,
@@ -50,7 +55,7 @@ export async function listSubscriptionsOf(
   now: Temporal.Instant,
   filter: SubscriptionFilter,
 ): Promise<Subscription[]> {
-  const { subscriptions } = q.tables;
+  const subscriptions = q.use(subscriptionTable);
   const rows = await q
     .select(subscriptionColumns(q))
     .from(subscriptions)
@@ -67,7 +72,7 @@ export async function listSubscriptionDetails(
   filter: SubscriptionFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: SubscriptionDetail[]; total: number }> {
-  const { subscriptions } = q.tables;
+  const subscriptions = q.use(subscriptionTable);
   const where = and(inScope(q, scope), matches(q, now, filter));
   const rows = await selectDetails(q).where(where).orderBy(asc(subscriptions.id)).limit(limit).offset(offset);
   return { rows: rows.map((row) => toDetail(row, now)), total: await q.$count(subscriptions, where) };
@@ -79,7 +84,7 @@ export async function findSubscription(
   now: Temporal.Instant,
   id: number,
 ): Promise<SubscriptionDetail | undefined> {
-  const [row] = await selectDetails(q).where(and(inScope(q, scope), eq(q.tables.subscriptions.id, id)));
+  const [row] = await selectDetails(q).where(and(inScope(q, scope), eq(q.use(subscriptionTable).id, id)));
   return row && toDetail(row, now);
 }
 
@@ -91,12 +96,12 @@ export function countActiveSubscriptions(
   filter: SubscriptionFilter,
 ): Promise<number> {
   const where = and(inScope(q, scope), matches(q, now, { ...filter, status: "active" }));
-  return q.$count(q.tables.subscriptions, where).then(Number);
+  return q.$count(q.use(subscriptionTable), where).then(Number);
 }
 
 /** Whether any subscription, ended ones too, uses the billing model. */
 export async function isBillingModelUsed(q: Reads, scope: Scope, billing_model_id: number): Promise<boolean> {
-  const { subscriptions } = q.tables;
+  const subscriptions = q.use(subscriptionTable);
   const used = await q
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -112,7 +117,7 @@ export async function insertSubscription(
   now: Temporal.Instant,
   subscription: Omit<Subscription, "id" | "company_id" | "status" | "ends_at" | "created_at" | "updated_at">,
 ): Promise<number> {
-  const { subscriptions } = q.tables;
+  const subscriptions = q.use(subscriptionTable);
   const rows = await q
     .insert(subscriptions)
     .values({ ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) })
@@ -133,7 +138,7 @@ export async function updateSubscription(
     billing_model_id?: number;
   },
 ): Promise<boolean> {
-  const { subscriptions } = q.tables;
+  const subscriptions = q.use(subscriptionTable);
   const rows = await q
     .update(subscriptions)
     .set({ ...change, updated_at: iso(now) })
@@ -148,7 +153,7 @@ export async function listEndsWithPeriods(
   scope: Scope,
   now: Temporal.Instant,
 ): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const rows = await q
     .select({ ...subscriptionColumns(q), last_period_at: t.last_period_at })
     .from(t)
@@ -161,7 +166,7 @@ export async function listEndsWithPeriods(
 
 /** The companies with subscriptions that are still to end with a billing period. */
 export async function listCompaniesWithSuchEnds(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const rows = await q
     .selectDistinct({ company_id: t.company_id })
     .from(t)
@@ -176,7 +181,10 @@ export async function listZones(q: Reads, scope: Scope): Promise<ZoneTimeline> {
 }
 
 function selectDetails(q: Reads) {
-  const { subscriptions, clients, products, billing_models } = q.tables;
+  const subscriptions = q.use(subscriptionTable);
+  const clients = q.use(clientTable);
+  const products = q.use(productTable);
+  const billing_models = q.use(billingModelTable);
   return q
     .select({
       ...subscriptionColumns(q),
@@ -198,10 +206,11 @@ function toDetail(
 }
 
 function matches(
-  { tables: { subscriptions: t } }: Reads,
+  q: Reads,
   now: Temporal.Instant,
   { client_id, product_id, billing_model_id, status, search }: SubscriptionFilter,
 ): SQL | undefined {
+  const t = q.use(subscriptionTable);
   // As `statusAt` tells it.
   const active = or(isNull(t.ends_at), and(gt(t.ends_at, iso(now)), gt(t.ends_at, t.started_at)));
   return and(
@@ -215,7 +224,8 @@ function matches(
   );
 }
 
-function inScope({ tables: { subscriptions } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const subscriptions = q.use(subscriptionTable);
   return and(
     eq(subscriptions.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : eq(subscriptions.client_id, scope.client_id),

@@ -1,40 +1,23 @@
 import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { BillingModelTables } from "../billing_models/tables.ts";
-import type { ClientTables } from "../clients/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { ProductTables } from "../products/tables.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
+import { clientTable } from "../clients/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { productTable } from "../products/tables.ts";
 
-export function subscriptionTables(
-  k: ColumnKit,
-  {
-    companies,
-    clients,
-    products,
-    billing_models,
-  }: CompanyTables & ClientTables & ProductTables & BillingModelTables,
-) {
-  const subscriptions = k.table(
+export const subscriptionTable = (k: ColumnKit) =>
+  k.table(
     "subscriptions",
     {
       id: k.id(),
       name: k.text("name").notNull(),
       external_subscription_id: k.text("external_subscription_id").notNull(),
-      client_id: k
-        .integer("client_id")
-        .notNull()
-        .references(() => clients.id),
-      product_id: k
-        .integer("product_id")
-        .notNull()
-        .references(() => products.id),
+      client_id: k.ref("client_id", clientTable).notNull(),
+      product_id: k.ref("product_id", productTable).notNull(),
       /** The model in force now. */
-      billing_model_id: k
-        .integer("billing_model_id")
-        .notNull()
-        .references(() => billing_models.id),
-      ...companyColumn(k, companies),
+      billing_model_id: k.ref("billing_model_id", billingModelTable).notNull(),
+      ...companyColumn(k),
       started_at: k.at("started_at").notNull(),
       /** When it ends or ended; the status on the wire follows from it. */
       ends_at: k.at("ends_at"),
@@ -51,10 +34,6 @@ export function subscriptionTables(
       k.index("subscriptions_billing_model").on(t.billing_model_id),
     ],
   );
-  return { subscriptions };
-}
-
-export type SubscriptionTables = ReturnType<typeof subscriptionTables>;
 
 export const SUBSCRIPTION_CONSTRAINTS = {
   subscriptions_external_id: () =>

@@ -8,8 +8,13 @@ import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { lastKey, raiseKey } from "../../store/keys.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { clientTable } from "../clients/tables.ts";
+import { companyTable } from "../companies/tables.ts";
+import { productTable } from "../products/tables.ts";
+import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { KnownImport } from "./import_source.ts";
 import type { StoreFacts } from "./store/identity.ts";
+import { usageImportTable, usageLinkTable } from "./tables.ts";
 
 /** What decides whether a subscription takes an event: its life, in Unix ms, the end exclusive. */
 export interface MeteredSubscription {
@@ -19,10 +24,10 @@ export interface MeteredSubscription {
 }
 
 const meteredSubscriptions = kept("metered_subscriptions", (q) => {
-  const { id, company_id, external_subscription_id, started_at, ends_at } = q.tables.subscriptions;
+  const { id, company_id, external_subscription_id, started_at, ends_at } = q.use(subscriptionTable);
   return q
     .select({ id, external_subscription_id, started_at, ends_at })
-    .from(q.tables.subscriptions)
+    .from(q.use(subscriptionTable))
     .where(
       and(eq(company_id, sql.placeholder("company_id")), isOneOf(external_subscription_id, "external_ids")),
     );
@@ -64,7 +69,7 @@ export async function listSearchedSubscriptions(
   scope: Scope,
   filter: SearchedSubscriptions,
 ): Promise<number[]> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = filter;
   const [row] = await q
     .select({ ids: listOf(t.id) })
@@ -83,7 +88,7 @@ export async function listSearchedSubscriptions(
 
 /** The external ids of all subscriptions in the scope, by id. */
 export async function listExternalIds(q: Reads, scope: Scope): Promise<Map<number, string>> {
-  const { subscriptions: t } = q.tables;
+  const t = q.use(subscriptionTable);
   const [row] = await q
     .select({ ids: listOf(t.id), external_ids: listOf(t.external_subscription_id) })
     .from(t)
@@ -99,7 +104,7 @@ export function listKnownSubscriptionIds(q: Reads, scope: Scope, ids: readonly n
 
 /** Those of the ids that are clients in the scope, deleted ones too: their usage stays on record. */
 export async function listKnownClientIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
-  const { clients: t } = q.tables;
+  const t = q.use(clientTable);
   const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
   const rows = await q
     .select({ id: t.id })
@@ -110,7 +115,8 @@ export async function listKnownClientIds(q: Reads, scope: Scope, ids: readonly n
 
 /** Those of the ids that are products in the scope: for a client user, the products that it has or had. */
 export async function listKnownProductIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
-  const { products, subscriptions } = q.tables;
+  const products = q.use(productTable);
+  const subscriptions = q.use(subscriptionTable);
   if (scope.client_id === undefined) {
     const rows = await q
       .select({ id: products.id })
@@ -145,7 +151,9 @@ export async function findSubscriptionNames(
   scope: Scope,
   ids: readonly number[],
 ): Promise<Map<number, SubscriptionNames>> {
-  const { subscriptions: s, clients, products } = q.tables;
+  const s = q.use(subscriptionTable);
+  const clients = q.use(clientTable);
+  const products = q.use(productTable);
   const columns = {
     id: s.id,
     external_subscription_id: s.external_subscription_id,
@@ -176,7 +184,7 @@ export async function findSubscriptionNames(
 /** Adds the names of those that are not known yet: many subscriptions share a few. */
 async function addNames(
   q: Reads,
-  table: Reads["tables"]["clients"] | Reads["tables"]["products"],
+  table: ReturnType<typeof clientTable> | ReturnType<typeof productTable>,
   known: Map<number, string>,
   ids: readonly number[],
 ): Promise<void> {
@@ -189,7 +197,8 @@ async function addNames(
   for (const { id, name } of rows) known.set(id, name);
 }
 
-function inScope({ tables: { subscriptions } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const subscriptions = q.use(subscriptionTable);
   return and(
     eq(subscriptions.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : eq(subscriptions.client_id, scope.client_id),
@@ -198,7 +207,7 @@ function inScope({ tables: { subscriptions } }: Reads, scope: Scope): SQL | unde
 
 /** The database's usage store as far as it knows it. */
 export async function findLink(q: Reads) {
-  const [link] = await q.select().from(q.tables.usage_link);
+  const [link] = await q.select().from(q.use(usageLinkTable));
   return link;
 }
 
@@ -206,7 +215,7 @@ export async function findLink(q: Reads) {
 export async function insertLink(q: Queries, now: Temporal.Instant, database_id: string): Promise<void> {
   const unknown = { store_id: null, opening_number: 0, opening_id: null, last_seq: 0, place: null };
   await q
-    .insert(q.tables.usage_link)
+    .insert(q.use(usageLinkTable))
     .values({ id: 1, database_id, ...unknown, ...stamped(now) })
     .onConflictDoNothing();
 }
@@ -217,7 +226,7 @@ export async function updateLink(
   now: Temporal.Instant,
   link: { store_id: string; opening_number: number; opening_id: string; last_seq: number; place: string },
 ): Promise<void> {
-  await q.update(q.tables.usage_link).set({ ...link, updated_at: iso(now) });
+  await q.update(q.use(usageLinkTable)).set({ ...link, updated_at: iso(now) });
 }
 
 /** Notes how far the store has got; returns whether this opening of it is still the last one. */
@@ -227,7 +236,7 @@ export async function updateProgress(
   opening_id: string,
   last_seq: number,
 ): Promise<boolean> {
-  const { usage_link: t } = q.tables;
+  const t = q.use(usageLinkTable);
   const rows = await q
     .update(t)
     .set({ last_seq, updated_at: iso(now) })
@@ -238,7 +247,8 @@ export async function updateProgress(
 
 /** The highest keys that usage may be stored under. */
 export async function findLastKeys(q: Reads): Promise<Pick<StoreFacts, "company_id" | "subscription_id">> {
-  const { companies, subscriptions } = q.tables;
+  const companies = q.use(companyTable);
+  const subscriptions = q.use(subscriptionTable);
   return { company_id: await lastKey(q, companies), subscription_id: await lastKey(q, subscriptions) };
 }
 
@@ -247,13 +257,13 @@ export async function raiseKeys(
   q: Queries,
   { company_id, subscription_id }: Pick<StoreFacts, "company_id" | "subscription_id">,
 ): Promise<void> {
-  await raiseKey(q, q.tables.companies, company_id);
-  await raiseKey(q, q.tables.subscriptions, subscription_id);
+  await raiseKey(q, q.use(companyTable), company_id);
+  await raiseKey(q, q.use(subscriptionTable), subscription_id);
 }
 
 /** Files that the company imported before, the newest. */
 export function listUsageImports(q: Reads, { company_id }: Scope, limit: number): Promise<KnownImport[]> {
-  const { usage_imports: t } = q.tables;
+  const t = q.use(usageImportTable);
   return q
     .select({ file_name: t.file_name, digest: t.digest, bytes: t.bytes, rows: t.rows })
     .from(t)
@@ -269,7 +279,7 @@ export async function noteUsageImport(
   file: KnownImport,
   now: Temporal.Instant,
 ): Promise<void> {
-  const { usage_imports: t } = q.tables;
+  const t = q.use(usageImportTable);
   const known = and(eq(t.company_id, company_id), eq(t.digest, file.digest));
   const noted = await q
     .update(t)

@@ -11,9 +11,11 @@ import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { endAuthorizationsOf } from "../authorizations/queries.ts";
 import type { User } from "./model.ts";
+import { userTable } from "./tables.ts";
 
 /** The columns of a user on the wire: never its password. */
-function userColumns({ tables: { users } }: Reads) {
+function userColumns(q: Reads) {
+  const users = q.use(userTable);
   const { id, email, name, role, company_id, client_id, created_at, updated_at } = users;
   return { id, email, name, role, company_id, client_id, created_at, updated_at };
 }
@@ -25,7 +27,7 @@ export interface Account extends User {
 }
 
 function accountColumns(q: Reads) {
-  const { password_hash, token_version } = q.tables.users;
+  const { password_hash, token_version } = q.use(userTable);
   return { ...userColumns(q), password_hash, token_version };
 }
 
@@ -35,7 +37,7 @@ export async function listUsers(
   filter: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: User[]; total: number }> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   const where = and(
     inScope(q, scope),
     filter.search === undefined ? undefined : contains(users.email, filter.search),
@@ -51,7 +53,7 @@ export async function listUsers(
 }
 
 export async function findUser(q: Reads, scope: Scope, id: number): Promise<User | undefined> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   const [user] = await q
     .select(userColumns(q))
     .from(users)
@@ -65,7 +67,7 @@ export async function listAccountsByEmail(
   email: string,
   company_id: number | undefined,
 ): Promise<Account[]> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   return q
     .select(accountColumns(q))
     .from(users)
@@ -79,8 +81,8 @@ export async function listAccountsByEmail(
 const accountById = kept<Account[]>("account_by_id", (q) =>
   q
     .select(accountColumns(q))
-    .from(q.tables.users)
-    .where(eq(q.tables.users.id, sql.placeholder("id"))),
+    .from(q.use(userTable))
+    .where(eq(q.use(userTable).id, sql.placeholder("id"))),
 );
 
 /** The account that a token names, in any company. */
@@ -91,7 +93,7 @@ export const findAccount = gathered(async (q, id: number): Promise<Account | und
 
 /** Whether the company has another admin than this user. */
 export async function hasOtherAdmin(q: Reads, scope: Scope, id: number): Promise<boolean> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   return (await q.$count(users, and(inScope(q, scope), eq(users.role, "admin"), ne(users.id, id)))) > 0;
 }
 
@@ -102,7 +104,7 @@ export async function insertUser(
   user: Pick<Account, "email" | "name" | "role" | "client_id" | "password_hash">,
 ): Promise<User> {
   const rows = await q
-    .insert(q.tables.users)
+    .insert(q.use(userTable))
     .values({ ...user, company_id: scope.company_id, token_version: 1, ...stamped(now) })
     .returning(userColumns(q));
   return only(rows);
@@ -124,7 +126,7 @@ export async function updateUser(
     end_tokens: boolean;
   },
 ): Promise<User | undefined> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   if (change.password_hash !== undefined) await endAuthorizationsOf(q, scope, id, now);
   const [user] = await q
     .update(users)
@@ -139,7 +141,7 @@ export async function updateUser(
 }
 
 export async function deleteUser(q: Queries, scope: Scope, id: number): Promise<boolean> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   const gone = await q
     .delete(users)
     .where(and(inScope(q, scope), eq(users.id, id)))
@@ -149,10 +151,11 @@ export async function deleteUser(q: Queries, scope: Scope, id: number): Promise<
 
 /** Deletes the users of a client, whose tokens end with them. */
 export async function deleteUsersOfClient(q: Queries, scope: Scope, client_id: number): Promise<void> {
-  const { users } = q.tables;
+  const users = q.use(userTable);
   await q.delete(users).where(and(eq(users.company_id, scope.company_id), eq(users.client_id, client_id)));
 }
 
-function inScope({ tables: { users } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const users = q.use(userTable);
   return eq(users.company_id, scope.company_id);
 }

@@ -1,11 +1,11 @@
 import { ROLES } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import type { ClientTables } from "../clients/tables.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { clientTable } from "../clients/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 
-export function userTables(k: ColumnKit, { companies, clients }: CompanyTables & ClientTables) {
-  const users = k.table(
+export const userTable = (k: ColumnKit) =>
+  k.table(
     "users",
     {
       id: k.id(),
@@ -13,8 +13,8 @@ export function userTables(k: ColumnKit, { companies, clients }: CompanyTables &
       email: k.text("email").notNull(),
       name: k.text("name"),
       role: k.enumeration("role", ROLES).notNull(),
-      ...companyColumn(k, companies),
-      client_id: k.integer("client_id").references(() => clients.id),
+      ...companyColumn(k),
+      client_id: k.ref("client_id", clientTable),
       password_hash: k.text("password_hash").notNull(),
       /** Counted up when the password or role changes: tokens of an older version are refused. */
       token_version: k.integer("token_version").notNull(),
@@ -25,8 +25,6 @@ export function userTables(k: ColumnKit, { companies, clients }: CompanyTables &
       k.index("users_company").on(t.company_id, t.id),
     ],
   );
-  return { users };
-}
 
 export const USER_CONSTRAINTS = {
   users_email: () => invalid("/email", "is already used by another user of this company"),

@@ -2,8 +2,8 @@ import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, type SQL,
 import type { Environment, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
-import { ofCompany } from "../../store/expressions.ts";
 import { stamped } from "../../store/columns.ts";
+import { ofCompany } from "../../store/expressions.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
 import {
@@ -14,8 +14,10 @@ import {
   type WebhookPayload,
 } from "./model.ts";
 import { ONE_ATTEMPT, type Verdict } from "./rules.ts";
+import { webhookLogTable } from "./tables.ts";
 
-function logColumns({ tables: { webhook_logs: t } }: Reads) {
+function logColumns(q: Reads) {
+  const t = q.use(webhookLogTable);
   const { id, company_id, endpoint_id, message_id, event_type, url, payload, status, attempts } = t;
   const { next_attempt_at, created_at, updated_at } = t;
   return {
@@ -39,7 +41,8 @@ export interface LogScope extends Scope {
   environment?: Environment;
 }
 
-function inScope({ tables: { webhook_logs: t } }: Reads, scope: LogScope): SQL | undefined {
+function inScope(q: Reads, scope: LogScope): SQL | undefined {
+  const t = q.use(webhookLogTable);
   const { environment } = scope;
   return and(ofCompany(t, scope), environment === undefined ? undefined : eq(t.environment, environment));
 }
@@ -61,7 +64,7 @@ export async function listLogs(
   { event_type, status, endpoint_id, from, to }: LogFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: WebhookLog[]; total: number }> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const where = and(
     inScope(q, scope),
     event_type === undefined ? undefined : inArray(t.event_type, typesMatching(event_type, LOGGED_TYPES)),
@@ -81,7 +84,7 @@ export async function listLogs(
 }
 
 export async function findLog(q: Reads, scope: LogScope, id: number): Promise<WebhookLog | undefined> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const [log] = await q
     .select(logColumns(q))
     .from(t)
@@ -107,7 +110,7 @@ export async function insertLogs(
   now: Temporal.Instant,
   logs: readonly NewLog[],
 ): Promise<WebhookLog[]> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const due = { status: "pending" as const, attempts: [], next_attempt_at: iso(now), due_at: iso(now) };
   return q
     .insert(t)
@@ -123,7 +126,7 @@ export async function reviveLog(
   now: Temporal.Instant,
   id: number,
 ): Promise<WebhookLog | undefined> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const due = { status: "pending" as const, next_attempt_at: iso(now), due_at: iso(now), claimed_by: null };
   const [log] = await q
     .update(t)
@@ -135,7 +138,7 @@ export async function reviveLog(
 
 /** Gives up what an endpoint is still to be sent. */
 export async function failPendingLogs(q: Queries, endpoint_id: number, now: Temporal.Instant): Promise<void> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   await q
     .update(t)
     .set({ status: "failed", next_attempt_at: null, due_at: null, updated_at: iso(now) })
@@ -149,7 +152,7 @@ export async function deleteOldLogs(
   until: Temporal.Instant,
   limit: number,
 ): Promise<number> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const old = q
     .select({ id: t.id })
     .from(t)
@@ -197,7 +200,7 @@ export async function listDueLogs(
   endpoint_id: number,
   limit: number,
 ): Promise<number[]> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const rows = await q
     .select({ id: t.id })
     .from(t)
@@ -221,7 +224,7 @@ export async function claimLogs(
   claimed_by: string,
   ids: readonly number[],
 ): Promise<ClaimedLog[]> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const { id, endpoint_id, message_id, event_type, payload, attempts, step } = t;
   return q
     .update(t)
@@ -237,7 +240,7 @@ export async function renewClaims(
   claimed_by: string,
   ids: readonly number[],
 ): Promise<void> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   await q
     .update(t)
     .set({ due_at: iso(until) })
@@ -251,7 +254,7 @@ export async function releaseClaims(
   claimed_by: string,
   ids: readonly number[],
 ): Promise<void> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   await q
     .update(t)
     .set({ due_at: iso(now), claimed_by: null })
@@ -264,7 +267,7 @@ export async function listClaimed(
   claimed_by: string,
   ids: readonly number[],
 ): Promise<Map<number, LogStatus>> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   const rows = await q
     .select({ id: t.id, status: t.status })
     .from(t)
@@ -279,7 +282,7 @@ export async function updateClaimed(
   id: number,
   { next_attempt_at, ...change }: Verdict & { url: string; attempts: WebhookAttempt[] },
 ): Promise<void> {
-  const { webhook_logs: t } = q.tables;
+  const t = q.use(webhookLogTable);
   await q
     .update(t)
     .set({ ...change, next_attempt_at, due_at: next_attempt_at, claimed_by: null, updated_at: iso(now) })

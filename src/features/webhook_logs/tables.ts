@@ -1,20 +1,17 @@
 import { sql } from "drizzle-orm";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
-import type { WebhookTables } from "../webhooks/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
+import { webhookTable } from "../webhooks/tables.ts";
 import type { WebhookAttempt, WebhookPayload } from "./model.ts";
 
-export function webhookLogTables(k: ColumnKit, { companies, webhooks }: CompanyTables & WebhookTables) {
-  const webhook_logs = k.table(
+export const webhookLogTable = (k: ColumnKit) =>
+  k.table(
     "webhook_logs",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
-      endpoint_id: k
-        .integer("endpoint_id")
-        .notNull()
-        .references(() => webhooks.id),
+      ...companyColumn(k),
+      endpoint_id: k.ref("endpoint_id", webhookTable).notNull(),
       message_id: k.text("message_id").notNull(),
       event_type: k.text("event_type").notNull(),
       /** In which world it happened; null where there is but one. */
@@ -43,5 +40,3 @@ export function webhookLogTables(k: ColumnKit, { companies, webhooks }: CompanyT
       k.index("webhook_logs_due").on(t.endpoint_id, t.due_at).where(sql`due_at IS NOT NULL`),
     ],
   );
-  return { webhook_logs };
-}

@@ -7,9 +7,11 @@ import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { SigningSecret, Webhook } from "./model.ts";
+import { webhookTable } from "./tables.ts";
 
 /** The columns of an endpoint on the wire: its secrets are not among them. */
-function webhookColumns({ tables: { webhooks: t } }: Reads) {
+function webhookColumns(q: Reads) {
+  const t = q.use(webhookTable);
   const { id, company_id, url, event_types, description, status, disabled_reason } = t;
   const { created_at, updated_at } = t;
   return { id, company_id, url, event_types, description, status, disabled_reason, created_at, updated_at };
@@ -22,7 +24,7 @@ export async function listWebhooks(
   { search }: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: Webhook[]; total: number }> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const found =
     search === undefined ? undefined : or(contains(t.url, search), contains(t.description, search));
   const where = and(inScope(q, scope), found);
@@ -37,7 +39,7 @@ export async function listWebhooks(
 }
 
 export async function findWebhook(q: Reads, scope: Scope, id: number): Promise<Webhook | undefined> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const [webhook] = await q
     .select(webhookColumns(q))
     .from(t)
@@ -46,11 +48,11 @@ export async function findWebhook(q: Reads, scope: Scope, id: number): Promise<W
 }
 
 export function countWebhooks(q: Reads, scope: Scope): Promise<number> {
-  return q.$count(q.tables.webhooks, inScope(q, scope)).then(Number);
+  return q.$count(q.use(webhookTable), inScope(q, scope)).then(Number);
 }
 
 export async function findSecrets(q: Reads, scope: Scope, id: number): Promise<SigningSecret[] | undefined> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const [row] = await q
     .select({ secrets: t.secrets })
     .from(t)
@@ -60,7 +62,7 @@ export async function findSecrets(q: Reads, scope: Scope, id: number): Promise<S
 
 /** The secrets of all endpoints. */
 export function listSecrets(q: Reads, scope: Scope): Promise<{ id: number; secrets: SigningSecret[] }[]> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   return q
     .select({ id: t.id, secrets: t.secrets })
     .from(t)
@@ -76,7 +78,7 @@ export async function updateSecrets(
   id: number,
   secrets: SigningSecret[],
 ): Promise<void> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   await q
     .update(t)
     .set({ secrets })
@@ -91,7 +93,7 @@ export async function insertWebhook(
   now: Temporal.Instant,
   webhook: Editable & { secrets: SigningSecret[] },
 ): Promise<Webhook> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const rows = await q
     .insert(t)
     .values({ ...webhook, status: "active", company_id: scope.company_id, ...stamped(now) })
@@ -109,7 +111,7 @@ export async function updateWebhook(
     deleted_at?: string;
   },
 ): Promise<Webhook | undefined> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const [webhook] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
@@ -118,7 +120,8 @@ export async function updateWebhook(
   return webhook;
 }
 
-function inScope({ tables: { webhooks: t } }: Reads, scope: Scope): SQL | undefined {
+function inScope(q: Reads, scope: Scope): SQL | undefined {
+  const t = q.use(webhookTable);
   return and(ofCompany(t, scope), isNull(t.deleted_at));
 }
 
@@ -138,7 +141,7 @@ export async function listCallable(
   q: Reads,
   { company_ids, ids }: { company_ids?: readonly number[]; ids?: readonly number[] },
 ): Promise<Callable[]> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const { id, company_id, url, event_types, secrets } = t;
   return q
     .select({ id, company_id, url, event_types, secrets })
@@ -159,7 +162,7 @@ export async function disableCalled(
   { id, url }: Pick<Callable, "id" | "url">,
   disabled_reason: string,
 ): Promise<boolean> {
-  const { webhooks: t } = q.tables;
+  const t = q.use(webhookTable);
   const rows = await q
     .update(t)
     .set({ status: "disabled", disabled_reason, updated_at: iso(now) })

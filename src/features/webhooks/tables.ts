@@ -1,13 +1,13 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
-import { companyColumn, type CompanyTables } from "../companies/tables.ts";
+import { companyColumn } from "../companies/tables.ts";
 import type { SigningSecret } from "./model.ts";
 
-export function webhookTables(k: ColumnKit, { companies }: CompanyTables) {
-  const webhooks = k.table(
+export const webhookTable = (k: ColumnKit) =>
+  k.table(
     "webhooks",
     {
       id: k.id(),
-      ...companyColumn(k, companies),
+      ...companyColumn(k),
       url: k.text("url").notNull(),
       event_types: k.json<string[]>("event_types").notNull(),
       description: k.text("description"),
@@ -21,7 +21,3 @@ export function webhookTables(k: ColumnKit, { companies }: CompanyTables) {
     },
     (t) => [k.index("webhooks_company").on(t.company_id, t.id)],
   );
-  return { webhooks };
-}
-
-export type WebhookTables = ReturnType<typeof webhookTables>;

@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { apiKeyTable } from "../../../src/features/api_keys/tables.ts";
+import { auditLogTable } from "../../../src/features/audit/tables.ts";
+import { idempotencyKeyTable } from "../../../src/features/idempotency/tables.ts";
 import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { addKey, addMachine, exchange } from "./machine.ts";
 
@@ -66,7 +69,8 @@ describe("a new key", () => {
   test("leaves no secret in the database, only its digest and how it ends", async () => {
     const { clientSecret, id } = await addKey(house, "lender");
     await house.api("POST", `/api-keys/${id}/rotate`, {});
-    const { api_keys, audit_log } = house.deps.store.read.tables;
+    const api_keys = house.deps.store.read.use(apiKeyTable);
+    const audit_log = house.deps.store.read.use(auditLogTable);
     const rows = [
       ...(await house.deps.store.read.select().from(api_keys)),
       ...(await house.deps.store.read.select().from(audit_log)),
@@ -241,7 +245,7 @@ describe("an Idempotency-Key", () => {
     expect(again.body.error).toBe(
       `The request with this Idempotency-Key was carried out (api_key ${first.body.data.id}), and its answer is not kept: look the record up`,
     );
-    const { idempotency_keys } = house.deps.store.read.tables;
+    const idempotency_keys = house.deps.store.read.use(idempotencyKeyTable);
     const rows = await house.deps.store.read.select().from(idempotency_keys);
     expect(JSON.stringify(rows)).not.toContain(first.body.data.clientSecret);
     expect((await list(tenant.api)).data).toHaveLength(action === "" ? 2 : 1);

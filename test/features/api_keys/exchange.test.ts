@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { decodeJwt, SignJWT, UnsecuredJWT } from "jose";
+import { auditLogTable } from "../../../src/features/audit/tables.ts";
 import { type Api, apiOf, type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
 import { Agent } from "../authorizations/agent.ts";
 import { addKey, addMachine, exchange, type Machine, withToken } from "./machine.ts";
@@ -132,7 +133,7 @@ describe("the exchange", () => {
         withheld: ["/clientSecret"],
       }),
     ]);
-    const { audit_log } = house.deps.store.read.tables;
+    const audit_log = house.deps.store.read.use(auditLogTable);
     const rows = JSON.stringify(await house.deps.store.read.select().from(audit_log));
     expect(rows).not.toContain("a-guess-that-fails");
     expect(rows).not.toContain("B".repeat(24));

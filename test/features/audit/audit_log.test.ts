@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { runJob, JOBS } from "../../../src/jobs.ts";
 import { PERMISSIONS, permissionsOf } from "../../../src/core/access.ts";
+import { auditLogTable } from "../../../src/features/audit/tables.ts";
+import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type Api, type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
@@ -344,7 +345,7 @@ describe("filters", () => {
 test("the daily job deletes what is older than AUDIT_LOG_DAYS, in batches", async () => {
   const own = new TestClock("2026-01-01T00:00:00Z");
   const short = await startHouse({ clock: own, env: { AUDIT_LOG_DAYS: "30" } });
-  const { audit_log } = short.deps.store.read.tables;
+  const audit_log = short.deps.store.read.use(auditLogTable);
   const [row] = await short.deps.store.read.select().from(audit_log);
   if (!row) throw new Error("no entry");
   const { id: _, ...values } = row;

@@ -7,6 +7,7 @@ import {
   grantAuthorization,
   signInToAuthorize,
 } from "../../../src/features/authorizations/granting.ts";
+import { authorizationRequestTable } from "../../../src/features/authorizations/tables.ts";
 import { type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
 import { Agent, destination, open, pkce, REDIRECT, send } from "./agent.ts";
 
@@ -57,7 +58,7 @@ describe("the page", () => {
     try {
       const page = (await Agent.register(own)).url(challenge);
       const first = await open(page);
-      const { authorization_requests: t } = own.deps.store.read.tables;
+      const t = own.deps.store.read.use(authorizationRequestTable);
       const [row] = await own.deps.store.read.select().from(t);
       if (!row) throw new Error("No page was opened");
       const { id: _, ...opened } = row;

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { call } from "../../../src/core/operation.ts";
+import {
+  authorizationRequestTable,
+  authorizationTable,
+  authorizationTokenTable,
+} from "../../../src/features/authorizations/tables.ts";
 import { createClient } from "../../../src/features/clients/service.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
@@ -127,7 +132,9 @@ describe("what is forgotten", () => {
 
   async function rows(): Promise<Record<string, number>> {
     const { read } = house.deps.store;
-    const { authorization_requests, authorizations, authorization_tokens } = read.tables;
+    const authorization_requests = read.use(authorizationRequestTable);
+    const authorizations = read.use(authorizationTable);
+    const authorization_tokens = read.use(authorizationTokenTable);
     return {
       requests: await read.$count(authorization_requests),
       authorizations: await read.$count(authorizations),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { oauthClientTable } from "../../../src/features/authorizations/tables.ts";
 import { type House, startHouse, TestClock } from "../../harness.ts";
 import { Agent, open, pkce, REDIRECT, register } from "./agent.ts";
 
@@ -199,7 +200,7 @@ describe("registration", () => {
   test("beyond ten thousand that nobody has authorized, the oldest gives way", async () => {
     const own = await startHouse({ clock: new TestClock("2026-03-10T12:00:00Z") });
     try {
-      const { agents: t } = own.deps.store.read.tables;
+      const t = own.deps.store.read.use(oauthClientTable);
       const first = (await register(own, { redirect_uris: [REDIRECT] })).body.client_id;
       const at = "2026-03-10T12:00:00.000Z";
       for (let i = 1; i < LIMITS.agents_unused; i += 500) {

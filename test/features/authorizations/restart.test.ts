@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/deps.ts";
+import { TABLES } from "../../../src/server/schema.ts";
 import { makePlace } from "../../cli/process.ts";
 import { apiOf, PASSWORD } from "../../harness.ts";
 import { Agent, open, pkce, send } from "./agent.ts";
@@ -65,7 +67,7 @@ test("tokens survive a restart, and stand in no database, file or log", async ()
     const deps = await openDeps(readConfig({ ...place.env, LOG_LEVEL: "fatal" }), { without_usage: true });
     for (const token of [given.access_token, renewed.body.access_token])
       expect(await deps.authenticateAgent(token)).toMatchObject({ kind: "user", email });
-    const tables = Object.values(deps.store.read.tables);
+    const tables = Object.values(TABLES).map((table) => deps.store.read.use<PgTable>(table));
     const rows = await Promise.all(tables.map((table) => deps.store.read.select().from(table)));
     await deps.close();
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { sum } from "../../../src/core/money.ts";
-import { changesOf, changeTo, makeDue, runJobs } from "../billing_model_changes/facts.ts";
+import { billingModelChangeTable } from "../../../src/features/billing_model_changes/tables.ts";
 import type { Json } from "../../harness.ts";
+import { changesOf, changeTo, makeDue, runJobs } from "../billing_model_changes/facts.ts";
 import { type Books, type Company, FLAT, openBooks, PACKAGE, PER_UNIT } from "./books.ts";
 
 // What a run goes by, and what it tells.
@@ -63,7 +64,7 @@ describe("a change that is due", () => {
     const dollars = await company.addModel({ ...FLAT, currency: "USD" });
     const turnTo = (new_billing_model_id: number) =>
       store.tx(async (q) => {
-        const { billing_model_changes: t } = q.tables;
+        const t = q.use(billingModelChangeTable);
         await q.update(t).set({ new_billing_model_id }).where(eq(t.id, change_id));
       });
     await company.run({ period: "2024-03", subscription_ids: [other] });

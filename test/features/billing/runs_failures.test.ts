@@ -4,6 +4,9 @@ import { eq } from "drizzle-orm";
 import postgres from "postgres";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { billingRecordTable, billingRunTable } from "../../../src/features/billing/tables.ts";
+import { billingModelTable } from "../../../src/features/billing_models/tables.ts";
+import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import { only } from "../../../src/store/rows.ts";
 import type { Json } from "../../harness.ts";
 import { type Books, type Company, FLAT, openBooks, PACKAGE, PER_UNIT } from "./books.ts";
@@ -50,7 +53,7 @@ test("a model that can't be rated fails its subscriptions alone", async () => {
   const { store } = books.house.deps;
   const setSize = (package_size: string | null) =>
     store.tx(async (q) => {
-      const { billing_models } = q.tables;
+      const billing_models = q.use(billingModelTable);
       await q.update(billing_models).set({ package_size }).where(eq(billing_models.id, model));
     });
   await setSize(null);
@@ -76,7 +79,7 @@ test("a record that can't be compared with fails its subscription alone", async 
   const good = await company.subscribe(PER_UNIT, MARCH);
   const [line] = (await company.run()).records[0].lines;
   await books.house.deps.store.tx(async (q) => {
-    const { billing_records } = q.tables;
+    const billing_records = q.use(billingRecordTable);
     const lines = [{ ...line, usage_digest: "not a digest" }];
     await q.update(billing_records).set({ lines }).where(eq(billing_records.subscription_id, bad));
   });
@@ -152,7 +155,7 @@ test("a run whose process died is told as interrupted by the next one", async ()
       const run = { company_id: company.company_id, status: "running" as const, dry_run: false, counts };
       const stamps = { created_at: "2024-04-01T00:00:00.000Z", updated_at };
       const rows = await q
-        .insert(q.tables.billing_runs)
+        .insert(q.use(billingRunTable))
         .values({ ...run, errors: [], ...stamps })
         .returning();
       return only(rows).id;
@@ -246,7 +249,7 @@ test("facts that change while they are rated are rated again before anything is 
     questions += 1;
     const ends_at = "2024-03-10T12:00:00.000Z";
     await store.tx(async (q) => {
-      const { subscriptions } = q.tables;
+      const subscriptions = q.use(subscriptionTable);
       await q.update(subscriptions).set({ ends_at }).where(eq(subscriptions.id, changed));
     });
     return count(...question);

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
+import { billingRecordTable } from "../../../src/features/billing/tables.ts";
+import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import type { Api, Json } from "../../harness.ts";
 import { type Books, type Company, CREDIT, FLAT, GRADUATED, openBooks, PER_UNIT } from "./books.ts";
 
@@ -206,7 +208,7 @@ describe("verifying a record", () => {
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
     await run();
     await books.house.deps.store.tx(async (q) => {
-      const { billing_records } = q.tables;
+      const billing_records = q.use(billingRecordTable);
       await q.update(billing_records).set({ usage_seq: null }).where(eq(billing_records.subscription_id, id));
     });
     books.clock.set("2024-04-02T00:00:00Z");
@@ -224,7 +226,7 @@ describe("verifying a record", () => {
     const { store } = books.house.deps;
     const startAt = (started_at: string) =>
       store.tx(async (q) => {
-        const { subscriptions } = q.tables;
+        const subscriptions = q.use(subscriptionTable);
         await q.update(subscriptions).set({ started_at }).where(eq(subscriptions.id, id));
       });
     // A start that moves stands for any retroactive change: the stretch on record is expected no more.

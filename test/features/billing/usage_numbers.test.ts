@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { changeTo } from "../billing_model_changes/facts.ts";
 import { eq } from "drizzle-orm";
+import { billingRecordTable } from "../../../src/features/billing/tables.ts";
+import { changeTo } from "../billing_model_changes/facts.ts";
 import { type Books, openBooks, PER_UNIT } from "./books.ts";
 
 let books: Books;
@@ -43,7 +44,7 @@ test("a run writes nothing where the bills have counted events that the usage st
   const { store } = books.house.deps;
   const setNumber = (usage_seq: number) =>
     store.tx(async (q) => {
-      const { billing_records: t } = q.tables;
+      const t = q.use(billingRecordTable);
       await q.update(t).set({ usage_seq }).where(eq(t.subscription_id, id));
     });
   await setNumber(1_000_000);

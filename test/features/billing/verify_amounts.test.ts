@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import type { BillLine } from "../../../src/features/billing/rating.ts";
-import { changeTo } from "../billing_model_changes/facts.ts";
+import { billingRecordTable } from "../../../src/features/billing/tables.ts";
 import type { Json } from "../../harness.ts";
+import { changeTo } from "../billing_model_changes/facts.ts";
 import {
   type Books,
   type Company,
@@ -49,7 +50,7 @@ interface Stored {
 async function change(id: number, how: (record: Stored) => Partial<Stored>): Promise<void> {
   const { store } = books.house.deps;
   await store.tx(async (q) => {
-    const { billing_records: t } = q.tables;
+    const t = q.use(billingRecordTable);
     const [record] = await q.select().from(t).where(eq(t.id, id));
     if (record) await q.update(t).set(how(record)).where(eq(t.id, id));
   });

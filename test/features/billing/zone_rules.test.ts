@@ -11,9 +11,11 @@ import {
 } from "../../../src/core/periods.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import { insertRecords } from "../../../src/features/billing/queries.ts";
-import { runJobs, changeTo } from "../billing_model_changes/facts.ts";
+import { billingRecordTable } from "../../../src/features/billing/tables.ts";
+import { companyTimezoneTable } from "../../../src/features/companies/tables.ts";
 import type { Json } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
+import { changeTo, runJobs } from "../billing_model_changes/facts.ts";
 import { type Books, type Company, CREDIT, FLAT, openBooks, PER_UNIT } from "./books.ts";
 
 // On 1 March 2024 Kazakhstan moved Almaty from +06 to +05. Who bills with the zone's old rules and learns the new
@@ -37,7 +39,7 @@ async function addCompany(): Promise<Company> {
 /** The zone's rules turn out to be others, as after an upgrade. */
 async function learnNewRules({ company_id }: Company): Promise<void> {
   await books.house.deps.store.tx(async (q) => {
-    const { company_timezones: t } = q.tables;
+    const t = q.use(companyTimezoneTable);
     await q.update(t).set({ timezone: NEW_RULES }).where(eq(t.company_id, company_id));
   });
 }
@@ -158,7 +160,7 @@ describe("after a zone's rules have changed", () => {
     const zone = { name: "Moved", timezone: "Europe/Berlin", currency: "EUR" };
     expect((await company.api("PUT", "/company", zone)).status).toBe(200);
     await books.house.deps.store.tx(async (q) => {
-      const { company_timezones: t } = q.tables;
+      const t = q.use(companyTimezoneTable);
       await q.update(t).set({ timezone: NEW_RULES }).where(eq(t.timezone, OLD_RULES));
     });
     books.clock.set("2024-07-02T00:00:00Z");
@@ -182,11 +184,8 @@ describe("the database", () => {
     const id = await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
     await company.run({ period: "2024-03" });
     const { store } = books.house.deps;
-    const { tables } = store.read;
-    const [march] = await store.read
-      .select()
-      .from(tables.billing_records)
-      .where(eq(tables.billing_records.subscription_id, id));
+    const records = store.read.use(billingRecordTable);
+    const [march] = await store.read.select().from(records).where(eq(records.subscription_id, id));
     if (!march) throw new Error("March has no record");
     const { id: _id, ...fields } = march;
     const insert = (bounds: object) =>

@@ -1,4 +1,6 @@
 import { eq } from "drizzle-orm";
+import { billingModelChangeTable } from "../../../src/features/billing_model_changes/tables.ts";
+import { eventTable } from "../../../src/features/events/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import type { Answer, Api, House, Json, Tenant } from "../../harness.ts";
 
@@ -15,7 +17,7 @@ export function changeTo(
 /** Makes a scheduled change due earlier than it may be asked for: as if a run had not come upon it in time. */
 export async function makeDue({ deps }: House, change_id: number, effective_at: string): Promise<void> {
   await deps.store.tx(async (q) => {
-    const { billing_model_changes: t } = q.tables;
+    const t = q.use(billingModelChangeTable);
     await q.update(t).set({ effective_at }).where(eq(t.id, change_id));
   });
 }
@@ -35,7 +37,7 @@ export async function runJobs({ deps }: House, name = "billing_model_changes"): 
 /** The rows of the outbox that tell of a subscription's changes and credits, first written first. */
 export async function outboxOf({ deps }: House, { company_id }: Tenant, id: number): Promise<Json[]> {
   const { read } = deps.store;
-  const rows: Json[] = await read.select().from(read.tables.events);
+  const rows: Json[] = await read.select().from(read.use(eventTable));
   return rows
     .filter((row) => row.company_id === company_id && row.data.subscription_id === id)
     .filter((row) => /^(billing_model_change|credits)\./.test(row.type))

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
+import { call } from "../../../src/core/operation.ts";
 import { listFollowingCompanies } from "../../../src/features/billing_model_changes/following.ts";
 import { followZoneRules } from "../../../src/features/billing_model_changes/service.ts";
-import { call } from "../../../src/core/operation.ts";
+import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import type { Json } from "../../harness.ts";
 import { type Books, type Company, CREDIT, FLAT, openBooks } from "../billing/books.ts";
 import { changesOf, changeTo, outboxOf, runJobs } from "./facts.ts";
@@ -122,7 +123,7 @@ test("a server that starts moves what older rules of a zone had placed", async (
   await company.api("POST", `/subscriptions/${id}/cancel`, { at: "period_end" });
   const { deps } = books.house;
   await deps.store.tx(async (q) => {
-    const { subscriptions: t } = q.tables;
+    const t = q.use(subscriptionTable);
     await q.update(t).set({ ends_at: "2024-06-01T01:00:00.000Z" }).where(eq(t.id, id));
   });
   expect(await listFollowingCompanies(deps.store.read, books.clock.now())).toContain(company.company_id);

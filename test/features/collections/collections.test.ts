@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import { JOBS, runJob } from "../../../src/jobs.ts";
-import { findConfig, saveConfig } from "../../../src/features/emandate_config/queries.ts";
 import { insertRun } from "../../../src/features/collections/queries.ts";
+import { findConfig, saveConfig } from "../../../src/features/emandate_config/queries.ts";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
+import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { addMandate, answer, at, NO_FUNDS, paymentsOf, toldOf } from "../mandate_payments/world.ts";
 
@@ -141,7 +142,7 @@ describe("a run", () => {
     await answer(house.deps, tenant, `D${id}-1`, NO_FUNDS);
     const setStatus = (status: "active" | "suspended") =>
       house.deps.store.tx(async (q) => {
-        const { mandates: t } = q.tables;
+        const t = q.use(mandateTable);
         await q.update(t).set({ status }).where(eq(t.id, mandate));
       });
     await setStatus("suspended");

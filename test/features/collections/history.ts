@@ -5,6 +5,7 @@ import { iso } from "../../../src/core/time.ts";
 import type { CollectionRun } from "../../../src/features/collections/model.ts";
 import { insertRun, interruptRuns } from "../../../src/features/collections/queries.ts";
 import { runToEnd } from "../../../src/features/collections/runs.ts";
+import { collectionRunTable } from "../../../src/features/collections/tables.ts";
 import type { Frequency } from "../../../src/features/emandate_products/model.ts";
 import { insertOrders } from "../../../src/features/mandate_orders/queries.ts";
 import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
@@ -18,6 +19,7 @@ import { findStoredMandate, updateMandate } from "../../../src/features/mandates
 import { isInForce } from "../../../src/features/mandates/rules.ts";
 import { collectionLines } from "../../../src/features/mandates/schemes/collection_file.ts";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { only } from "../../../src/store/rows.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { House } from "../../harness.ts";
@@ -175,7 +177,7 @@ export class History extends CompanyRecords {
       await this.collectAgain(step.pick);
     } else if (step.do === "limit" && picked) {
       await store.tx(async (q) => {
-        const { mandates: t } = q.tables;
+        const t = q.use(mandateTable);
         await q
           .update(t)
           .set({ max_amount: amount(step.sen) })
@@ -198,7 +200,7 @@ export class History extends CompanyRecords {
   /** Banks get the files of the runs that have ended since, each at once. */
   async handOut(): Promise<void> {
     const { read } = this.house.deps.store;
-    const { collection_runs: t } = read.tables;
+    const t = read.use(collectionRunTable);
     const ended = and(eq(t.company_id, this.scope.company_id), eq(t.status, "finished"));
     for (const { id } of await read.select().from(t).where(ended).orderBy(t.id)) {
       if (this.#files.has(id)) continue;

@@ -6,10 +6,13 @@ import { readConfig } from "../../../src/core/config.ts";
 import { dayAt } from "../../../src/core/kuala_lumpur.ts";
 import { call } from "../../../src/core/operation.ts";
 import { type Deps, openDeps } from "../../../src/deps.ts";
-import { addCompany } from "../../../src/features/companies/service.ts";
 import type { CollectionRun } from "../../../src/features/collections/model.ts";
 import { runCollection } from "../../../src/features/collections/service.ts";
+import { collectionRunTable } from "../../../src/features/collections/tables.ts";
+import { addCompany } from "../../../src/features/companies/service.ts";
+import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import { dueAt } from "../../../src/features/mandate_payments/rules.ts";
+import { mandatePaymentTable } from "../../../src/features/mandate_payments/tables.ts";
 import { makePlace, type Place } from "../../cli/process.ts";
 import { PASSWORD, TEST_STORE } from "../../harness.ts";
 import { insertMandates } from "../mandate_payments/world.ts";
@@ -75,7 +78,8 @@ test("whenever a run is killed, and beside another one, each mandate is debited 
 
   const sent = readFileSync(file, "utf8").trimEnd().split("\n");
   expect(new Set(sent.map((line) => line.split(" ")[0])).size).toBe(sent.length);
-  const { mandate_payments: payments, mandate_orders: orders } = deps.store.read.tables;
+  const payments = deps.store.read.use(mandatePaymentTable);
+  const orders = deps.store.read.use(mandateOrderTable);
   const made = await deps.store.read.select().from(payments).where(eq(payments.company_id, company_id));
   expect(made).toHaveLength(MANDATES);
   expect(new Set(made.map(({ mandate_id }) => mandate_id)).size).toBe(MANDATES);
@@ -126,7 +130,7 @@ test("a run whose process is killed holds up no other: the next one begins at on
     if (run === null) await Bun.sleep(50);
   }
   expect(run).toMatchObject({ status: "finished" });
-  const runs = await deps.store.read.select().from(deps.store.read.tables.collection_runs);
+  const runs = await deps.store.read.select().from(deps.store.read.use(collectionRunTable));
   expect(runs.map(({ status }) => status).toSorted()).toEqual(["finished", "interrupted"]);
   await deps.close();
   place.remove();

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, test } from "bun:test";
 import * as fc from "fast-check";
 import { iso } from "../../../src/core/time.ts";
+import { companyTable } from "../../../src/features/companies/tables.ts";
 import { DEFAULTS } from "../../../src/features/emandate_config/rules.ts";
+import { emandateConfigTable } from "../../../src/features/emandate_config/tables.ts";
 import { dueAt } from "../../../src/features/mandate_payments/rules.ts";
 import { only } from "../../../src/store/rows.ts";
 import { type House, startHouse, TestClock } from "../../harness.ts";
@@ -31,7 +33,8 @@ test("whatever happens when, no debit is sent or paid twice, beyond its mandate,
       async (made, taken, seed, suspend_after_failures) => {
         const { store } = house.deps;
         const company_id = await store.tx(async (q) => {
-          const { companies, emandate_configs } = q.tables;
+          const companies = q.use(companyTable);
+          const emandate_configs = q.use(emandateConfigTable);
           const stamps = { created_at: iso(clock.now()), updated_at: iso(clock.now()) };
           const rows = await q
             .insert(companies)

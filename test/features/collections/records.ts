@@ -3,7 +3,10 @@ import { listRunLines } from "../../../src/features/collections/queries.ts";
 import type { Frequency } from "../../../src/features/emandate_products/model.ts";
 import type { MandateFlag } from "../../../src/features/mandate_flags/model.ts";
 import { listFlags } from "../../../src/features/mandate_flags/queries.ts";
+import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import type { PaymentStatus } from "../../../src/features/mandate_payments/model.ts";
+import { mandatePaymentTable } from "../../../src/features/mandate_payments/tables.ts";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import type { House } from "../../harness.ts";
 import { isCollectionDay } from "./oracle.ts";
 
@@ -42,20 +45,20 @@ export class CompanyRecords {
 
   async orders() {
     const { read } = this.house.deps.store;
-    const { mandate_orders: t } = read.tables;
+    const t = read.use(mandateOrderTable);
     const debits = and(eq(t.company_id, this.scope.company_id), eq(t.kind, "debit"));
     return read.select().from(t).where(debits).orderBy(t.id);
   }
 
   async payments() {
     const { read } = this.house.deps.store;
-    const { mandate_payments: t } = read.tables;
+    const t = read.use(mandatePaymentTable);
     return read.select().from(t).where(eq(t.company_id, this.scope.company_id)).orderBy(t.id);
   }
 
   async mandates() {
     const { read } = this.house.deps.store;
-    const { mandates: t } = read.tables;
+    const t = read.use(mandateTable);
     return read.select().from(t).where(eq(t.company_id, this.scope.company_id)).orderBy(t.id);
   }
 

@@ -3,8 +3,12 @@ import { randomBytes } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { dayAt } from "../../../src/core/kuala_lumpur.ts";
 import { insertRun } from "../../../src/features/collections/queries.ts";
+import { collectionRunTable } from "../../../src/features/collections/tables.ts";
 import { findConfig, saveConfig } from "../../../src/features/emandate_config/queries.ts";
+import { emandateBankListTable } from "../../../src/features/emandate_config/tables.ts";
+import { mandatePaymentTable } from "../../../src/features/mandate_payments/tables.ts";
 import { findMandate } from "../../../src/features/mandates/queries.ts";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { addMandate, getPayment, paymentsOf } from "../mandate_payments/world.ts";
@@ -80,14 +84,14 @@ async function pass(tenant: Tenant, hours: number): Promise<void> {
 
 async function interrupt(id: number): Promise<void> {
   await house.deps.store.tx(async (q) => {
-    const { collection_runs: t } = q.tables;
+    const t = q.use(collectionRunTable);
     await q.update(t).set({ status: "interrupted" }).where(eq(t.id, id));
   });
 }
 
 const setStatus = (id: number, status: "active" | "suspended" | "terminated") =>
   house.deps.store.tx(async (q) => {
-    const { mandates: t } = q.tables;
+    const t = q.use(mandateTable);
     await q.update(t).set({ status }).where(eq(t.id, id));
   });
 
@@ -187,7 +191,7 @@ describe("a company with mandates of both", () => {
     const tenant = await merchant("sandbox");
     const job = JOBS.find(({ name }) => name === "emandate_banks");
     if (!job) throw new Error("No such job");
-    const { emandate_bank_lists: t } = house.deps.store.read.tables;
+    const t = house.deps.store.read.use(emandateBankListTable);
     const asked = async () => {
       await runJob(house.deps, job);
       return house.deps.store.read.select().from(t).where(eq(t.company_id, tenant.company_id));
@@ -257,7 +261,7 @@ describe("a debit that left in no file", () => {
     const [latest] = (await tenant.api("GET", "/emandate/collections")).body.data;
     expect(orderNos(await fileOf(tenant, latest.id))).toEqual([order_no]);
     expect((await getPayment(tenant.api, id)).attempts[0].flagged_at).toBeNull();
-    const { mandate_payments: t } = house.deps.store.read.tables;
+    const t = house.deps.store.read.use(mandatePaymentTable);
     const [row] = await house.deps.store.read.select().from(t).where(eq(t.id, id));
     expect(row?.debit_date).toBe(today().toString());
   });
@@ -345,7 +349,7 @@ describe("a debit that left in no file", () => {
     const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx" });
     const { id } = await debit(tenant, mandate, "80");
     await house.deps.store.tx(async (q) => {
-      const { mandates: t } = q.tables;
+      const t = q.use(mandateTable);
       await q.update(t).set({ max_amount: "79.99" }).where(eq(t.id, mandate));
     });
     expect((await run(tenant)).counts).toMatchObject({ submitted: 0, refused: 1 });

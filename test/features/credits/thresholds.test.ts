@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
+import { companyTimezoneTable } from "../../../src/features/companies/tables.ts";
 import type { Json } from "../../harness.ts";
 import { type Books, type Company, FLAT, openBooks } from "../billing/books.ts";
 import { outboxOf, runJobs } from "../billing_model_changes/facts.ts";
@@ -70,7 +71,7 @@ describe("thresholds", () => {
     await look();
     expect(await told(own, id)).toHaveLength(1);
     await books.house.deps.store.tx(async (q) => {
-      const { company_timezones: t } = q.tables;
+      const t = q.use(companyTimezoneTable);
       await q.update(t).set({ timezone: "Asia/Almaty" }).where(eq(t.company_id, own.company_id));
     });
     await look();

@@ -8,6 +8,7 @@ import { AppError } from "../../../src/core/errors.ts";
 import { openSecrets } from "../../../src/core/sealing.ts";
 import { keyPlace, openConnector } from "../../../src/features/emandate_config/connect.ts";
 import { findConfig } from "../../../src/features/emandate_config/queries.ts";
+import { emandateConfigTable } from "../../../src/features/emandate_config/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { makeKey } from "../../certificates.ts";
 import { type House, startHouse, type Tenant } from "../../harness.ts";
@@ -141,7 +142,7 @@ test("a key that an older key sealed is sealed by the newest, and stays the same
   const tenant = await addMerchant({ private_key_pem: scheme.seller_key_pem });
   const place = keyPlace(tenant.company_id);
   const pem = secrets.open((await stored(tenant)).private_key_sealed ?? "", place);
-  const { emandate_configs } = house.deps.store.read.tables;
+  const emandate_configs = house.deps.store.read.use(emandateConfigTable);
   const before = openSecrets([old_key]).seal(pem, place);
   await house.deps.store.tx(async (q) => {
     await q

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { idempotencyKeyTable } from "../../../src/features/idempotency/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type Answer, type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
 
@@ -158,7 +159,7 @@ describe("keys", () => {
       await api("DELETE", `/clients/${id}`, undefined, headers),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 422, 200, 200]);
-    const { idempotency_keys } = house.deps.store.read.tables;
+    const idempotency_keys = house.deps.store.read.use(idempotencyKeyTable);
     const rows = await house.deps.store.read.select().from(idempotency_keys);
     expect(rows.every(({ path }) => !/login|usage/.test(path))).toBe(true);
   });
@@ -244,7 +245,7 @@ describe("time", () => {
     const after = await api("POST", "/clients", { name: "Day two" }, headers);
     expect([after.status, replayed(after)]).toEqual([201, null]);
 
-    const { idempotency_keys } = house.deps.store.read.tables;
+    const idempotency_keys = house.deps.store.read.use(idempotencyKeyTable);
     const rows = () => house.deps.store.read.select().from(idempotency_keys);
     const kept = (await rows()).find(({ company_id }) => company_id === tenant.company_id);
     if (!kept) throw new Error("no key");

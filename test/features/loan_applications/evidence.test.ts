@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { auditLogTable } from "../../../src/features/audit/tables.ts";
+import { loanApplicationTable } from "../../../src/features/loan_applications/tables.ts";
+import { consentTable } from "../../../src/features/loan_consents/tables.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { upload } from "../loan_documents/loans.ts";
@@ -326,7 +329,9 @@ test("a deleted draft keeps nothing that was said of people, nor does the audit 
   await done(put(id, { borrower: { ...APPLICATION.borrower, phone: "019-765 4321" } }));
   await grant(id);
   expect((await loans.agent("DELETE", `/agent/applications/${id}`)).status).toBe(200);
-  const { loan_applications: a, consents: c, audit_log: l } = house.deps.store.read.tables;
+  const a = house.deps.store.read.use(loanApplicationTable);
+  const c = house.deps.store.read.use(consentTable);
+  const l = house.deps.store.read.use(auditLogTable);
   const [row] = (await house.deps.store.read.select().from(a)).filter((one) => one.id === id);
   const consents = (await house.deps.store.read.select().from(c)).filter((one) => one.application_id === id);
   expect(consents).toHaveLength(1);

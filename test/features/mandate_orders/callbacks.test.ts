@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { schemeCallbackTable } from "../../../src/features/mandate_orders/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type Answer, type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { openStandIn, type StandIn } from "../mandates/schemes/stand_in.ts";
@@ -61,7 +62,7 @@ const post = (body: string, headers: Record<string, string> = FORM): Promise<Ans
 
 /** What was written down of callbacks, the last first. */
 async function written(): Promise<Json[]> {
-  const { scheme_callbacks: t } = house.deps.store.read.tables;
+  const t = house.deps.store.read.use(schemeCallbackTable);
   const rows = await house.deps.store.read.select().from(t);
   return rows.toSorted((a, b) => b.id - a.id);
 }
@@ -195,7 +196,7 @@ describe("a callback", () => {
     await post("");
     const [last] = await written();
     const { id: _, ...row } = last;
-    const { scheme_callbacks: t } = house.deps.store.read.tables;
+    const t = house.deps.store.read.use(schemeCallbackTable);
     const missing =
       LIMITS.scheme_callbacks_nobodys - (await written()).filter((one) => one.company_id === null).length;
     for (let left = missing; left > 0; left -= 500) {

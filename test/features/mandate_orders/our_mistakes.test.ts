@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
+import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
 import { openStandIn, type StandIn, written } from "../mandates/schemes/stand_in.ts";
 import { type World, worldOf } from "../mandates/world.ts";
@@ -46,7 +47,7 @@ beforeEach(async () => {
 async function closeOthers(): Promise<void> {
   const { store } = house.deps;
   await store.tx(async (q) => {
-    await q.update(q.tables.mandate_orders).set({ next_query_at: null });
+    await q.update(q.use(mandateOrderTable)).set({ next_query_at: null });
   });
   for (const { id } of await flags("status=open")) {
     await house.api("POST", `/emandate/flags/${id}/resolve`, { note: "Another test's" });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { applyResult } from "../../../src/features/mandate_orders/applying.ts";
 import { listDueOrders } from "../../../src/features/mandate_orders/polling_queries.ts";
 import { findLastOrder, type MandateOrder } from "../../../src/features/mandate_orders/queries.ts";
+import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
 import type { SchemeResult } from "../../../src/features/mandates/schemes/scheme.ts";
@@ -75,7 +76,7 @@ test("what the bank never decides is flagged after 48 hours, and may still be to
     expect(asked.mock.calls.length).toBeGreaterThan(45);
     expect(asked.mock.calls.length).toBeLessThanOrEqual(48);
     const { deps, company_id } = own.house;
-    const { mandate_orders: t } = deps.store.read.tables;
+    const t = deps.store.read.use(mandateOrderTable);
     const [row] = await deps.store.read.select().from(t);
     expect([row?.next_query_at, row?.awaits, row?.flagged_at]).toEqual([
       null,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { iso } from "../../../src/core/time.ts";
+import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import { JOBS, runJob, startJobs } from "../../../src/jobs.ts";
 import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { openStandIn, type StandIn } from "../mandates/schemes/stand_in.ts";
@@ -51,7 +52,7 @@ async function mandate({ api }: Pick<Tenant, "api">, customer_email: string, cus
 /** All of the silent company's orders were to be asked for before others. */
 async function makeDue(): Promise<void> {
   await house.deps.store.tx(async (q) => {
-    const { mandate_orders: t } = q.tables;
+    const t = q.use(mandateOrderTable);
     await q
       .update(t)
       .set({ next_query_at: iso(clock.now().subtract({ hours: 1 })) })

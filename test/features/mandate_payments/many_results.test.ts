@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
 import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { addMandate, answer, at, CHARGED_BACK, CLOSED, getPayment, NO_FUNDS, PAID, toldOf } from "./world.ts";
@@ -39,7 +40,7 @@ async function openDebits(): Promise<{ tenant: Tenant; mandates: number[]; payme
 
 /** What there is to see of it, with payments and mandates counted from the first. */
 async function seen({ tenant, mandates, payments }: Awaited<ReturnType<typeof openDebits>>) {
-  const { mandates: t } = house.deps.store.read.tables;
+  const t = house.deps.store.read.use(mandateTable);
   const rows = await house.deps.store.read.select().from(t);
   const told = await toldOf(tenant.api);
   return {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import {
   addMandate,
@@ -26,7 +27,7 @@ const setConfig = async ({ api }: Tenant, change: object) => {
   expect([status, body]).toEqual([200, expect.anything()]);
 };
 const mandateStatus = async ({ api }: Tenant, id: number) => {
-  const { mandates: t } = house.deps.store.read.tables;
+  const t = house.deps.store.read.use(mandateTable);
   const rows = await house.deps.store.read.select({ id: t.id, status: t.status }).from(t);
   expect((await api("GET", "/emandate/payments")).status).toBe(200);
   return rows.find((row) => row.id === id)?.status;

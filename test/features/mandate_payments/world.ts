@@ -1,17 +1,18 @@
 import { startOfDay } from "../../../src/core/kuala_lumpur.ts";
-import { type IsoInstant, iso } from "../../../src/core/time.ts";
+import { iso, type IsoInstant } from "../../../src/core/time.ts";
 import type { Deps } from "../../../src/deps.ts";
+import { emandateCustomerTable } from "../../../src/features/emandate_customers/tables.ts";
 import { findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
 import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import type { SchemeResult } from "../../../src/features/mandates/schemes/scheme.ts";
+import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { stamped } from "../../../src/store/columns.ts";
 import { only } from "../../../src/store/rows.ts";
 import type { Queries } from "../../../src/store/store.ts";
-import type { Tables } from "../../../src/store/tables.ts";
 import type { Api, Json, Tenant } from "../../harness.ts";
 
-type MandateRow = Tables["mandates"]["$inferInsert"];
+type MandateRow = ReturnType<typeof mandateTable>["$inferInsert"];
 
 /** Mandates as a bank has approved them, without the way there. */
 export async function insertMandates(
@@ -21,7 +22,8 @@ export async function insertMandates(
   mandates: readonly Partial<MandateRow>[],
   customer_name = "Waiting Customer",
 ): Promise<number[]> {
-  const { mandates: t, emandate_customers: customers } = q.tables;
+  const t = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
   const stamps = stamped(now);
   const email = `${crypto.randomUUID()}@example.com`;
   const rows = await q

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
@@ -72,7 +73,7 @@ describe("an amended amount", () => {
       ["30.00", "submitted"],
       ["45.00", "submitted"],
     ]);
-    const { mandate_orders: t } = house.deps.store.read.tables;
+    const t = house.deps.store.read.use(mandateOrderTable);
     const orders = await house.deps.store.read.select().from(t);
     const own = orders.filter(({ payment_id }) => payment_id === collected.id);
     expect(own.map(({ amount }) => amount)).toEqual(["50.00", "30.00"]);

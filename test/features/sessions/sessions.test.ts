@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
+import { endedTokenTable } from "../../../src/features/sessions/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { apiOf, type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
 
@@ -170,7 +171,7 @@ describe("signing out", () => {
   });
 
   test("what was ended is forgotten when the token has expired by itself", async () => {
-    const { ended_tokens } = house.deps.store.read.tables;
+    const ended_tokens = house.deps.store.read.use(endedTokenTable);
     const count = () => house.deps.store.read.$count(ended_tokens);
     const job = JOBS.find(({ name }) => name === "sessions_prune");
     if (!job) throw new Error("There is no such job");

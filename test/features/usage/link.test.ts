@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLog } from "../../../src/core/log.ts";
 import { systemClock } from "../../../src/core/time.ts";
+import { companyTable } from "../../../src/features/companies/tables.ts";
 import { LinkedUsage } from "../../../src/features/usage/link.ts";
 import { findLink } from "../../../src/features/usage/queries.ts";
 import { openDuckDb } from "../../../src/features/usage/store/duckdb.ts";
+import { CONSTRAINTS } from "../../../src/server/schema.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { modelEvent } from "../../usage/events.ts";
 import { TEST_STORE } from "../../harness.ts";
 import { testPostgres } from "../../postgres.ts";
-import { existsSync } from "node:fs";
+import { modelEvent } from "../../usage/events.ts";
 
 let data_dir: string;
 let store: Store;
@@ -20,8 +21,8 @@ let store: Store;
 beforeAll(async () => {
   data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const database_url = TEST_STORE === "postgres" ? await (await testPostgres()).createDatabase() : null;
-  store = await openStore({ database_url, data_dir });
-  const { companies } = store.read.tables;
+  store = await openStore({ database_url, data_dir }, CONSTRAINTS);
+  const companies = store.read.use(companyTable);
   const at = "2026-01-01T00:00:00.000Z" as const;
   await store.tx((q) =>
     q

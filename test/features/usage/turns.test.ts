@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { insertRows } from "../../../src/store/insert_rows.ts";
+import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import { foldGroups } from "../../../src/features/usage/groups.ts";
 import { findSubscriptionNames } from "../../../src/features/usage/queries.ts";
+import { insertRows } from "../../../src/store/insert_rows.ts";
 import { type House, startHouse } from "../../harness.ts";
 import { create } from "../subscriptions/catalog.ts";
 
@@ -46,7 +47,7 @@ test("names and groups of many thousand subscriptions are found in turns", async
     created_at: at,
     updated_at: at,
   };
-  const { subscriptions } = deps.store.read.tables;
+  const subscriptions = deps.store.read.use(subscriptionTable);
   const rows = Array.from({ length: SUBSCRIPTIONS }, (_, i) => ({
     ...common,
     name: `s${i}`,

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/deps.ts";
 import type { SigningSecret } from "../../../src/features/webhooks/model.ts";
+import { webhookTable } from "../../../src/features/webhooks/tables.ts";
 import { makePlace, type Place, run, startServer } from "../../cli/process.ts";
 import type { Api, Json } from "../../harness.ts";
 import { addWebhook, isSigned, openReceiver, type Receiver, settled } from "./receiver.ts";
@@ -41,7 +42,7 @@ async function under(SECRETS_KEY: string | undefined, work: (api: Api) => Promis
 async function stored(): Promise<SigningSecret[][]> {
   const deps = await openDeps(readConfig({ ...place.env, LOG_LEVEL: "fatal" }), { without_usage: true });
   try {
-    const { webhooks: t } = deps.store.read.tables;
+    const t = deps.store.read.use(webhookTable);
     return (await deps.store.read.select({ secrets: t.secrets }).from(t)).map(({ secrets }) => secrets);
   } finally {
     await deps.close();

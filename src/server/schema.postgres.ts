@@ -1,5 +1,5 @@
-import { postgresColumns } from "./columns.postgres.ts";
-import { defineTables } from "./tables.ts";
+import { postgresColumns } from "../store/columns.postgres.ts";
+import { defineTables } from "./schema.ts";
 
 // drizzle-kit writes data/migrations/postgres from these exports; a test holds the list against defineTables.
 export const {

@@ -1,5 +1,5 @@
-import { sqliteColumns } from "./columns.sqlite.ts";
-import { defineTables } from "./tables.ts";
+import { sqliteColumns } from "../store/columns.sqlite.ts";
+import { defineTables } from "./schema.ts";
 
 // drizzle-kit writes data/migrations/sqlite from these exports; a test holds the list against defineTables.
 export const {

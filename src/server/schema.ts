@@ -1,0 +1,127 @@
+import type { ColumnKit, TableDefinition } from "../store/columns.ts";
+import type { Constraints } from "../store/constraints.ts";
+import { API_KEY_CONSTRAINTS, apiKeyTable } from "../features/api_keys/tables.ts";
+import { auditLogTable } from "../features/audit/tables.ts";
+import {
+  authorizationRequestTable,
+  authorizationTable,
+  authorizationTokenTable,
+  oauthClientTable,
+} from "../features/authorizations/tables.ts";
+import {
+  BILLING_CONSTRAINTS,
+  billingRecordTable,
+  billingRunTable,
+  unbilledUsageCheckTable,
+  unbilledUsageTable,
+} from "../features/billing/tables.ts";
+import {
+  BILLING_MODEL_CHANGE_CONSTRAINTS,
+  billingModelChangeTable,
+} from "../features/billing_model_changes/tables.ts";
+import { billingModelTable } from "../features/billing_models/tables.ts";
+import { clientTable } from "../features/clients/tables.ts";
+import { COLLECTION_CONSTRAINTS, collectionRunTable } from "../features/collections/tables.ts";
+import { companyTable, companyTimezoneTable } from "../features/companies/tables.ts";
+import { creditThresholdTable } from "../features/credits/tables.ts";
+import {
+  EMANDATE_CONFIG_CONSTRAINTS,
+  emandateBankListTable,
+  emandateConfigTable,
+} from "../features/emandate_config/tables.ts";
+import { emandateCustomerTable } from "../features/emandate_customers/tables.ts";
+import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTable } from "../features/emandate_products/tables.ts";
+import { eventTable } from "../features/events/tables.ts";
+import { formTable } from "../features/forms/tables.ts";
+import { idempotencyKeyTable } from "../features/idempotency/tables.ts";
+import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTable } from "../features/loan_applications/tables.ts";
+import {
+  consentDefinitionTable,
+  consentTable,
+  LOAN_CONSENT_CONSTRAINTS,
+} from "../features/loan_consents/tables.ts";
+import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../features/loan_documents/tables.ts";
+import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../features/loan_programs/tables.ts";
+import { mandateFlagTable } from "../features/mandate_flags/tables.ts";
+import { mandateOrderTable, schemeCallbackTable } from "../features/mandate_orders/tables.ts";
+import { mandatePaymentTable } from "../features/mandate_payments/tables.ts";
+import { mandateEventTable, mandateTable } from "../features/mandates/tables.ts";
+import { productTable } from "../features/products/tables.ts";
+import { endedTokenTable } from "../features/sessions/tables.ts";
+import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../features/subscriptions/tables.ts";
+import { usageImportTable, usageLinkTable } from "../features/usage/tables.ts";
+import { USER_CONSTRAINTS, userTable } from "../features/users/tables.ts";
+import { webhookLogTable } from "../features/webhook_logs/tables.ts";
+import { webhookTable } from "../features/webhooks/tables.ts";
+
+/** Every table of Meterhouse by its name in the database. */
+export const TABLES = {
+  companies: companyTable,
+  company_timezones: companyTimezoneTable,
+  clients: clientTable,
+  users: userTable,
+  products: productTable,
+  billing_models: billingModelTable,
+  subscriptions: subscriptionTable,
+  billing_model_changes: billingModelChangeTable,
+  credit_thresholds: creditThresholdTable,
+  billing_runs: billingRunTable,
+  unbilled_usage: unbilledUsageTable,
+  unbilled_usage_checks: unbilledUsageCheckTable,
+  billing_records: billingRecordTable,
+  usage_imports: usageImportTable,
+  usage_link: usageLinkTable,
+  forms: formTable,
+  events: eventTable,
+  audit_log: auditLogTable,
+  agents: oauthClientTable,
+  authorization_requests: authorizationRequestTable,
+  authorizations: authorizationTable,
+  authorization_tokens: authorizationTokenTable,
+  api_keys: apiKeyTable,
+  ended_tokens: endedTokenTable,
+  idempotency_keys: idempotencyKeyTable,
+  webhooks: webhookTable,
+  webhook_logs: webhookLogTable,
+  emandate_configs: emandateConfigTable,
+  emandate_bank_lists: emandateBankListTable,
+  emandate_products: emandateProductTable,
+  emandate_customers: emandateCustomerTable,
+  mandates: mandateTable,
+  mandate_events: mandateEventTable,
+  mandate_payments: mandatePaymentTable,
+  collection_runs: collectionRunTable,
+  mandate_orders: mandateOrderTable,
+  mandate_flags: mandateFlagTable,
+  scheme_callbacks: schemeCallbackTable,
+  loan_programs: loanProgramTable,
+  loan_applications: loanApplicationTable,
+  loan_documents: loanDocumentTable,
+  consent_definitions: consentDefinitionTable,
+  consents: consentTable,
+} satisfies Record<string, TableDefinition<unknown>>;
+
+type Tables = { [Name in keyof typeof TABLES]: ReturnType<(typeof TABLES)[Name]> };
+
+/** Every table in one dialect. */
+export function defineTables(k: ColumnKit): Tables {
+  const tables = Object.entries(TABLES).map(([name, table]) => [name, k.use<unknown>(table)]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fromEntries forgets the names
+  return Object.fromEntries(tables) as Tables;
+}
+
+/** What breaking a named constraint means to the caller. */
+export const CONSTRAINTS: Constraints = {
+  ...API_KEY_CONSTRAINTS,
+  ...USER_CONSTRAINTS,
+  ...SUBSCRIPTION_CONSTRAINTS,
+  ...BILLING_CONSTRAINTS,
+  ...BILLING_MODEL_CHANGE_CONSTRAINTS,
+  ...EMANDATE_CONFIG_CONSTRAINTS,
+  ...EMANDATE_PRODUCT_CONSTRAINTS,
+  ...COLLECTION_CONSTRAINTS,
+  ...LOAN_PROGRAM_CONSTRAINTS,
+  ...LOAN_APPLICATION_CONSTRAINTS,
+  ...LOAN_DOCUMENT_CONSTRAINTS,
+  ...LOAN_CONSENT_CONSTRAINTS,
+};
