@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Outcome } from "./operation.ts";
+
+/** How an operation ended: done, refused with an error of its own, or failed. */
+export type Outcome = "ok" | "refused" | "failed";
 
 /** The numbers that `/metrics` answers. */
 export interface Metrics {

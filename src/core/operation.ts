@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { type Actor, type Permission, may } from "./access.ts";
 import { AppError } from "./errors.ts";
 import type { Log } from "./log.ts";
+import type { Outcome } from "./metrics.ts";
 
 /** By which door a call came in. */
 export type Origin = "rest" | "mcp" | "job" | "cli";
@@ -19,8 +20,6 @@ export interface CallContext {
   /** Takes note of what an actor may not do. */
   refused(call: CallContext, operation: string, input: unknown): void;
 }
-
-export type Outcome = "ok" | "refused" | "failed";
 
 /**
  * One thing that Meterhouse does, as data plus a function. REST routes, tools, jobs and the command line
