@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import type { Context } from "./context.ts";
+import type { Context } from "./app/context.ts";
 import type { Actor } from "./core/access.ts";
 import { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
@@ -12,7 +12,7 @@ import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { defaultUsageMemory } from "./core/memory.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
-import type { Origin } from "./core/operation.ts";
+import type { Origin } from "./app/operation.ts";
 import { Refusals } from "./core/refusals.ts";
 import { openSecrets, type Secrets } from "./core/sealing.ts";
 import { makeSecret } from "./core/secrets.ts";

@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import type { Job } from "./context.ts";
+import type { Job } from "./app/context.ts";
 import { FairWork } from "./core/fair_work.ts";
 import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Role } from "../src/core/access.ts";
 import { type Config, readConfig } from "../src/core/config.ts";
-import { call } from "../src/core/operation.ts";
+import { call } from "../src/app/operation.ts";
 import { type Clock, systemClock } from "../src/core/time.ts";
 import { type Deps, openDeps } from "../src/deps.ts";
 import { addCompany } from "../src/features/companies/service.ts";

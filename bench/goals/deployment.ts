@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { operatorContext } from "../../src/cli/command.ts";
 import { readConfig } from "../../src/core/config.ts";
-import { call } from "../../src/core/operation.ts";
+import { call } from "../../src/app/operation.ts";
 import { decode } from "../../src/core/validate.ts";
 import { openDeps } from "../../src/deps.ts";
 import { AddCompany } from "../../src/features/companies/model.ts";

@@ -1,5 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
-import type { Context } from "../context.ts";
+import type { Context } from "../app/context.ts";
 import { readConfig } from "../core/config.ts";
 import { makePassword } from "../features/sessions/passwords.ts";
 import { type Deps, type OpenOptions, openDeps } from "../deps.ts";

@@ -1,4 +1,4 @@
-import { call } from "../core/operation.ts";
+import { call } from "../app/operation.ts";
 import { decode } from "../core/validate.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { addCompany, listCompanies } from "../features/companies/service.ts";

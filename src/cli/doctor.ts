@@ -4,7 +4,7 @@ import { type Config, readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
-import { call } from "../core/operation.ts";
+import { call } from "../app/operation.ts";
 import { type Deps, openDeps } from "../deps.ts";
 import { listCompanies } from "../features/companies/service.ts";
 import { checkFiles } from "../features/loan_documents/check.ts";

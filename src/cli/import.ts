@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { call } from "../core/operation.ts";
+import { call } from "../app/operation.ts";
 import type { Deps } from "../deps.ts";
 import type { Company } from "../features/companies/model.ts";
 import { listCompanies } from "../features/companies/service.ts";

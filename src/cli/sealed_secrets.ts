@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.ts";
-import { call } from "../core/operation.ts";
+import { call } from "../app/operation.ts";
 import { isSealed } from "../core/sealing.ts";
 import type { Deps } from "../deps.ts";
 import { listCompanies } from "../features/companies/service.ts";

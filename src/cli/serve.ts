@@ -1,6 +1,6 @@
 import { readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import { call } from "../core/operation.ts";
+import { call } from "../app/operation.ts";
 import { preferRequests } from "../core/priority.ts";
 import { decode } from "../core/validate.ts";
 import { type Deps, openDeps } from "../deps.ts";

@@ -1,4 +1,4 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../app/context.ts";
 import { RateLimiter } from "../core/limiter.ts";
 import { networkOf } from "../core/network.ts";
 import type { Deps } from "../deps.ts";

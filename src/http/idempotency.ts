@@ -1,7 +1,7 @@
 import { ElysiaCustomStatusResponse } from "elysia";
 import { type Actor, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
 import { invalid } from "../core/errors.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../app/context.ts";
 import type { Deps } from "../deps.ts";
 
 const HEADER = "idempotency-key";

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../app/context.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { networkOf, readAddress } from "../core/network.ts";

@@ -1,6 +1,6 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { LIMITS } from "../core/limits.ts";
-import { call } from "../core/operation.ts";
+import { call } from "../app/operation.ts";
 import type { Deps } from "../deps.ts";
 import { getMe } from "../features/sessions/service.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";

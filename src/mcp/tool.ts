@@ -1,6 +1,6 @@
 import type { Tool as ProtocolTool } from "@modelcontextprotocol/server";
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import type { Context } from "../context.ts";
+import type { Context } from "../app/context.ts";
 import { type Actor, ENVIRONMENTS, type Level, levelOf, may, type Permission } from "../core/access.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";

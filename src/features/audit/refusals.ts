@@ -1,10 +1,10 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { ownerOf, scopeOf } from "../../core/access.ts";
 import type { Background } from "../../core/background.ts";
 import { AppError } from "../../core/errors.ts";
 import { RateLimiter } from "../../core/limiter.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { CallContext } from "../../core/operation.ts";
+import type { CallContext } from "../../app/operation.ts";
 import type { Store } from "../../store/store.ts";
 import { insertEntry, type NewEntry } from "./queries.ts";
 import { entryOf, nounOf } from "./telling.ts";

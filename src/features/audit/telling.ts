@@ -1,5 +1,5 @@
 import { type Actor, type Permission, type Scope, scopeOf } from "../../core/access.ts";
-import type { CallContext } from "../../core/operation.ts";
+import type { CallContext } from "../../app/operation.ts";
 import type { Note, Target } from "./model.ts";
 import { insertEntries, insertEntry } from "./queries.ts";
 import { changesBetween, redact } from "./rules.ts";

@@ -1,8 +1,8 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { isSame, makeSecret } from "../../core/secrets.ts";
 import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";

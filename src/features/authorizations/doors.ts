@@ -1,8 +1,8 @@
 import type { Static, TSchema } from "@sinclair/typebox";
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { decode } from "../../core/validate.ts";
 import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";

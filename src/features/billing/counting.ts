@@ -1,4 +1,4 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { instant } from "../../core/time.ts";

@@ -1,5 +1,5 @@
-import { call } from "../../core/operation.ts";
-import type { Job } from "../../context.ts";
+import { call } from "../../app/operation.ts";
+import type { Job } from "../../app/context.ts";
 import { recheckBilling, runBilling } from "./service.ts";
 
 export const BILLING_JOBS: readonly Job[] = [

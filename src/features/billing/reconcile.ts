@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { isZero } from "../../core/money.ts";

@@ -1,4 +1,4 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import type { Queries, Reads } from "../../store/store.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { KeyObject } from "node:crypto";
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { readCertificate, readPrivateKey } from "../../core/pem.ts";
 import type { ConnectorName } from "../mandates/model.ts";

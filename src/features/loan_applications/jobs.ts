@@ -1,5 +1,5 @@
-import type { Job } from "../../context.ts";
-import { call } from "../../core/operation.ts";
+import type { Job } from "../../app/context.ts";
+import { call } from "../../app/operation.ts";
 import { listCompaniesWithRunOut } from "./queries.ts";
 import { expireLoanApplications } from "./service.ts";
 

@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { paged } from "../../core/schema.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";

@@ -1,4 +1,4 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { compare } from "../../core/money.ts";

@@ -1,4 +1,4 @@
-import { type Context, operation } from "../../context.ts";
+import { type Context, operation } from "../../app/context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";

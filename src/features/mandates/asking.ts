@@ -1,4 +1,4 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import { openConnector } from "../emandate_config/connect.ts";

@@ -1,4 +1,4 @@
-import { operation } from "../../context.ts";
+import { operation } from "../../app/context.ts";
 import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { prune } from "../../core/prune.ts";

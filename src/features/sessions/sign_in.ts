@@ -1,5 +1,5 @@
 import type { Static } from "@sinclair/typebox";
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { insertEntry } from "../audit/queries.ts";
 import { noteRefusal } from "../audit/refusals.ts";

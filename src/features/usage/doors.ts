@@ -1,7 +1,7 @@
-import type { Context } from "../../context.ts";
+import type { Context } from "../../app/context.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";
 import { EVENTS_JSON } from "../../http/json.ts";

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { type Context, operation } from "../../context.ts";
+import { type Context, operation } from "../../app/context.ts";
 import { scopeOf } from "../../core/access.ts";
 import type { Download } from "../../core/download.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { iso } from "../../core/time.ts";
 import { decode } from "../../core/validate.ts";
 import { publicOrigin } from "../../http/origin.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { type Context, operation } from "../../context.ts";
+import { type Context, operation } from "../../app/context.ts";
 import { scopeOf } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import type { Deps } from "../../deps.ts";
 import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";

@@ -1,4 +1,4 @@
-import { type Context, operation } from "../../context.ts";
+import { type Context, operation } from "../../app/context.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import type { Context } from "../../context.ts";
-import { call } from "../../core/operation.ts";
+import type { Context } from "../../app/context.ts";
+import { call } from "../../app/operation.ts";
 import { Id, paged } from "../../core/schema.ts";
 import {
   BillingRecord,

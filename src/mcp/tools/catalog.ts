@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, listed, Name, Nothing, oneOf } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
 import { BILLING_TYPES } from "../../features/billing_models/billing_types.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, listed } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
 import { Bank, ListEmandateBanks, MerchantConfig } from "../../features/emandate_config/model.ts";

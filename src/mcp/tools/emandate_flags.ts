@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, paged } from "../../core/schema.ts";
 import { ListMandateFlags, MandateFlag, ResolveMandateFlag } from "../../features/mandate_flags/model.ts";
 import {

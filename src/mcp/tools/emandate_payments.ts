@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
 import { CollectionRun, RunCollection } from "../../features/collections/model.ts";
 import { getCollectionRun, listCollectionRuns, runCollection } from "../../features/collections/service.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, paged } from "../../core/schema.ts";
 import { ListLoanWebhookLogs, WebhookLog } from "../../features/webhook_logs/model.ts";
 import {

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, listed, Nothing } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
 import { CreditBalance } from "../../features/credits/model.ts";

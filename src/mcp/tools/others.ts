@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../core/operation.ts";
+import { call } from "../../app/operation.ts";
 import { Id, paged } from "../../core/schema.ts";
 import { FormConfig, ListForms } from "../../features/forms/model.ts";
 import { getForm, listForms } from "../../features/forms/service.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { call } from "../../../src/core/operation.ts";
+import { call } from "../../../src/app/operation.ts";
 import {
   authorizationRequestTable,
   authorizationTable,

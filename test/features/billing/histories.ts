@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { call } from "../../../src/core/operation.ts";
+import { call } from "../../../src/app/operation.ts";
 import { sum } from "../../../src/core/money.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import { recheckBilling } from "../../../src/features/billing/service.ts";

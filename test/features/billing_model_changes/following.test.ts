@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import { call } from "../../../src/core/operation.ts";
+import { call } from "../../../src/app/operation.ts";
 import { listFollowingCompanies } from "../../../src/features/billing_model_changes/following.ts";
 import { followZoneRules } from "../../../src/features/billing_model_changes/service.ts";
 import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { asc, eq } from "drizzle-orm";
 import { readConfig } from "../../../src/core/config.ts";
 import { dayAt } from "../../../src/core/kuala_lumpur.ts";
-import { call } from "../../../src/core/operation.ts";
+import { call } from "../../../src/app/operation.ts";
 import { type Deps, openDeps } from "../../../src/deps.ts";
 import type { CollectionRun } from "../../../src/features/collections/model.ts";
 import { runCollection } from "../../../src/features/collections/service.ts";

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from "@sinclair/typebox";
-import { type Actor, type Permission, may } from "./access.ts";
-import { AppError } from "./errors.ts";
-import type { Log } from "./log.ts";
-import type { Outcome } from "./metrics.ts";
+import { type Actor, type Permission, may } from "../core/access.ts";
+import { AppError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { Outcome } from "../core/metrics.ts";
 
 /** By which door a call came in. */
 export type Origin = "rest" | "mcp" | "job" | "cli";

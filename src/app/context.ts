@@ -1,17 +1,17 @@
 import type { Static, TSchema } from "@sinclair/typebox";
-import type { Background } from "./core/background.ts";
-import type { Config } from "./core/config.ts";
-import type { CallContext, Operation } from "./core/operation.ts";
-import type { Secrets } from "./core/sealing.ts";
-import type { Note } from "./features/audit/model.ts";
-import { mayChange, telling, tellOfReading } from "./features/audit/telling.ts";
-import type { Claim } from "./features/idempotency/claims.ts";
-import type { DocumentFiles } from "./features/loan_documents/files.ts";
-import type { LoginGuard } from "./features/sessions/login_guard.ts";
-import type { Passwords } from "./features/sessions/passwords.ts";
-import type { Tokens } from "./features/sessions/tokens.ts";
-import type { UsageStore } from "./features/usage/store/usage_store.ts";
-import type { Reads, Store } from "./store/store.ts";
+import type { Background } from "../core/background.ts";
+import type { Config } from "../core/config.ts";
+import type { CallContext, Operation } from "./operation.ts";
+import type { Secrets } from "../core/sealing.ts";
+import type { Note } from "../features/audit/model.ts";
+import { mayChange, telling, tellOfReading } from "../features/audit/telling.ts";
+import type { Claim } from "../features/idempotency/claims.ts";
+import type { DocumentFiles } from "../features/loan_documents/files.ts";
+import type { LoginGuard } from "../features/sessions/login_guard.ts";
+import type { Passwords } from "../features/sessions/passwords.ts";
+import type { Tokens } from "../features/sessions/tokens.ts";
+import type { UsageStore } from "../features/usage/store/usage_store.ts";
+import type { Reads, Store } from "../store/store.ts";
 
 /** What an operation may use: the call it serves, the two stores, and what signing in takes. */
 export interface Context extends CallContext {
