@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from "elysia";
-import type { Deps } from "./deps.ts";
+import type { Deps } from "./app/deps.ts";
 import { apiKeyRoutes, exchangeRoutes } from "./features/api_keys/routes.ts";
 import { auditRoutes } from "./features/audit/routes.ts";
 import { authorizationRoutes, metadataRoutes, oauthRoutes } from "./features/authorizations/routes.ts";

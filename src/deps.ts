@@ -1,8 +1,7 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import type { Context } from "./app/context.ts";
-import type { Actor } from "./core/access.ts";
+import type { Deps } from "./app/deps.ts";
 import { Background } from "./core/background.ts";
 import type { Config } from "./core/config.ts";
 import { openDataDir } from "./core/data_dir.ts";
@@ -12,16 +11,15 @@ import { RateLimiter } from "./core/limiter.ts";
 import { type Log, openLog } from "./core/log.ts";
 import { defaultUsageMemory } from "./core/memory.ts";
 import { type Metrics, openMetrics } from "./core/metrics.ts";
-import type { Origin } from "./app/operation.ts";
 import { Refusals } from "./core/refusals.ts";
-import { openSecrets, type Secrets } from "./core/sealing.ts";
+import { openSecrets } from "./core/sealing.ts";
 import { makeSecret } from "./core/secrets.ts";
 import { type Clock, systemClock } from "./core/time.ts";
 import { openRefusalNotes } from "./features/audit/refusals.ts";
+import { recordOperation } from "./features/audit/telling.ts";
 import { authenticateAgent } from "./features/authorizations/agents.ts";
 import { countUnbilledEvents } from "./features/billing/unbilled_queries.ts";
-import { Claim } from "./features/idempotency/claims.ts";
-import type { KeyedRequest } from "./features/idempotency/model.ts";
+import { StoredClaim } from "./features/idempotency/claims.ts";
 import { DocumentFiles } from "./features/loan_documents/files.ts";
 import { openLoginGuard } from "./features/sessions/login_guard.ts";
 import { openPasswords, type PasswordCost } from "./features/sessions/passwords.ts";
@@ -32,46 +30,8 @@ import { type DuckDbOptions, openDuckDb } from "./features/usage/store/duckdb.ts
 import type { UsageStore } from "./features/usage/store/usage_store.ts";
 import { CONSTRAINTS } from "./server/schema.ts";
 import { openStore } from "./store/open.ts";
-import type { Reads, Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 import { UNOPENED_STORE } from "./store/unopened.ts";
-
-/** Who calls, by which door. */
-export interface Caller {
-  actor: Actor;
-  origin: Origin;
-  request_id: string;
-  address: string | null;
-  claim?: Claim | null;
-}
-
-/** Everything that is opened once and shared by all calls. */
-export interface Deps {
-  config: Config;
-  log: Log;
-  clock: Clock;
-  metrics: Metrics;
-  store: Store;
-  usage: UsageStore;
-  /** What would have refused the usage store had it not been accepted. */
-  accepted_usage: string | null;
-  documents: DocumentFiles;
-  request_limiter: RateLimiter;
-  /** For secrets that the database keeps. */
-  secrets: Secrets;
-  refusals: Refusals;
-  /** Work that outlives its call; told to stop before the stores close. */
-  background: Background;
-  /** The actor behind a REST token, a user or a machine, also as a transaction sees it. Errors: unauthorized. */
-  authenticate(token: string, q?: Reads): Promise<Actor>;
-  /** The actor behind an agent's access token. Errors: unauthorized. */
-  authenticateAgent(token: string): Promise<Actor>;
-  /** A request's hold on its Idempotency-Key, not yet taken. */
-  openClaim(request: KeyedRequest): Claim;
-  /** The context of one call, with its `now`. */
-  openContext(caller: Caller): Context;
-  /** Closes what was opened, last first. */
-  close(): Promise<void>;
-}
 
 /** How to open: tests set the clock, and what hashes take; commands that need no usage leave its store to a running server. */
 export interface OpenOptions {
@@ -118,6 +78,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     background,
     observe: metrics.observeOperation.bind(metrics),
     note: () => undefined,
+    record: recordOperation,
     refused: openRefusalNotes(store, background),
   };
   return {
@@ -135,7 +96,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     background,
     authenticate: (token, q = store.read) => authenticate(q, tokens, token, clock.now()),
     authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),
-    openClaim: (request) => new Claim(store, request),
+    openClaim: (request) => new StoredClaim(store, request),
     openContext: (caller) => ({
       ...services,
       claim: caller.claim ?? null,

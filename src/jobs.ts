@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import type { Job } from "./app/context.ts";
+import type { Deps } from "./app/deps.ts";
 import { FairWork } from "./core/fair_work.ts";
-import type { Deps } from "./deps.ts";
 import { AUDIT_JOBS } from "./features/audit/jobs.ts";
 import { AUTHORIZATION_JOBS } from "./features/authorizations/jobs.ts";
 import { BILLING_JOBS } from "./features/billing/jobs.ts";

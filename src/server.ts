@@ -1,6 +1,6 @@
+import type { Deps } from "./app/deps.ts";
 import { buildApp } from "./app.ts";
 import { LIMITS } from "./core/limits.ts";
-import type { Deps } from "./deps.ts";
 import { listenForMetrics } from "./http/metrics.ts";
 import { Dispatcher } from "./features/webhook_logs/dispatcher.ts";
 

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Deps } from "../src/app/deps.ts";
+import { call } from "../src/app/operation.ts";
 import type { Role } from "../src/core/access.ts";
 import { type Config, readConfig } from "../src/core/config.ts";
-import { call } from "../src/app/operation.ts";
 import { type Clock, systemClock } from "../src/core/time.ts";
-import { type Deps, openDeps } from "../src/deps.ts";
+import { openDeps } from "../src/deps.ts";
 import { addCompany } from "../src/features/companies/service.ts";
 import type { PasswordCost } from "../src/features/sessions/passwords.ts";
 import { listen } from "../src/server.ts";

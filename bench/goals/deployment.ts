@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
+import { call } from "../../src/app/operation.ts";
 import { operatorContext } from "../../src/cli/command.ts";
 import { readConfig } from "../../src/core/config.ts";
-import { call } from "../../src/app/operation.ts";
 import { decode } from "../../src/core/validate.ts";
 import { openDeps } from "../../src/deps.ts";
 import { AddCompany } from "../../src/features/companies/model.ts";

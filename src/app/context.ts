@@ -1,71 +1,91 @@
-import type { Static, TSchema } from "@sinclair/typebox";
+import type { Actor, Permission } from "../core/access.ts";
 import type { Background } from "../core/background.ts";
 import type { Config } from "../core/config.ts";
-import type { CallContext, Operation } from "./operation.ts";
+import type { Log } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
 import type { Secrets } from "../core/sealing.ts";
-import type { Note } from "../features/audit/model.ts";
-import { mayChange, telling, tellOfReading } from "../features/audit/telling.ts";
-import type { Claim } from "../features/idempotency/claims.ts";
 import type { DocumentFiles } from "../features/loan_documents/files.ts";
-import type { LoginGuard } from "../features/sessions/login_guard.ts";
 import type { Passwords } from "../features/sessions/passwords.ts";
-import type { Tokens } from "../features/sessions/tokens.ts";
 import type { UsageStore } from "../features/usage/store/usage_store.ts";
 import type { Reads, Store } from "../store/store.ts";
+import type { Claim } from "./claim.ts";
+import type { LoginGuard, Tokens } from "./credentials.ts";
 
-/** What an operation may use: the call it serves, the two stores, and what signing in takes. */
-export interface Context extends CallContext {
+/** Which interface a call arrived through. */
+export type Origin = "rest" | "mcp" | "job" | "cli";
+
+/** What an operation says of itself, beside its schemas and its handler. */
+export interface OperationMetadata {
+  /** Verb and noun, `create_client`: the name in traces, metrics and the audit log. */
+  readonly name: string;
+  /** Data, because which tools an actor sees follows from it. */
+  readonly permission: Permission;
+  /** The type of the record that it changes; default: what its name says after the verb. */
+  readonly target?: string;
+  /** It has no audit entry, because the entry would say nothing that is not recorded elsewhere. Decision 0075. */
+  readonly unaudited?: boolean;
+  /** It has an audit entry although it changes nothing, because it discloses much. */
+  readonly audited?: boolean;
+}
+
+/** The record that an operation changes: `{type: "client", id: 7}`. */
+export interface Target {
+  type: string;
+  id: number | null;
+}
+
+/** What an operation adds to its audit entry. */
+export interface Note {
+  /** The record that was changed, where it is not the one that the operation is named after. */
+  target?: Target;
+  /** The same record before and after: the entry holds the difference. */
+  before?: object;
+  after?: object;
+  /** Whose log it belongs to, where the actor belongs to no company. */
+  company_id?: number;
+}
+
+/** Everything an operation can use: what is known of the call, the two stores, and services. */
+export interface Context {
+  actor: Actor;
+  /** Fixed for the whole call. */
+  now: Temporal.Instant;
+  origin: Origin;
+  request_id: string;
+  /** The caller's network address, where there is one. */
+  address: string | null;
+  log: Log;
+  config: Config;
   store: Store;
-  /** The same store for what is no part of the operation's own change: the audit log is told nothing of it. */
+  /** The store without audit capture, for side effects that are not the operation's own change. */
   untold: Store;
   usage: UsageStore;
   /** The files of loan applications' documents. */
   documents: DocumentFiles;
-  config: Config;
   passwords: Passwords;
   tokens: Tokens;
   login_guard: LoginGuard;
-  /** For secrets that the database keeps. */
+  /** Encrypts secrets that the database holds. */
   secrets: Secrets;
   /** For work that goes on after the call was answered. */
   background: Background;
-  /** The request's hold on its Idempotency-Key, where it came with one. */
+  /** The claim of the request's Idempotency-Key, where it came with one. */
   claim: Claim | null;
-  /** Tells the audit log more of a change, inside the transaction that makes it. */
-  readonly note: (note: Note) => void;
-}
-
-/**
- * Defines an operation of this house: `operation({ name, permission, input, output, run })`. One that may change
- * records leaves an entry in the audit log with its first transaction: `target` says what it is done to, where its
- * name does not; `unaudited` is for those whose work is told elsewhere, `audited` for those that change nothing and
- * give much away. Decision 0075.
- */
-export function operation<I extends TSchema, O extends TSchema>(definition: {
-  name: Operation<Context, I, O>["name"];
-  permission: Operation<Context, I, O>["permission"];
-  target?: string;
-  unaudited?: boolean;
-  audited?: boolean;
-  input: I;
-  output: O;
-  run(ctx: Context, input: Static<I>): Promise<Static<O>>;
-}): Operation<Context, I, O> {
-  if (!mayChange(definition.permission)) {
-    if (definition.audited !== true) return definition;
-    return {
-      ...definition,
-      async run(ctx, input) {
-        const given = await definition.run(ctx, input);
-        await tellOfReading(ctx, definition, input);
-        return given;
-      },
-    };
-  }
-  return {
-    ...definition,
-    run: (ctx, input) => definition.run(telling(ctx, definition, input), input),
-  };
+  /** Adds to the audit entry of the current transaction. */
+  note: (note: Note) => void;
+  /**
+   * Runs an operation so that its audit entry is committed with its change. `run` gets the context whose store does
+   * that.
+   */
+  record: <T>(
+    ctx: Context,
+    operation: OperationMetadata,
+    input: unknown,
+    run: (recorded: Context) => Promise<T>,
+  ) => Promise<T>;
+  /** Records that the actor may not do this. */
+  refused: (ctx: Context, operation: string, input: unknown) => void;
+  observe: Metrics["observeOperation"];
 }
 
 /**

@@ -1,71 +1,54 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { type Actor, type Permission, may } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
 import type { Outcome } from "../core/metrics.ts";
+import type { Context, OperationMetadata } from "./context.ts";
 
-/** By which door a call came in. */
-export type Origin = "rest" | "mcp" | "job" | "cli";
-
-/** What every call knows, whatever the door. `now` is fixed for the whole call. */
-export interface CallContext {
-  actor: Actor;
-  now: Temporal.Instant;
-  origin: Origin;
-  request_id: string;
-  /** The caller's network address, where there is one. */
-  address: string | null;
-  log: Log;
-  observe(operation: string, outcome: Outcome, duration_ms: number): void;
-  /** Takes note of what an actor may not do. */
-  refused(call: CallContext, operation: string, input: unknown): void;
-}
-
-/**
- * One thing that Meterhouse does, as data plus a function. REST routes, tools, jobs and the command line
- * are written over it by hand and reach it only through `call`.
- */
-export interface Operation<C extends CallContext, I extends TSchema, O extends TSchema> {
-  /** Verb and noun, `create_client`: the name in traces, metrics and the audit log. */
-  readonly name: string;
-  /** Data, because which tools an actor sees follows from it. */
-  readonly permission: Permission;
+/** One use case: metadata plus a handler. REST, MCP, jobs and the command line invoke it through `call`. */
+export interface Operation<I extends TSchema, O extends TSchema> extends OperationMetadata {
   readonly input: I;
   readonly output: O;
-  run(ctx: C, input: Static<I>): Promise<Static<O>>;
+  run(ctx: Context, input: Static<I>): Promise<Static<O>>;
+}
+
+/** Defines an operation: `operation({ name, permission, input, output, run })`. */
+export function operation<I extends TSchema, O extends TSchema>(
+  definition: Operation<I, O>,
+): Operation<I, O> {
+  return definition;
 }
 
 /**
- * Runs an operation for an actor: the one place that authorises, measures and traces. Inputs were checked
- * at the door they came through, against the operation's own schema.
+ * Runs an operation for an actor: the one place that authorises, records, measures and traces. The interface that a
+ * call arrived through has checked its input against the operation's schema.
  * Errors: unauthorized, forbidden, and whatever the operation throws.
  */
-export async function call<C extends CallContext, I extends TSchema, O extends TSchema>(
-  ctx: C,
-  operation: Operation<C, I, O>,
+export async function call<I extends TSchema, O extends TSchema>(
+  ctx: Context,
+  called: Operation<I, O>,
   input: Static<I>,
 ): Promise<Static<O>> {
   try {
-    authorise(ctx.actor, operation.permission);
+    authorise(ctx.actor, called.permission);
   } catch (error) {
-    ctx.refused(ctx, operation.name, input);
+    ctx.refused(ctx, called.name, input);
     throw error;
   }
   const started = performance.now();
   let outcome: Outcome = "failed";
   try {
-    const output = await operation.run(ctx, input);
+    const output = await ctx.record(ctx, called, input, (recorded) => called.run(recorded, input));
     outcome = "ok";
     return output;
   } catch (error) {
     if (error instanceof AppError) outcome = "refused";
-    if (error instanceof AppError && error.kind === "forbidden") ctx.refused(ctx, operation.name, input);
+    if (error instanceof AppError && error.kind === "forbidden") ctx.refused(ctx, called.name, input);
     throw error;
   } finally {
     const duration_ms = performance.now() - started;
-    ctx.observe(operation.name, outcome, duration_ms);
+    ctx.observe(called.name, outcome, duration_ms);
     ctx.log.debug({
-      operation: operation.name,
+      operation: called.name,
       outcome,
       duration_ms,
       origin: ctx.origin,

@@ -1,11 +1,12 @@
 import { statfsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import type { Deps } from "../app/deps.ts";
+import { call } from "../app/operation.ts";
 import { type Config, readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
-import { call } from "../app/operation.ts";
-import { type Deps, openDeps } from "../deps.ts";
+import { openDeps } from "../deps.ts";
 import { listCompanies } from "../features/companies/service.ts";
 import { checkFiles } from "../features/loan_documents/check.ts";
 import { acceptUsage, describeSums } from "../features/usage/check.ts";

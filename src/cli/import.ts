@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
-import type { Deps } from "../deps.ts";
 import type { Company } from "../features/companies/model.ts";
 import { listCompanies } from "../features/companies/service.ts";
 import { ROLES } from "../features/usage/import_columns.ts";

@@ -1,7 +1,7 @@
-import { AppError } from "../core/errors.ts";
+import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
+import { AppError } from "../core/errors.ts";
 import { isSealed } from "../core/sealing.ts";
-import type { Deps } from "../deps.ts";
 import { listCompanies } from "../features/companies/service.ts";
 import { keyPlace } from "../features/emandate_config/connect.ts";
 import { findConfig } from "../features/emandate_config/queries.ts";

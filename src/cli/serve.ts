@@ -1,9 +1,10 @@
+import type { Deps } from "../app/deps.ts";
+import { call } from "../app/operation.ts";
 import { readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import { call } from "../app/operation.ts";
 import { preferRequests } from "../core/priority.ts";
 import { decode } from "../core/validate.ts";
-import { type Deps, openDeps } from "../deps.ts";
+import { openDeps } from "../deps.ts";
 import { AddCompany } from "../features/companies/model.ts";
 import { foundCompany, listCompanies } from "../features/companies/service.ts";
 import { interruptCollections } from "../features/collections/service.ts";

@@ -1,5 +1,5 @@
-import { ROLES } from "../core/access.ts";
 import { call } from "../app/operation.ts";
+import { ROLES } from "../core/access.ts";
 import { decode } from "../core/validate.ts";
 import { CreateUser } from "../features/users/model.ts";
 import { createUser, listUsers } from "../features/users/service.ts";

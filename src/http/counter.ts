@@ -1,7 +1,7 @@
 import type { Context } from "../app/context.ts";
+import type { Deps } from "../app/deps.ts";
 import { RateLimiter } from "../core/limiter.ts";
 import { networkOf } from "../core/network.ts";
-import type { Deps } from "../deps.ts";
 
 /** Counts calls by network: for doors where whoever calls is nobody yet. Errors: rate_limited. */
 export function openCounter({ config }: Deps, limit: number): (ctx: Context) => void {

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } from "elysia";
+import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
 import { invalidInput } from "../core/validate.ts";
-import type { Deps } from "../deps.ts";
 import { outage } from "../store/constraints.ts";
 import { answerError } from "./errors.ts";
 

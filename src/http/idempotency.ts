@@ -1,8 +1,8 @@
 import { ElysiaCustomStatusResponse } from "elysia";
+import type { Context } from "../app/context.ts";
+import type { Deps } from "../app/deps.ts";
 import { type Actor, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
 import { invalid } from "../core/errors.ts";
-import type { Context } from "../app/context.ts";
-import type { Deps } from "../deps.ts";
 
 const HEADER = "idempotency-key";
 

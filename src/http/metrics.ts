@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
+import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
 import { isSame } from "../core/secrets.ts";
-import type { Deps } from "../deps.ts";
 import { answerError, ErrorBody } from "./errors.ts";
 import { bearerOf } from "./session.ts";
 

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Deps } from "../deps.ts";
+import type { Deps } from "../app/deps.ts";
 import { ErrorBody } from "./errors.ts";
 import { Readiness } from "./readiness.ts";
 

@@ -1,5 +1,5 @@
+import type { Deps } from "../app/deps.ts";
 import { endedWithin } from "../core/time.ts";
-import type { Deps } from "../deps.ts";
 
 /** How long the stores have to answer, and how long that they did, or did not, is remembered. */
 const PING_MS = 2_000;

@@ -1,10 +1,10 @@
 import { Elysia } from "elysia";
-import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
 import type { Context } from "../app/context.ts";
+import type { Caller, Deps } from "../app/deps.ts";
+import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { networkOf, readAddress } from "../core/network.ts";
-import type { Caller, Deps } from "../deps.ts";
 import type { Reads } from "../store/store.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
 import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";

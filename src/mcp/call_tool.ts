@@ -1,11 +1,11 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Claim } from "../app/claim.ts";
+import type { Caller, Deps } from "../app/deps.ts";
 import { type Actor, levelOf, ownerOf, rightsOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { decode } from "../core/validate.ts";
 import { parseExactly } from "../core/whole_number.ts";
-import type { Caller, Deps } from "../deps.ts";
-import type { Claim } from "../features/idempotency/claims.ts";
 import { outage } from "../store/constraints.ts";
 import { FINDERS } from "./params.ts";
 import type { Tool, Viewer } from "./tool.ts";

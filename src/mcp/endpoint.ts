@@ -1,8 +1,8 @@
 import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
 import { Elysia } from "elysia";
+import type { Deps } from "../app/deps.ts";
 import type { Actor } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import type { Deps } from "../deps.ts";
 import { SCOPE } from "../features/authorizations/model.ts";
 import { challengeAt } from "../features/authorizations/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";

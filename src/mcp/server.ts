@@ -1,7 +1,7 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { LIMITS } from "../core/limits.ts";
+import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
-import type { Deps } from "../deps.ts";
+import { LIMITS } from "../core/limits.ts";
 import { getMe } from "../features/sessions/service.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";
 import { findTool, toolsFor } from "./tools.ts";

@@ -16,23 +16,6 @@ export interface Change {
   new: Plain;
 }
 
-/** What an operation was done to: `{type: "client", id: 7}`. */
-export interface Target {
-  type: string;
-  id: number | null;
-}
-
-/** What an operation tells of its change beside what the log knows of itself. */
-export interface Note {
-  /** The record that was changed, where it is not the one that the operation is named after. */
-  target?: Target;
-  /** The same record before and after: the entry tells the difference. */
-  before?: object;
-  after?: object;
-  /** Whose log it belongs to, where the actor belongs to no company. */
-  company_id?: number;
-}
-
 const PlainValue = Type.Unsafe<Plain>(Type.Any());
 
 export const AuditEntry = Type.Object(

@@ -1,11 +1,12 @@
 import { and, desc, eq, gte, inArray, lt } from "drizzle-orm";
+import type { Target } from "../../app/context.ts";
 import type { Role, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { AuditEntry, AuditFilter, Target } from "./model.ts";
+import type { AuditEntry, AuditFilter } from "./model.ts";
 import { auditLogTable } from "./tables.ts";
 
 /** An entry as it is written; the log gives it its id. */

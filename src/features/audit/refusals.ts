@@ -4,7 +4,6 @@ import type { Background } from "../../core/background.ts";
 import { AppError } from "../../core/errors.ts";
 import { RateLimiter } from "../../core/limiter.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { CallContext } from "../../app/operation.ts";
 import type { Store } from "../../store/store.ts";
 import { insertEntry, type NewEntry } from "./queries.ts";
 import { entryOf, nounOf } from "./telling.ts";
@@ -27,7 +26,7 @@ export function noteRefusal(ctx: Context, refusal: Refusal): void {
  * Writes what users and machines may not do to their company's log, beside the answer, which does not wait for it.
  * Of one user's or key's refusals only some a minute are written down: a log that is full of them tells no more.
  */
-export function openRefusalNotes(store: Store, background: Background): CallContext["refused"] {
+export function openRefusalNotes(store: Store, background: Background): Context["refused"] {
   const written = new RateLimiter(LIMITS.audit_refusals_minute);
   return (call, operation, input) => {
     const owner = ownerOf(call.actor);

@@ -1,31 +1,23 @@
+import type { Context, Note, OperationMetadata, Target } from "../../app/context.ts";
 import { type Actor, type Permission, type Scope, scopeOf } from "../../core/access.ts";
-import type { CallContext } from "../../app/operation.ts";
-import type { Note, Target } from "./model.ts";
+import type { Queries } from "../../store/store.ts";
 import { insertEntries, insertEntry } from "./queries.ts";
 import { changesBetween, redact } from "./rules.ts";
-import type { Claim } from "../idempotency/claims.ts";
-import type { Queries, Store } from "../../store/store.ts";
-
-/** What is known of an operation that changes records before it runs. */
-export interface ChangeTold {
-  readonly name: string;
-  readonly permission: Permission;
-  /** What it is done to, in one word; default: what its name says after the verb. */
-  readonly target?: string | undefined;
-  /** Whether the log has no entry of it, because it would say nothing that is not told elsewhere. */
-  readonly unaudited?: boolean | undefined;
-}
-
-/** What of a context is needed to tell of changes. */
-interface Changing extends CallContext {
-  store: Store;
-  claim: Claim | null;
-  readonly note: (note: Note) => void;
-}
 
 /** Whether an operation may change records, by its permission. */
 export function mayChange(permission: Permission): boolean {
   return !permission.endsWith(":read") && permission !== "session:open";
+}
+
+/** Runs an operation with its audit entry: of a change in its transaction, of an `audited` reading after it. */
+export function recordOperation<T>(
+  ctx: Context,
+  operation: OperationMetadata,
+  input: unknown,
+  run: (recorded: Context) => Promise<T>,
+): Promise<T> {
+  if (mayChange(operation.permission)) return run(telling(ctx, operation, input));
+  return operation.audited ? recordReading(ctx, operation, input, run) : run(ctx);
 }
 
 /**
@@ -34,7 +26,7 @@ export function mayChange(permission: Permission): boolean {
  * without its entry, no entry without its change, and no key that is carried out twice. Later transactions of
  * the same call add nothing. Decisions 0075, 0076.
  */
-export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unknown): C {
+function telling(ctx: Context, told: OperationMetadata, input: unknown): Context {
   // Nothing to tell, and nobody to tell it: ingest is called too often to pay for that.
   if (told.unaudited && ctx.claim === null) return ctx;
   const { store } = ctx;
@@ -72,7 +64,7 @@ export function telling<C extends Changing>(ctx: C, told: ChangeTold, input: unk
 
   const note = (more: Note) => void (notes = { ...notes, ...more });
   // Copied as it stands: the address is only found out when it is asked for.
-  const own: C = Object.defineProperties(Object.create(null), Object.getOwnPropertyDescriptors(ctx));
+  const own: Context = Object.defineProperties(Object.create(null), Object.getOwnPropertyDescriptors(ctx));
   return Object.assign(own, { store: { ...store, tx }, note });
 }
 
@@ -107,16 +99,24 @@ export async function tellOfMany(
   await insertEntries(q, entries);
 }
 
-/** Writes the entry of an operation that changed nothing: an export, a download. */
-export async function tellOfReading(ctx: Changing, told: ChangeTold, input: unknown): Promise<void> {
+/** Runs an operation that changes nothing, an export or a download, and writes its entry before it is answered. */
+async function recordReading<T>(
+  ctx: Context,
+  { name, target = nounOf(name) }: OperationMetadata,
+  input: unknown,
+  run: (recorded: Context) => Promise<T>,
+): Promise<T> {
+  const output = await run(ctx);
   const company_id = companyOf(ctx.actor);
-  if (company_id === undefined) return;
-  const target = { type: told.target ?? nounOf(told.name), id: idOf(input) };
-  await ctx.store.tx((q) => insertEntry(q, { ...entryOf(ctx, told.name, input, {}), company_id, target }));
+  if (company_id !== undefined) {
+    const entry = { ...entryOf(ctx, name, input, {}), company_id, target: { type: target, id: idOf(input) } };
+    await ctx.store.tx((q) => insertEntry(q, entry));
+  }
+  return output;
 }
 
 /** What an entry tells of the call. */
-export type Told = Pick<CallContext, "actor" | "now" | "origin" | "address" | "request_id">;
+export type Told = Pick<Context, "actor" | "now" | "origin" | "address" | "request_id">;
 
 /** All of an entry but whose it is and what it is about. */
 export function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {

@@ -1,11 +1,11 @@
 import type { Context } from "../../app/context.ts";
+import type { Deps } from "../../app/deps.ts";
+import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../app/operation.ts";
 import { isSame, makeSecret } from "../../core/secrets.ts";
 import { decode } from "../../core/validate.ts";
-import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
 import { readForm } from "../../http/body.ts";
 import { openCounter } from "../../http/counter.ts";

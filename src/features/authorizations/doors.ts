@@ -1,10 +1,10 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
+import type { Deps } from "../../app/deps.ts";
+import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../app/operation.ts";
 import { decode } from "../../core/validate.ts";
-import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
 import { openCounter } from "../../http/counter.ts";
 import { headersOf, STATUS } from "../../http/errors.ts";

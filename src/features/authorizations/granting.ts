@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "../../app/context.ts";
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Nothing } from "../../core/schema.ts";
 import { digestOf } from "../../core/secrets.ts";

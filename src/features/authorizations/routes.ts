@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { listed, Nothing } from "../../core/schema.ts";
-import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";

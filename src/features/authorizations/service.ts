@@ -1,4 +1,4 @@
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Actor, scopeOf } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";

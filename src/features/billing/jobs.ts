@@ -1,5 +1,5 @@
-import { call } from "../../app/operation.ts";
 import type { Job } from "../../app/context.ts";
+import { call } from "../../app/operation.ts";
 import { recheckBilling, runBilling } from "./service.ts";
 
 export const BILLING_JOBS: readonly Job[] = [

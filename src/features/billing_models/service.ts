@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { AppError, inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
+import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
-import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf } from "../../http/answers.ts";
 import { session } from "../../http/session.ts";
 import { Company, UpdateCompany } from "./model.ts";

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { type Context, operation } from "../../app/context.ts";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";

@@ -1,4 +1,4 @@
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";

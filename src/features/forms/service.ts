@@ -1,5 +1,5 @@
 import { Value } from "@sinclair/typebox/value";
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Actor, type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";

@@ -1,8 +1,9 @@
 import { and, eq, inArray, lte, sql } from "drizzle-orm";
+import type { KeptAnswer, KeyedRequest } from "../../app/claim.ts";
 import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { FoundKey, KeptAnswer, KeyedRequest } from "./model.ts";
+import type { FoundKey } from "./model.ts";
 import { idempotencyKeyTable } from "./tables.ts";
 
 /** How long a claim is believed to be alive, and its key is remembered. */

@@ -1,9 +1,10 @@
+import type { KeptAnswer } from "../../app/claim.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { isMaskedIcNumber } from "../../core/malaysia.ts";
 import { instant } from "../../core/time.ts";
 import { isSecretName } from "../audit/rules.ts";
-import type { FoundKey, KeptAnswer } from "./model.ts";
+import type { FoundKey } from "./model.ts";
 
 /** Whether a status says that the work was done. A refusal changed nothing: its cause may be gone the next time. */
 export function isDone(status: number): boolean {

@@ -1,4 +1,4 @@
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { prune } from "../../core/prune.ts";
 import { Nothing } from "../../core/schema.ts";

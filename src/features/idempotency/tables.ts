@@ -1,6 +1,7 @@
+import type { KeptAnswer } from "../../app/claim.ts";
 import type { ColumnKit } from "../../store/columns.ts";
 import { companyColumn } from "../companies/tables.ts";
-import { type KeptAnswer, KEY_STATES } from "./model.ts";
+import { KEY_STATES } from "./model.ts";
 
 export const idempotencyKeyTable = (k: ColumnKit) =>
   k.table(

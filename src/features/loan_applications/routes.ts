@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { Nothing, paged } from "../../core/schema.ts";
-import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody, named } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
 import { fromText, IdPath } from "../../http/params.ts";

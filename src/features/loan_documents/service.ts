@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { type Context, operation } from "../../app/context.ts";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Actor, type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
 import { type Download, streamOf } from "../../core/download.ts";
 import { AppError, notFound } from "../../core/errors.ts";

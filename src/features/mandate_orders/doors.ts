@@ -1,9 +1,9 @@
 import type { Context } from "../../app/context.ts";
+import type { Deps } from "../../app/deps.ts";
+import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { refusalPage } from "../../core/house_page.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { call } from "../../app/operation.ts";
-import type { Deps } from "../../deps.ts";
 import { page } from "../../http/answers.ts";
 import { readFormText } from "../../http/body.ts";
 import { openCounter } from "../../http/counter.ts";

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
-import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
 import { fromText } from "../../http/params.ts";
 import { readText } from "../../http/body.ts";

@@ -1,4 +1,5 @@
-import { type Context, operation } from "../../app/context.ts";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";

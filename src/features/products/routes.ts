@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
+import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { listed, Nothing } from "../../core/schema.ts";
-import type { Deps } from "../../deps.ts";
 import { answers, data, dataOf, ErrorBody } from "../../http/answers.ts";
 import { fromText, IdPath } from "../../http/params.ts";
 import { session } from "../../http/session.ts";

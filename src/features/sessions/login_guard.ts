@@ -1,32 +1,10 @@
+import type { LoginGuard } from "../../app/credentials.ts";
 import type { Config } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { RateLimiter } from "../../core/limiter.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { networkOf } from "../../core/network.ts";
 import type { Clock } from "../../core/time.ts";
-
-/** Whose credentials are tried, and from where. */
-export interface Attempt {
-  address: string | null;
-  /** Accounts whose password it may be, or an email or clientId that nobody has. */
-  names: readonly string[];
-  /**
-   * Whether the secret was chosen by a person. A made-up one of 256 bits can't be guessed from many networks either,
-   * so that nobody can lock a machine out by failing in its name.
-   */
-  is_password: boolean;
-}
-
-/** Slows down guessing: counts failed sign-ins by network and name, by network, and by name. Decision 0003. */
-export interface LoginGuard {
-  /**
-   * Verifies a password or a secret against each name and answers those that it fits. A name past its limit is
-   * verified in vain, since its absence would tell that it is there. No more verifications of a name run at once
-   * than may still fail: the others wait for them, so that guesses made at once do not slip through, and right ones
-   * are never refused for being many. Errors: rate_limited when no name is left to try.
-   */
-  attempt(attempt: Attempt, verify: (name: string) => Promise<boolean>): Promise<string[]>;
-}
 
 export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config, clock: Clock): LoginGuard {
   if (!rate_limit_enabled) return { attempt: ({ names }, verify) => fitting(names, verify) };

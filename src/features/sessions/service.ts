@@ -1,4 +1,4 @@
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { prune } from "../../core/prune.ts";
@@ -12,7 +12,7 @@ import { checkPassword } from "../users/rules.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
 import { deleteEndedTokensBefore, insertEndedToken, isTokenEnded } from "./queries.ts";
 import { guardedName, signIn } from "./sign_in.ts";
-import type { Tokens } from "./tokens.ts";
+import type { TokenVerifier } from "./tokens.ts";
 
 /**
  * Signs a user in with email and password. Failures are counted by network and email, by network, and by email.
@@ -109,7 +109,7 @@ export const pruneEndedTokens = operation({
  */
 export async function authenticate(
   q: Reads,
-  tokens: Tokens,
+  tokens: TokenVerifier,
   token: string,
   now: Temporal.Instant,
 ): Promise<Actor> {

@@ -1,5 +1,6 @@
 import { type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { type Environment, KEY_ROLES, type KeyRole } from "../../core/access.ts";
+import type { SignedToken, Tokens } from "../../app/credentials.ts";
+import { KEY_ROLES, type KeyRole } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
@@ -31,44 +32,14 @@ export interface KeyClaims {
 }
 type Claims = UserClaims | KeyClaims;
 
-/** For whom a key's token is made. Role, company and environment are told to its holder; the key's row counts. */
-export interface KeyHolder {
-  clientId: string;
-  role: KeyRole;
-  company_id: number;
-  environment: Environment;
-  secret_version: number;
-}
-
-interface Signed {
-  token: string;
-  expires_at: Temporal.Instant;
-}
-
-/** Signs and checks REST tokens: JWT, HS256 only. */
-export interface Tokens {
-  sign(user_id: number, token_version: number): Promise<Signed>;
-  /** Signs for a machine, until an instant; whole seconds count. */
-  signKey(holder: KeyHolder, until: Temporal.Instant): Promise<Signed>;
+/** Checks REST tokens. */
+export interface TokenVerifier {
   /** Errors: unauthorized for a token that is not ours, neither a user's nor a key's, or expired. */
   verify(token: string): Promise<Claims>;
-  /** Signs what a link may ask for in a user's name, for a short time: links end up in histories and logs. */
-  signLink(by: LinkMaker, query: object): Promise<{ link: string; expires_at: Temporal.Instant }>;
-  /** What a link asks for, and in whose name; null for one that is not ours or has expired. */
-  verifyLink(link: string): Promise<{ by: LinkMaker; query: unknown } | null>;
 }
 
-/**
- * In whose name a link asks, with the version of their password and role, and by what it was made: a token, or what
- * let an agent act. It ends with that.
- */
-export interface LinkMaker extends Pick<UserClaims, "user_id" | "token_version"> {
-  token_id?: string;
-  authorization_id?: number;
-}
-
-/** Tokens signed by `secret`, read as UTF-8. Verified tokens are remembered until they expire, up to a bound. */
-export function openTokens(secret: string, clock: Clock): Tokens {
+/** JWT, HS256 only, signed by `secret`, read as UTF-8. Verified tokens are remembered until they expire, up to a bound. */
+export function openTokens(secret: string, clock: Clock): Tokens & TokenVerifier {
   const key = new TextEncoder().encode(secret);
   const verified = new Map<string, Claims>();
 
@@ -93,7 +64,7 @@ export function openTokens(secret: string, clock: Clock): Tokens {
   async function issue(
     { sub, aud, ...said }: { sub: string; aud: string; ver: number } & Record<string, unknown>,
     until: Temporal.Instant,
-  ): Promise<Signed> {
+  ): Promise<SignedToken> {
     const issued_s = Math.floor(clock.now().epochMilliseconds / 1_000);
     const expires_s = Math.floor(until.epochMilliseconds / 1_000);
     const token = await new SignJWT(said)

@@ -1,4 +1,4 @@
-import { operation } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";

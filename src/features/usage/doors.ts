@@ -1,8 +1,8 @@
 import type { Context } from "../../app/context.ts";
+import type { Deps } from "../../app/deps.ts";
+import { call } from "../../app/operation.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { call } from "../../app/operation.ts";
-import type { Deps } from "../../deps.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";
 import { EVENTS_JSON } from "../../http/json.ts";
 import { JsonLines } from "../../http/json_lines.ts";

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { type Context, operation } from "../../app/context.ts";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { chunked } from "../../core/chunked.ts";
 import { LIMITS } from "../../core/limits.ts";

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { type Context, operation } from "../../app/context.ts";
+import type { Context } from "../../app/context.ts";
+import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { call } from "../../app/operation.ts";
 import { sentCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "./import_rows.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";

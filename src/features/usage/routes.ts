@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { LIMITS } from "../../core/limits.ts";
+import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
-import type { Deps } from "../../deps.ts";
+import { LIMITS } from "../../core/limits.ts";
 import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
 import { fromText } from "../../http/params.ts";

@@ -1,5 +1,6 @@
 import type { Static } from "@sinclair/typebox";
-import { type Context, operation } from "../../app/context.ts";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
 import { loanScopeOf, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
+import { invalid } from "../../core/errors.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
 import {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
 import { oneOf } from "../../core/schema.ts";
 import { invalid } from "../../core/errors.ts";
-import { call } from "../../app/operation.ts";
 import { Consent, ConsentGrant, ConsentRevocation } from "../../features/loan_consents/model.ts";
 import { grantConsent, revokeConsent } from "../../features/loan_consents/service.ts";
 import { DocumentRejection, LoanDocument } from "../../features/loan_documents/model.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
-import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
+import { invalid } from "../../core/errors.ts";
 import { Id, listed, nullable, oneOf } from "../../core/schema.ts";
 import { BillingRecord, BillPreview } from "../../features/billing/model.ts";
 import { listBillingRecords } from "../../features/billing/service.ts";

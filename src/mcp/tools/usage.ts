@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Context } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
 import { PageMeta } from "../../core/schema.ts";
 import { createExportLink } from "../../features/usage/export_links.ts";
@@ -16,7 +17,6 @@ import { nullable } from "../../core/schema.ts";
 import { data, dataOf } from "../../http/answers.ts";
 import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
-import type { Context } from "../../app/context.ts";
 
 const given = SearchUsage.properties;
 

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import { operation } from "../../../src/app/context.ts";
-import { call } from "../../../src/app/operation.ts";
+import { call, operation } from "../../../src/app/operation.ts";
 import { ById, Nothing } from "../../../src/core/schema.ts";
 import { session } from "../../../src/http/session.ts";
 import { type House, startHouse, TestClock } from "../../harness.ts";

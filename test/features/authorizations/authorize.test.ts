@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { call } from "../../../src/app/operation.ts";
 import type { Actor } from "../../../src/core/access.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { call } from "../../../src/app/operation.ts";
 import {
   findWaitingAgent,
   grantAuthorization,

@@ -1,8 +1,8 @@
+import { call } from "../../../src/app/operation.ts";
 import "../../../src/environment.ts";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { readConfig } from "../../../src/core/config.ts";
 import { dayAt } from "../../../src/core/kuala_lumpur.ts";
-import { call } from "../../../src/app/operation.ts";
 import { openDeps } from "../../../src/deps.ts";
 import { collectDue } from "../../../src/features/collections/service.ts";
 import { listDueMandates } from "../../../src/features/collections/queries.ts";

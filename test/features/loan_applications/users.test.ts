@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Actor, Environment } from "../../../src/core/access.ts";
 import { call } from "../../../src/app/operation.ts";
+import type { Actor, Environment } from "../../../src/core/access.ts";
 import {
   createLoanApplication,
   listAgentApplications,

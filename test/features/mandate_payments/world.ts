@@ -1,6 +1,6 @@
+import type { Deps } from "../../../src/app/deps.ts";
 import { startOfDay } from "../../../src/core/kuala_lumpur.ts";
 import { iso, type IsoInstant } from "../../../src/core/time.ts";
-import type { Deps } from "../../../src/deps.ts";
 import { emandateCustomerTable } from "../../../src/features/emandate_customers/tables.ts";
 import { findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
 import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";

@@ -1,0 +1,52 @@
+import type { Actor } from "../core/access.ts";
+import type { Background } from "../core/background.ts";
+import type { Config } from "../core/config.ts";
+import type { RateLimiter } from "../core/limiter.ts";
+import type { Log } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import type { Refusals } from "../core/refusals.ts";
+import type { Secrets } from "../core/sealing.ts";
+import type { Clock } from "../core/time.ts";
+import type { DocumentFiles } from "../features/loan_documents/files.ts";
+import type { UsageStore } from "../features/usage/store/usage_store.ts";
+import type { Reads, Store } from "../store/store.ts";
+import type { Claim, KeyedRequest } from "./claim.ts";
+import type { Context, Origin } from "./context.ts";
+
+/** Who calls, and through which interface. */
+export interface Caller {
+  actor: Actor;
+  origin: Origin;
+  request_id: string;
+  address: string | null;
+  claim?: Claim | null;
+}
+
+/** Everything that is opened once and shared by all calls. */
+export interface Deps {
+  config: Config;
+  log: Log;
+  clock: Clock;
+  metrics: Metrics;
+  store: Store;
+  usage: UsageStore;
+  /** What would have refused the usage store had it not been accepted. */
+  accepted_usage: string | null;
+  documents: DocumentFiles;
+  request_limiter: RateLimiter;
+  /** Encrypts secrets that the database holds. */
+  secrets: Secrets;
+  refusals: Refusals;
+  /** Work that outlives its call; told to stop before the stores close. */
+  background: Background;
+  /** The actor behind a REST token, a user or a machine, also as a transaction sees it. Errors: unauthorized. */
+  authenticate(token: string, q?: Reads): Promise<Actor>;
+  /** The actor behind an agent's access token. Errors: unauthorized. */
+  authenticateAgent(token: string): Promise<Actor>;
+  /** The claim of a request's Idempotency-Key, not yet taken. */
+  openClaim(request: KeyedRequest): Claim;
+  /** The context of one call, with its `now`. */
+  openContext(caller: Caller): Context;
+  /** Closes what was opened, last first. */
+  close(): Promise<void>;
+}
