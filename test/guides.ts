@@ -15,6 +15,8 @@ export interface Command {
   readonly path: string;
   /** As it is sent, but for '$NOW', the time of the request. */
   readonly body: string | undefined;
+  /** The body's media type, where the command names one. */
+  readonly type: string | undefined;
   /** Sent as a form, in place of a body. */
   readonly form: FormData | undefined;
   readonly shown: readonly Json[];
@@ -33,7 +35,7 @@ export function stepsOf(page: string): (Command | Wait)[] {
   const text = readFileSync(join(import.meta.dir, "..", page), "utf8");
   const blocks = [...text.matchAll(/```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs)];
   return blocks.flatMap(([, commands = "", printed = ""]) => {
-    if (!/^(api|lender|agent|upload|sleep) /.test(commands)) {
+    if (!/^(api|as|lender|agent|upload|sleep) /.test(commands)) {
       if (printed !== "") throw new Error(`Cannot run ${commands}: it is no call that is known`);
       return [];
     }
@@ -43,16 +45,16 @@ export function stepsOf(page: string): (Command | Wait)[] {
   });
 }
 
-/** `api /path -X PUT -d '{…}' | jq …`, and what it printed. */
+/** `api /path -X PUT -d '{…}' | jq …`, or `as MEDIA/TYPE /path …`, and what it printed. */
 function stepOf(text: string, printed: string): Command | Wait {
   const wait_s = /^sleep (\d+)\n/.exec(text)?.[1];
   if (wait_s !== undefined) return { wait_s: Number(wait_s) };
-  const called = /^(api|lender|agent) '?([^\s']+)/.exec(text);
+  const called = /^(?:as (\S+)|(api|lender|agent)) '?([^\s']+)/.exec(text);
   const sent = UPLOAD.exec(text);
-  const [, caller = "", target = ""] = called ?? sent ?? [];
-  if (caller === "") throw new Error(`Cannot run ${text}: it is no call that is known`);
+  const [, type, caller = "api", target = ""] = called ?? ["", undefined, ...(sent?.slice(1) ?? [])];
+  if (!called && !sent) throw new Error(`Cannot run ${text}: it is no call that is known`);
   const path = sent ? `/agent/applications/${target}/documents` : target;
-  const body = / -d '((?:[^']|'\$NOW')*)'/.exec(text)?.[1];
+  const body = / (?:-d|--data-binary) '((?:[^']|'\$NOW')*)'/.exec(text)?.[1];
   const form = sent ? formOf(sent) : undefined;
   const method = / -X (\w+)/.exec(text)?.[1] ?? ((body ?? form) === undefined ? "GET" : "POST");
   const shown = printed
@@ -60,7 +62,7 @@ function stepOf(text: string, printed: string): Command | Wait {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
-  return { text: text.trim(), caller, method, path, body, form, shown };
+  return { text: text.trim(), caller, method, path, body, type, form, shown };
 }
 
 /** `upload ID TYPE FILE`, as docs/loans.md defines it. */

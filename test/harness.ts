@@ -167,7 +167,7 @@ export function apiOf(origin: string, common: Record<string, string>): Api {
       redirect: "manual",
     });
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.includes("json");
+    const isJson = /\bjson\b/.test(response.headers.get("content-type") ?? "");
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
   };
 }

@@ -20,6 +20,7 @@ function filesBelow(folder: string): string[] {
 }
 
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+const pages = [...new Bun.Glob("{*.md,{docs,src,data,bench}/**/*.md}").scanSync(ROOT)];
 const sources = filesBelow("src");
 const code = [...sources, ...filesBelow("test"), ...filesBelow("scripts"), ...filesBelow("bench")];
 const features = readdirSync(join(ROOT, "src/features"));
@@ -42,9 +43,13 @@ describe("files", () => {
     expect(long).toEqual([]);
   });
 
+  test("the README stays under 8 KB, so that it is read", () => {
+    expect(Buffer.byteLength(read("README.md"))).toBeLessThan(8_000);
+  });
+
   test("leave nothing for later and name no machine", () => {
     const words = ["TODO", "FIXME", "/work/", "/root/"];
-    const texts = [...code.filter((file) => file !== "test/tidy.test.ts"), "README.md", "CHANGELOG.md"];
+    const texts = [...code.filter((file) => file !== "test/tidy.test.ts"), ...pages];
     const found = texts.flatMap((file) =>
       words.filter((word) => read(file).includes(word)).map((word) => `${file}: ${word}`),
     );
@@ -135,7 +140,6 @@ describe("layers", () => {
 });
 
 describe("citations and links", () => {
-  const pages = [...new Bun.Glob("{*.md,{docs,src,data,bench}/**/*.md}").scanSync(ROOT)];
   const decisions = readdirSync(join(ROOT, "docs/decisions")).filter((name) => /^\d/.test(name));
 
   /** A heading's anchor, as GitHub makes it. */
@@ -196,16 +200,22 @@ describe("citations and links", () => {
 });
 
 describe("what is written twice stays the same", () => {
+  test("the index of decisions names each one", () => {
+    const index = read("docs/decisions/README.md");
+    const decisions = readdirSync(join(ROOT, "docs/decisions")).filter((name) => name !== "README.md");
+    expect(decisions.filter((name) => !index.includes(`](${name})`))).toEqual([]);
+  });
+
   test("drizzle-kit sees every table of both dialects", () => {
     const defined = Object.keys(defineTables(sqliteColumns)).toSorted();
     expect(Object.keys(sqliteSchema).toSorted()).toEqual(defined);
     expect(Object.keys(postgresSchema).toSorted()).toEqual(defined);
   });
 
-  test("the README's table lists every setting with its default", () => {
-    const readme = read("README.md");
+  test("docs/configuration.md lists every setting with its default", () => {
+    const page = read("docs/configuration.md");
     for (const { name, fallback } of Object.values(SETTINGS)) {
-      const row = readme.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
+      const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
       expect(row, name).toBeString();
       if (fallback !== null) expect(row, name).toContain(`\`${fallback}\``);
     }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { makePlace, startServer } from "./cli/process.ts";
 import { PASSWORD, TEST_STORE } from "./harness.ts";
 
-// The README's tour, pasted block by block into the shells that people have, against a real server.
+// The README's tour and docs/tour.md, which goes on from it, pasted block by block into bash and zsh, against a real
+// server.
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -15,11 +16,12 @@ interface Block {
   shown: string | null;
 }
 
-/** The blocks of commands from the heading of the tour to that of the errors. */
+/** The blocks of commands of both tours, in the order in which people follow them. */
 function readTour(): Block[] {
-  const page = readFileSync(join(ROOT, "README.md"), "utf8");
-  const tour = page.slice(page.indexOf("## A tour"), page.indexOf("## Errors"));
-  return [...tour.matchAll(/```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs)].map(
+  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+  const short = readme.slice(readme.indexOf("## A tour"), readme.indexOf("## Figures"));
+  const long = readFileSync(join(ROOT, "docs/tour.md"), "utf8");
+  return [...(short + long).matchAll(/```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs)].map(
     ([, commands = "", shown = null]) => ({ commands, shown }),
   );
 }
@@ -45,7 +47,7 @@ for (const shell of ["bash", "zsh"]) {
   const is_other = TEST_STORE !== "sqlite";
 
   test.skipIf(lacks !== undefined || is_other)(
-    `the README's tour works as it is pasted into ${shell}`,
+    `the tours of the README and docs/tour.md work as they are pasted into ${shell}`,
     async () => {
       const place = await makePlace();
       // The tour writes files where it is walked.
@@ -53,11 +55,13 @@ for (const shell of ["bash", "zsh"]) {
       for (const part of ["src", "data"]) symlinkSync(join(ROOT, part), join(folder, part));
       const start = () => startServer(place.env);
       let server = await start();
+      // Imports want the server stopped; it stays so until the next other command.
+      let serving = true;
       const port = new URL(server.url).port;
       // Where the tour restarts the server it is to be found again.
       place.env.PORT = port;
       const tour = readTour();
-      expect(tour.length).toBeGreaterThan(12);
+      expect(tour.length).toBeGreaterThan(25);
       const child = Bun.spawn([shell, ...(shell === "zsh" ? ["-f"] : ["--norc"])], {
         cwd: folder,
         env: { ...place.env, TERM: "dumb", HOME: place.data_dir },
@@ -84,15 +88,17 @@ for (const shell of ["bash", "zsh"]) {
       try {
         for (const { commands, shown } of tour) {
           const imports = commands.includes("src/main.ts import");
-          if (imports) {
+          if (imports && serving) {
             server.kill("SIGTERM");
             expect(await server.exited).toBe(0);
+          } else if (!imports && !serving) {
+            server = await start();
           }
+          serving = !imports;
           const own = commands
             .replace("http://localhost:3000", `http://127.0.0.1:${port}`)
-            .replace("as the first start printed it", PASSWORD);
+            .replace("the password that the first start printed", PASSWORD);
           const answer = await paste(own);
-          if (imports) server = await start();
           if (shown !== null) expect(answer, commands).toMatch(patternOf(shown));
         }
         void child.stdin.end();

@@ -201,7 +201,7 @@ function secretText(value: string): string {
 
 const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
 
-/** Every setting, in the order of the README's table. */
+/** Every setting, in the order of docs/configuration.md. */
 export const SETTINGS = {
   port: defineSetting("PORT", "3000", "TCP port", integer(0, 65_535)),
   host: defineSetting("HOST", "0.0.0.0", "Address to listen on", text),
