@@ -53,6 +53,7 @@ import { documentation } from "./http/openapi.ts";
 import { metrics } from "./http/metrics.ts";
 import { probes } from "./http/probes.ts";
 import { mcpEndpoint } from "./mcp/endpoint.ts";
+import { TOOLS } from "./mcp/tools.ts";
 
 /** Builds the HTTP interface over opened stores. It does not listen yet. */
 export function buildApp(deps: Deps) {
@@ -105,7 +106,7 @@ export function buildApp(deps: Deps) {
         .use(webhookLogRoutes(deps))
         .use(directDebit(deps))
         .use(loans(deps))
-        .use(mcpEndpoint(deps)),
+        .use(mcpEndpoint(deps, TOOLS)),
     );
   return app;
 }

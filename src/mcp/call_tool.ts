@@ -1,15 +1,14 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Claim } from "../app/claim.ts";
 import type { Caller, Deps } from "../app/deps.ts";
-import { type Actor, levelOf, ownerOf, rightsOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
+import { type Actor, ownerOf, rightsOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { decode } from "../core/validate.ts";
 import { parseExactly } from "../core/whole_number.ts";
 import { outage } from "../store/constraints.ts";
-import { FINDERS } from "./params.ts";
 import type { Tool, Viewer } from "./tool.ts";
-import { findTool } from "./tools.ts";
+import type { ToolSet } from "./tool_set.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -29,6 +28,7 @@ const NOT_DONE = 503;
  */
 export async function callTool(
   deps: Deps,
+  tools: ToolSet,
   caller: AgentCall,
   tool: Tool,
   given: unknown,
@@ -44,7 +44,7 @@ export async function callTool(
       deps.log.error({ err: error, request_id, tool: tool.name }, known ? "unavailable" : "internal error");
     }
     const text = known
-      ? explain(known, given, { actor: caller.actor, config: deps.config })
+      ? explain(known, given, tools, { actor: caller.actor, config: deps.config })
       : `Internal error: nothing can be said of it here. Its request id is ${caller.request_id}`;
     return { content: [{ type: "text", text }], isError: true };
   }
@@ -122,7 +122,7 @@ function refuseLong(body: string): void {
 }
 
 /** The error in words that tell a model what to do: each broken rule, and the tool that finds what is missing. */
-function explain(error: AppError, given: unknown, viewer: Viewer): string {
+function explain(error: AppError, given: unknown, tools: ToolSet, viewer: Viewer): string {
   const { kind, details = [], retry_after_s } = error;
   // On REST the key is a header.
   const lines = [error.message.replaceAll("Idempotency-Key", "request_id")];
@@ -133,10 +133,9 @@ function explain(error: AppError, given: unknown, viewer: Viewer): string {
   if (named.includes("environment"))
     lines.push(`environment is one of ${ENVIRONMENTS.join(", ")}; nothing is assumed.`);
   const asked = kind === "not_found" || kind === "forbidden" ? Object.keys(Object(given)) : [];
-  const finders = FINDERS[levelOf(viewer.actor)] ?? {};
   for (const field of new Set([...named, ...asked])) {
-    const finder = Object.hasOwn(finders, field) ? finders[field] : undefined;
-    if (finder !== undefined && findTool(viewer, finder)) lines.push(`${finder} finds a valid ${field}.`);
+    const finder = tools.finderOf(viewer, field);
+    if (finder) lines.push(`${finder.name} finds a valid ${field}.`);
   }
   // Names that the caller made up stand in it, as long as they came.
   return lines.join("\n").slice(0, LIMITS.mcp_refusal_characters);

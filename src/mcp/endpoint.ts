@@ -19,6 +19,8 @@ import {
 } from "../http/session.ts";
 import type { AgentCall } from "./call_tool.ts";
 import { serverFor } from "./server.ts";
+import type { Tool } from "./tool.ts";
+import { ToolSet } from "./tool_set.ts";
 
 /** JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
@@ -29,15 +31,16 @@ const NO_SUBSCRIPTIONS = 0;
 
 /**
  * The MCP endpoint: who calls and from where is settled here, the protocol is the SDK's, and what can be done is
- * in tools.ts. Each request is served on its own, in whichever revision of the protocol it speaks. Decision 0085.
+ * in the tools. Each request is served on its own, in whichever revision of the protocol it speaks. Decision 0085.
  */
-export function mcpEndpoint(deps: Deps) {
+export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
+  const tools = new ToolSet(all_tools);
   const calls = new WeakMap<AuthInfo, { call: AgentCall; is_greeting: boolean }>();
   const handler = createMcpHandler(
     ({ authInfo }) => {
       const known = authInfo && calls.get(authInfo);
       if (!known) throw new Error("A request reached the MCP server without its caller");
-      return serverFor(deps, known.call, known);
+      return serverFor(deps, tools, known.call, known);
     },
     {
       maxSubscriptions: NO_SUBSCRIPTIONS,

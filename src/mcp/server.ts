@@ -4,7 +4,7 @@ import { call } from "../app/operation.ts";
 import { LIMITS } from "../core/limits.ts";
 import { getMe } from "../features/sessions/service.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";
-import { findTool, toolsFor } from "./tools.ts";
+import type { ToolSet } from "./tool_set.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and metered usage. Times are UTC unless they say otherwise; amounts are exact decimals as text, in the currency beside them. To explain a charge: find the subscription, get its overview, then search its usage with aggregate and group_by. What bills or takes away asks for a person's consent first.`;
@@ -16,6 +16,7 @@ const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and 
  */
 export async function serverFor(
   deps: Deps,
+  tools: ToolSet,
   caller: AgentCall,
   { is_greeting }: { is_greeting: boolean },
 ): Promise<McpServer> {
@@ -29,15 +30,15 @@ export async function serverFor(
   });
   const viewer = { actor: caller.actor, config: deps.config };
   made.server.setRequestHandler("tools/list", () => ({
-    tools: toolsFor(viewer).map(({ listed }) => listed),
+    tools: tools.visibleTo(viewer).map(({ listed }) => listed),
   }));
   made.server.setRequestHandler("tools/call", ({ params }) => {
-    const tool = findTool(viewer, params.name);
+    const tool = tools.find(viewer, params.name);
     if (!tool) {
       const asked = params.name.slice(0, LIMITS.name_length);
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${asked}`);
     }
-    return callTool(deps, caller, tool, params.arguments);
+    return callTool(deps, tools, caller, tool, params.arguments);
   });
   return made;
 }

@@ -30,12 +30,14 @@ const OUTLINE_DEPTH = 2;
 const BRIEF_OUTLINE_DEPTH = 1;
 
 /** A tool as it is written down. Its name and texts are read by models: they say when to use it, and what next. */
-interface ToolDefinition<I extends TProperties, O extends TSchema> {
+export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   name: string;
   title: string;
   description: string;
-  /** Who sees it: no tool is for both. */
-  level: Level;
+  /** Who sees it, company users by default: no tool is for both. */
+  level?: Level;
+  /** Parameters of any tool whose values this one finds: a refusal of such a value names it. */
+  finds?: readonly string[];
   /** What it is made of: an actor who may not do all of this does not see the tool. */
   operations: readonly { readonly permission: Permission }[];
   /** It takes something away, or does what can't be undone. */
@@ -56,13 +58,14 @@ interface ToolDefinition<I extends TProperties, O extends TSchema> {
   input: I;
   /** `{data}`, as REST answers it. */
   output: O;
-  run(ctx: Context, input: Static<TObject<I>>): Promise<Static<O>>;
+  run: (ctx: Context, input: Static<TObject<I>>) => Promise<Static<O>>;
 }
 
 /** A tool, ready to be listed and called. */
 export interface Tool {
   name: string;
   level: Level;
+  finds: readonly string[];
   permissions: ReadonlySet<Permission>;
   is_for_loans: boolean;
   /** As tools/list tells it. */
@@ -101,7 +104,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     name,
     title,
     description,
-    level,
+    level = "company",
+    finds = [],
     details,
     is_destructive = false,
     reaches_out = false,
@@ -124,6 +128,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
   return {
     name,
     level,
+    finds,
     permissions,
     is_for_loans,
     input: accepted,

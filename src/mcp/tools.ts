@@ -1,46 +1,61 @@
-import { sees, type Tool, type Viewer } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 import { billingTools } from "./tools/billing.ts";
-import { catalogTools } from "./tools/catalog.ts";
-import { emandateCatalogTools } from "./tools/emandate_catalog.ts";
-import { emandateFlagTools } from "./tools/emandate_flags.ts";
-import { emandateMandateTools } from "./tools/emandate_mandates.ts";
-import { emandatePaymentTools } from "./tools/emandate_payments.ts";
+import { billingModelTools } from "./tools/billing_models.ts";
+import { myRecordTools, recordTools } from "./tools/billing_records.ts";
+import { runTools } from "./tools/billing_runs.ts";
+import { clientTools } from "./tools/clients.ts";
+import { collectionTools } from "./tools/collections.ts";
+import { creditTools, myCreditTools } from "./tools/credits.ts";
+import { emandateConfigTools } from "./tools/emandate_config.ts";
+import { emandateCustomerTools } from "./tools/emandate_customers.ts";
+import { emandateProductTools } from "./tools/emandate_products.ts";
+import { formTools, myFormTools } from "./tools/forms.ts";
 import { loanApplicationTools } from "./tools/loan_applications.ts";
-import { loanEvidenceTools } from "./tools/loan_evidence.ts";
+import { consentDefinitionTools, consentTools } from "./tools/loan_consents.ts";
+import { loanDocumentTools } from "./tools/loan_documents.ts";
 import { loanProgramTools } from "./tools/loan_programs.ts";
 import { loanWebhookTools } from "./tools/loan_webhooks.ts";
-import { myTools } from "./tools/mine.ts";
-import { otherTools } from "./tools/others.ts";
-import { subscriptionTools } from "./tools/subscriptions.ts";
-import { usageTools } from "./tools/usage.ts";
+import { mandateFlagTools } from "./tools/mandate_flags.ts";
+import { paymentTools } from "./tools/mandate_payments.ts";
+import { mandateTools } from "./tools/mandates.ts";
+import { planChangeTools } from "./tools/plan_changes.ts";
+import { productTools } from "./tools/products.ts";
+import { scenarioTools } from "./tools/scenarios.ts";
+import { mySubscriptionTools, subscriptionTools } from "./tools/subscriptions.ts";
+import { myUsageTools, usageTools } from "./tools/usage.ts";
+import { deliveryTools } from "./tools/webhook_deliveries.ts";
 
 /** Every tool, in the order in which they are listed. */
 export const TOOLS: readonly Tool[] = [
-  ...catalogTools,
-  ...subscriptionTools,
-  ...usageTools,
+  ...clientTools,
+  ...productTools,
+  ...billingModelTools,
   ...billingTools,
-  ...otherTools,
-  ...emandateCatalogTools,
-  ...emandateMandateTools,
-  ...emandatePaymentTools,
-  ...emandateFlagTools,
+  ...subscriptionTools,
+  ...planChangeTools,
+  ...creditTools,
+  ...usageTools,
+  ...recordTools,
+  ...runTools,
+  ...deliveryTools,
+  ...formTools,
+  ...emandateConfigTools,
+  ...emandateProductTools,
+  ...emandateCustomerTools,
+  ...mandateTools,
+  ...paymentTools,
+  ...collectionTools,
+  ...scenarioTools,
+  ...mandateFlagTools,
   ...loanApplicationTools,
-  ...loanEvidenceTools,
+  ...loanDocumentTools,
+  ...consentTools,
   ...loanProgramTools,
+  ...consentDefinitionTools,
   ...loanWebhookTools,
-  ...myTools,
+  ...mySubscriptionTools,
+  ...myCreditTools,
+  ...myUsageTools,
+  ...myRecordTools,
+  ...myFormTools,
 ];
-
-const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));
-
-/** The tools that are to be seen. */
-export function toolsFor(viewer: Viewer): Tool[] {
-  return TOOLS.filter((tool) => sees(viewer, tool));
-}
-
-/** The tool of this name, if it is to be seen: one that is hidden is as good as none. */
-export function findTool(viewer: Viewer, name: string): Tool | undefined {
-  const found = byName.get(name);
-  return found && sees(viewer, found) ? found : undefined;
-}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
-import { FINDERS } from "../../src/mcp/params.ts";
+import { TOOLS } from "../../src/mcp/tools.ts";
 import { type House, type Json, startHouse, type Tenant, TestClock } from "../harness.ts";
 import { type Agent, agentFor, CLIENTS, tokensOf } from "./agents.ts";
 import { addUser, fillCompany, NOW, readArguments, type World } from "./world.ts";
@@ -138,9 +138,20 @@ describe("the list", () => {
     },
   );
 
-  test("a refusal names a tool that is there", () => {
-    expect(Object.values(FINDERS.company ?? {}).filter((name) => !names.admin?.includes(name))).toEqual([]);
-    expect(Object.values(FINDERS.client ?? {}).filter((name) => !names.client?.includes(name))).toEqual([]);
+  test.each([
+    ["company", []],
+    ["client", ["product_id", "product_ids"]],
+  ])("one tool of a %s finds each id that its tools take, but %j", (level, nowhere) => {
+    const tools = TOOLS.filter((tool) => tool.level === level);
+    const found = tools.flatMap(({ finds }) => finds);
+    expect(found.toSorted()).toEqual([...new Set(found)].toSorted());
+    const ids = new Set(
+      tools
+        .flatMap(({ input }) => Object.keys(input.properties))
+        .filter((name) => /_ids?$/.test(name) && !/^(external|request|endpoint|billing_type)_/.test(name)),
+    );
+    expect(ids.size).toBeGreaterThan(5);
+    expect([...ids].filter((name) => !found.includes(name))).toEqual(nowhere);
   });
 });
 

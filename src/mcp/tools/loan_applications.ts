@@ -1,13 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import { call } from "../../app/operation.ts";
 import { invalid } from "../../core/errors.ts";
+import { call } from "../../app/operation.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
 import {
   Approval,
-  CreateLoanApplication,
   Disbursement,
-  ListLoanApplications,
   LoanApplication,
   LoanApplicationChange,
   Rejection,
@@ -33,9 +31,10 @@ import { listConsents } from "../../features/loan_consents/service.ts";
 import { LoanDocument } from "../../features/loan_documents/model.ts";
 import { listLoanDocuments } from "../../features/loan_documents/service.ts";
 import { data, dataOf } from "../../http/answers.ts";
-import { application_id, page, program_id, refuseOthers } from "../params.ts";
-import { tool } from "../tool.ts";
+import { page, refuseOthers } from "../params.ts";
+import { action } from "../shapes.ts";
 import { said } from "../wire_schema.ts";
+import { application_id, loanTool, program_id } from "./loans.ts";
 
 /** What a concise answer leaves out of an application: its program's terms, when what happened, and personal data. */
 const DETAILS = [
@@ -60,15 +59,14 @@ const DETAILS = [
   "disbursed_at",
 ];
 
-const filter = ListLoanApplications.properties;
+const filter = listAgentApplications.input.properties;
 
-const findApplications = tool({
+const findApplications = loanTool({
   name: "loan_find_applications",
   title: "Find loan applications",
   description: "Lists loan applications, newest first. loan_get_application then tells all about one.",
-  level: "company",
+  finds: ["application_id"],
   operations: [listAgentApplications],
-  is_for_loans: true,
   details: DETAILS,
   input: {
     status: said(filter.status, "Only in this state"),
@@ -82,14 +80,13 @@ const findApplications = tool({
   run: (ctx, query) => call(ctx, listAgentApplications, query),
 });
 
-const getApplication = tool({
+const getApplication = loanTool({
   name: "loan_get_application",
   title: "Explain a loan application",
   description:
     "Tells all about one application: what is missing, decision, offer, documents and consents. detailed adds the program's terms, answers, times, evidence and personal data.",
-  level: "company",
+  finds: ["document_id", "consent_id"],
   operations: [getLoanApplication, listLoanDocuments, listConsents],
-  is_for_loans: true,
   details: [
     ...DETAILS,
     "sha256",
@@ -121,14 +118,12 @@ const getApplication = tool({
 
 const wish = LoanApplicationChange.properties;
 
-const saveApplication = tool({
+const saveApplication = loanTool({
   name: "loan_save_application",
   title: "Create or change a loan application",
   description:
     "Creates an application as a draft, or changes one while it is draft or action_required: what is left out stays. A new one needs program_id, borrower, amount and tenor_months. Then loan_advance_application.",
-  level: "company",
   operations: [createLoanApplication, updateLoanApplication],
-  is_for_loans: true,
   takes_request_id: true,
   details: DETAILS,
   input: {
@@ -145,7 +140,7 @@ const saveApplication = tool({
   run: (ctx, { application_id: id, ...input }) =>
     data(
       id === undefined
-        ? call(ctx, createLoanApplication, decode(CreateLoanApplication, input))
+        ? call(ctx, createLoanApplication, decode(createLoanApplication.input, input))
         : call(ctx, updateLoanApplication, { id, ...input }),
     ),
 });
@@ -156,44 +151,36 @@ const STEPS = {
   accept_offer: acceptLoanOffer,
 };
 
-const advanceApplication = tool({
+const advanceApplication = loanTool({
   name: "loan_advance_application",
   title: "Advance a loan application",
   description:
     "submit sends a draft, or one in action_required, to the lender; a refusal names all that is missing (documents come over REST). start_review takes a submitted one under review. accept_offer takes the offer: only when the borrower has said so.",
-  level: "company",
   operations: Object.values(STEPS),
-  is_for_loans: true,
   details: DETAILS,
   input: { application_id, step: said(oneOf(["submit", "start_review", "accept_offer"]), "Which step") },
   output: dataOf(LoanApplication),
   run: (ctx, { application_id: id, step }) => data(call(ctx, STEPS[step], { id })),
 });
 
-const requestAction = tool({
+const requestAction = loanTool({
   name: "loan_request_action",
   title: "Send a loan application back",
   description:
     "Sends an application under review back to the borrower for items; submitting it again answers.",
-  level: "company",
-  operations: [requestLoanAction],
-  is_for_loans: true,
+  ...action(requestLoanAction, "application_id"),
   details: DETAILS,
   input: { application_id, items: said(RequestAction.properties.items, "What is asked for") },
-  output: dataOf(LoanApplication),
-  run: (ctx, { application_id: id, items }) => data(call(ctx, requestLoanAction, { id, items })),
 });
 
 const offered = Approval.properties;
 
-const approveApplication = tool({
+const approveApplication = loanTool({
   name: "loan_approve_application",
   title: "Approve a loan application",
   description:
     "Makes an offer on an application under review, within its program's ranges; the instalment is worked out. Ask the person for the terms.",
-  level: "company",
-  operations: [approveLoanApplication],
-  is_for_loans: true,
+  ...action(approveLoanApplication, "application_id"),
   details: DETAILS,
   input: {
     application_id,
@@ -202,20 +189,16 @@ const approveApplication = tool({
     annual_rate: said(offered.annual_rate, "Rate a year"),
     expires_at: said(offered.expires_at, "30 days from now unless told"),
   },
-  output: dataOf(LoanApplication),
-  run: (ctx, { application_id: id, ...offer }) => data(call(ctx, approveLoanApplication, { id, ...offer })),
 });
 
 const ENDINGS = { withdraw: withdrawLoanApplication, decline_offer: declineLoanOffer };
 
-const endApplication = tool({
+const endApplication = loanTool({
   name: "loan_end_application",
   title: "Reject, withdraw or decline",
   description:
     "Ends an application for good. reject: the lender refuses one under review. withdraw: the borrower takes it back, before an offer is accepted. decline_offer: turns the offer down. Ask the person first.",
-  level: "company",
   operations: [rejectLoanApplication, ...Object.values(ENDINGS)],
-  is_for_loans: true,
   is_destructive: true,
   details: DETAILS,
   input: {
@@ -235,14 +218,12 @@ const endApplication = tool({
   },
 });
 
-const disburseApplication = tool({
+const disburseApplication = loanTool({
   name: "loan_disburse_application",
   title: "Record a loan's disbursement",
   description:
     "Writes down that an accepted loan was paid out: this can't be undone, and moves no money. Ask the person first.",
-  level: "company",
-  operations: [disburseLoanApplication],
-  is_for_loans: true,
+  ...action(disburseLoanApplication, "application_id"),
   is_destructive: true,
   details: DETAILS,
   input: {
@@ -250,8 +231,6 @@ const disburseApplication = tool({
     reference: said(Disbursement.properties.reference, "The payment's reference"),
     disbursed_at: said(Disbursement.properties.disbursed_at, "When; now unless told"),
   },
-  output: dataOf(LoanApplication),
-  run: (ctx, { application_id: id, ...paid }) => data(call(ctx, disburseLoanApplication, { id, ...paid })),
 });
 
 export const loanApplicationTools = [

@@ -1,30 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
-import { invalid } from "../../core/errors.ts";
-import { Id, listed, nullable, oneOf } from "../../core/schema.ts";
+import { Id, nullable } from "../../core/schema.ts";
 import { BillingRecord, BillPreview } from "../../features/billing/model.ts";
 import { listBillingRecords } from "../../features/billing/service.ts";
 import { previewSubscription } from "../../features/billing/statements.ts";
-import {
-  BillingModelChange,
-  CHANGE_KINDS,
-  CreateBillingModelChange,
-} from "../../features/billing_model_changes/model.ts";
-import {
-  cancelBillingModelChange,
-  createBillingModelChange,
-  listBillingModelChanges,
-  voidBillingModelChange,
-} from "../../features/billing_model_changes/service.ts";
+import { BillingModelChange } from "../../features/billing_model_changes/model.ts";
+import { listBillingModelChanges } from "../../features/billing_model_changes/service.ts";
 import { CreditBalance } from "../../features/credits/model.ts";
-import { downgradeSubscription, getCredits, upgradeSubscription } from "../../features/credits/service.ts";
-import { CreatedSubscription, SubscriptionDetail } from "../../features/subscriptions/detail.ts";
-import {
-  CancelSubscription,
-  CreateSubscription,
-  ListSubscriptions,
-} from "../../features/subscriptions/model.ts";
+import { getCredits } from "../../features/credits/service.ts";
+import { SubscriptionDetail } from "../../features/subscriptions/detail.ts";
 import {
   cancelSubscription,
   createSubscription,
@@ -32,12 +17,14 @@ import {
   listSubscriptions,
 } from "../../features/subscriptions/service.ts";
 import { data, dataOf } from "../../http/answers.ts";
-import { client_id, page, product_id, search, subscription_id } from "../params.ts";
+import { page, search } from "../params.ts";
+import { action, finder } from "../shapes.ts";
 import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
+import { client_id, product_id, subscription_id } from "./billing.ts";
 
 /** What a subscription embeds of its billing model; concise answers keep its name, type and price. */
-export const MODEL_DETAILS = [
+const MODEL_DETAILS = [
   "description",
   "recurring_fee",
   "free_units",
@@ -50,11 +37,16 @@ export const MODEL_DETAILS = [
   "billing_type_id",
 ];
 
-const { status } = ListSubscriptions.properties;
-export const subscriptionFilter = {
+const subscriptionFinder = {
+  ...finder("subscription_id", listSubscriptions, getSubscription),
+  finds: ["subscription_id", "subscription_ids"],
+  details: MODEL_DETAILS,
+};
+
+const subscriptionFilter = {
   subscription_id: Type.Optional(said(Id, "One subscription; the other filters then do not apply")),
   product_id: Type.Optional(product_id),
-  status: said(status, "active or cancelled; both unless told"),
+  status: said(listSubscriptions.input.properties.status, "active or cancelled; both unless told"),
   search,
   ...page,
 };
@@ -64,21 +56,14 @@ const findSubscriptions = tool({
   title: "Find subscriptions",
   description:
     "Finds subscriptions with their client, product and billing model: by client, product, status, text in the name, or one by id. Then billing_get_subscription_overview tells what one costs now.",
-  level: "company",
-  operations: [listSubscriptions, getSubscription],
-  details: MODEL_DETAILS,
+  ...subscriptionFinder,
   input: { ...subscriptionFilter, client_id: Type.Optional(client_id) },
-  output: listed(SubscriptionDetail),
-  run: async (ctx, { subscription_id: id, page: at = 1, ...filter }) =>
-    id === undefined
-      ? call(ctx, listSubscriptions, { ...filter, page: at })
-      : { data: [await call(ctx, getSubscription, { id })] },
 });
 
 /** How many of the last bills an overview tells. */
 const LATEST_RECORDS = 3;
 
-export const Overview = Type.Object({
+const Overview = Type.Object({
   subscription: SubscriptionDetail,
   running_charges: BillPreview,
   credits: nullable(CreditBalance),
@@ -86,7 +71,7 @@ export const Overview = Type.Object({
   latest_records: Type.Array(BillingRecord),
 });
 
-export const OVERVIEW_DETAILS = [
+const OVERVIEW_DETAILS = [
   ...MODEL_DETAILS,
   "usage_digest",
   "usage_until",
@@ -100,16 +85,8 @@ export const OVERVIEW_DETAILS = [
   "adjustment_billing_record_ids",
 ];
 
-export const OVERVIEW_OPERATIONS = [
-  getSubscription,
-  previewSubscription,
-  getCredits,
-  listBillingModelChanges,
-  listBillingRecords,
-];
-
 /** A person's whole question about a subscription in one answer. */
-export async function overviewOf(ctx: Context, id: number) {
+async function overviewOf(ctx: Context, id: number) {
   const subscription = await call(ctx, getSubscription, { id });
   const has_credits = subscription.billing_model.credit_plan !== null;
   const [running_charges, credits, changes, records] = await Promise.all([
@@ -122,28 +99,30 @@ export async function overviewOf(ctx: Context, id: number) {
   return { subscription, running_charges, credits, scheduled_changes, latest_records: records.data };
 }
 
+const overview = {
+  operations: [getSubscription, previewSubscription, getCredits, listBillingModelChanges, listBillingRecords],
+  details: OVERVIEW_DETAILS,
+  input: { subscription_id },
+  output: dataOf(Overview),
+  run: (ctx: Context, { subscription_id: id }: { subscription_id: number }) => data(overviewOf(ctx, id)),
+};
+
 const getOverview = tool({
   name: "billing_get_subscription_overview",
   title: "Explain a subscription",
   description:
     "Tells all about one subscription: its plan, the charges of the running period line by line as a bill would have them now (running_charges), this month's credits, the plan changes that are scheduled, and its last bills. Use it to explain or preview a charge; billing_search_usage tells where the usage came from.",
-  level: "company",
-  operations: OVERVIEW_OPERATIONS,
-  details: OVERVIEW_DETAILS,
-  input: { subscription_id },
-  output: dataOf(Overview),
-  run: (ctx, { subscription_id: id }) => data(overviewOf(ctx, id)),
+  ...overview,
 });
 
-const fields = CreateSubscription.properties;
+const fields = createSubscription.input.properties;
 
 const addSubscription = tool({
   name: "billing_create_subscription",
   title: "Create a subscription",
   description:
     "Subscribes a client to a product at a billing model's price. Its usage events name it by external_subscription_id, which must be new in the company. past_periods in the answer says how many billing periods since started_at will be billed.",
-  level: "company",
-  operations: [createSubscription],
+  ...action(createSubscription),
   takes_request_id: true,
   details: MODEL_DETAILS,
   input: {
@@ -158,8 +137,6 @@ const addSubscription = tool({
       "Day on which its billing months begin; 1 unless told",
     ),
   },
-  output: dataOf(CreatedSubscription),
-  run: (ctx, input) => data(call(ctx, createSubscription, input)),
 });
 
 const endSubscription = tool({
@@ -167,101 +144,32 @@ const endSubscription = tool({
   title: "Cancel a subscription",
   description:
     "Ends a subscription now or at the end of its running billing period, and cancels plan changes scheduled for later. It can't be revived. Ask the person first.",
-  level: "company",
-  operations: [cancelSubscription],
+  ...action(cancelSubscription, "subscription_id"),
   is_destructive: true,
   details: MODEL_DETAILS,
-  input: { subscription_id, at: said(CancelSubscription.properties.at, "When it ends") },
-  output: dataOf(SubscriptionDetail),
-  run: (ctx, { subscription_id: id, at }) => data(call(ctx, cancelSubscription, { id, at })),
+  input: { subscription_id, at: said(cancelSubscription.input.properties.at, "When it ends") },
 });
 
-const CREDIT_MOVES = { upgrade: upgradeSubscription, downgrade: downgradeSubscription };
+export const subscriptionTools = [findSubscriptions, getOverview, addSubscription, endSubscription];
 
-const changePlan = tool({
-  name: "billing_change_plan",
-  title: "Change a subscription's plan",
+const findMySubscriptions = tool({
+  name: "billing_find_my_subscriptions",
+  title: "Find my subscriptions",
   description:
-    "Moves a subscription to another billing model of the same currency. kind change: any model, at effective_at; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer, from the next billing month. billing_find_billing_models lists models.",
-  level: "company",
-  operations: [createBillingModelChange, upgradeSubscription, downgradeSubscription],
-  is_destructive: true,
-  input: {
-    subscription_id,
-    kind: said(oneOf(CHANGE_KINDS), "What kind of change"),
-    new_billing_model_id: said(Id, "The model it moves to"),
-    effective_at: Type.Optional(
-      said(CreateBillingModelChange.properties.effective_at, "From when on; for kind change, and only there"),
-    ),
-  },
-  output: dataOf(BillingModelChange),
-  async run(ctx, { subscription_id: id, kind, new_billing_model_id, effective_at }) {
-    if (kind === "change") {
-      if (effective_at === undefined) throw invalid("/effective_at", "is required for kind change");
-      return data(call(ctx, createBillingModelChange, { id, new_billing_model_id, effective_at }));
-    }
-    if (effective_at !== undefined)
-      throw invalid(
-        "/effective_at",
-        `must be left out of an ${kind}: its time is fixed`.replace("an d", "a d"),
-      );
-    return data(call(ctx, CREDIT_MOVES[kind], { id, new_billing_model_id }));
-  },
+    "Finds your subscriptions with product and price, or one by id. Then billing_get_my_subscription_overview tells what one costs now.",
+  ...subscriptionFinder,
+  level: "client",
+  input: subscriptionFilter,
 });
 
-const listPlanChanges = tool({
-  name: "billing_list_plan_changes",
-  title: "List a subscription's plan changes",
+const getMyOverview = tool({
+  name: "billing_get_my_subscription_overview",
+  title: "Explain my subscription",
   description:
-    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled by its id, an applied one voided; voided_at tells it from one that never was applied.",
-  level: "company",
-  operations: [listBillingModelChanges],
-  details: [],
-  input: { subscription_id, ...page },
-  output: listed(BillingModelChange),
-  run: (ctx, { subscription_id: id, page: at = 1, ...rest }) =>
-    call(ctx, listBillingModelChanges, { id, page: at, ...rest }),
+    "Tells all about one of your subscriptions: plan, the running period's charges line by line, this month's credits, scheduled plan changes, last bills. billing_search_my_usage tells where the usage came from.",
+  ...overview,
+  level: "client",
 });
 
-const UNDOINGS = { cancel: cancelBillingModelChange, void: voidBillingModelChange };
-
-const cancelPlanChange = tool({
-  name: "billing_cancel_plan_change",
-  title: "Cancel or void a plan change",
-  description:
-    "cancel ends a plan change while it is scheduled. void takes an applied one back as if it had never been made: the plan before it holds again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
-  level: "company",
-  operations: Object.values(UNDOINGS),
-  is_destructive: true,
-  input: {
-    subscription_id,
-    change_id: said(Id, "The change's id"),
-    how: Type.Optional(said(oneOf(["cancel", "void"]), "cancel unless told")),
-  },
-  output: dataOf(BillingModelChange),
-  run: (ctx, { subscription_id: id, change_id: changeId, how = "cancel" }) =>
-    data(call(ctx, UNDOINGS[how], { id, changeId })),
-});
-
-const findCredits = tool({
-  name: "billing_get_credits",
-  title: "Get a subscription's credits",
-  description:
-    "Tells how many credits a subscription on a credit plan has used and has left this month. An upgrade adds credits at once.",
-  level: "company",
-  operations: [getCredits],
-  input: { subscription_id },
-  output: dataOf(CreditBalance),
-  run: (ctx, { subscription_id: id }) => data(call(ctx, getCredits, { id })),
-});
-
-export const subscriptionTools = [
-  findSubscriptions,
-  getOverview,
-  addSubscription,
-  endSubscription,
-  changePlan,
-  listPlanChanges,
-  cancelPlanChange,
-  findCredits,
-];
+/** For client users. */
+export const mySubscriptionTools = [findMySubscriptions, getMyOverview];

@@ -1,27 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
-import { PageMeta } from "../../core/schema.ts";
+import { nullable, PageMeta } from "../../core/schema.ts";
 import { createExportLink } from "../../features/usage/export_links.ts";
-import {
-  ExportLink,
-  ExportUsage,
-  ListMetadataKeys,
-  MetadataKeys,
-  SearchUsage,
-  UsageAggregation,
-  UsageEvent,
-} from "../../features/usage/model.ts";
+import { MetadataKeys, SearchUsage, UsageAggregation, UsageEvent } from "../../features/usage/model.ts";
 import { listMetadataKeys, searchUsage } from "../../features/usage/service.ts";
-import { nullable } from "../../core/schema.ts";
-import { data, dataOf } from "../../http/answers.ts";
+import { action } from "../shapes.ts";
 import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 
 const given = SearchUsage.properties;
 
 /** Which events: the same on search and export. */
-export const eventFilter = {
+const eventFilter = {
   relative: said(given.relative, "A window up to now, or a calendar month in the company's zone"),
   start_time: said(given.start_time, "From this Unix time in milliseconds on; without relative"),
   end_time: said(given.end_time, "Up to, without, this Unix time in milliseconds; without relative"),
@@ -34,14 +25,14 @@ export const eventFilter = {
   max_usage: said(given.max_usage, "Only events of at most this usage"),
 };
 
-export const clientFilter = { client_ids: said(given.client_ids, "Only subscriptions of these clients") };
+const clientFilter = { client_ids: said(given.client_ids, "Only subscriptions of these clients") };
 
 /** The same in fewer words than a schema of every alternative; its description tells them. */
 const GROUP_BY = {
   anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 2, maxItems: 2 }],
 };
 
-export const searchInput = {
+const searchInput = {
   ...eventFilter,
   aggregate: said(given.aggregate, "Sums in place of events"),
   group_by: {
@@ -55,7 +46,7 @@ export const searchInput = {
 };
 
 /** Events or sums, told apart by what they have; the answer of sums has meta where a limit was given. */
-export const UsageAnswer = Type.Object({
+const UsageAnswer = Type.Object({
   data: Type.Array(Type.Union([UsageEvent, UsageAggregation])),
   meta: Type.Optional(Type.Object({ ...PageMeta.properties, next_cursor: nullable(Type.String()) })),
 });
@@ -64,10 +55,7 @@ const SEARCH =
   "For questions such as how much by model this month set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
 
 /** The answer of a search. REST answers all sums; an agent that names a limit reads no more than so many. */
-export async function searchOf(
-  ctx: Context,
-  { limit, ...input }: SearchUsage,
-): Promise<Static<typeof UsageAnswer>> {
+async function searchOf(ctx: Context, { limit, ...input }: SearchUsage): Promise<Static<typeof UsageAnswer>> {
   if (input.aggregate !== true)
     return call(ctx, searchUsage, { ...input, ...(limit === undefined ? {} : { limit }) });
   const found = await call(ctx, searchUsage, input);
@@ -77,24 +65,34 @@ export async function searchOf(
   return { data: found.data.slice(0, limit), meta };
 }
 
+const usageSearch = {
+  operations: [searchUsage],
+  details: ["min_usage", "max_usage"],
+  output: UsageAnswer,
+  run: searchOf,
+};
+
 const findUsage = tool({
   name: "billing_search_usage",
   title: "Search and sum usage",
   description: `Searches the company's usage events, or sums them by subscription, client, product, time or a metadata key. ${SEARCH} billing_list_usage_metadata_keys tells which keys there are.`,
-  level: "company",
-  operations: [searchUsage],
-  details: ["min_usage", "max_usage"],
+  ...usageSearch,
   input: { ...searchInput, ...clientFilter },
-  output: UsageAnswer,
-  run: searchOf,
 });
 
-export const keysInput = {
-  relative: said(ListMetadataKeys.properties.relative, "Which window of time"),
-  external_subscription_id: said(
-    ListMetadataKeys.properties.external_subscription_id,
-    "Only this subscription, by your own system's id",
-  ),
+const { relative, external_subscription_id } = listMetadataKeys.input.properties;
+
+const metadataKeys = {
+  operations: [listMetadataKeys],
+  input: {
+    relative: said(relative, "Which window of time"),
+    external_subscription_id: said(
+      external_subscription_id,
+      "Only this subscription, by your own system's id",
+    ),
+  },
+  output: MetadataKeys,
+  run: (ctx: Context, input: Static<typeof listMetadataKeys.input>) => call(ctx, listMetadataKeys, input),
 };
 
 const findKeys = tool({
@@ -102,15 +100,11 @@ const findKeys = tool({
   title: "List metadata keys of usage",
   description:
     "Lists the metadata keys of recent usage events with their most frequent values. Use it before filtering by metadata or grouping by metadata:<key> in billing_search_usage.",
-  level: "company",
-  operations: [listMetadataKeys],
-  input: keysInput,
-  output: MetadataKeys,
-  run: (ctx, input) => call(ctx, listMetadataKeys, input),
+  ...metadataKeys,
 });
 
-export const exportInput = {
-  format: said(ExportUsage.properties.format, "The file's format"),
+const exportInput = {
+  format: said(createExportLink.input.properties.format, "The file's format"),
   ...eventFilter,
 };
 
@@ -119,11 +113,40 @@ const makeLink = tool({
   title: "Link to a usage export",
   description:
     "Makes a link to a file of all usage events that a search finds, for the person to open; it works for 15 minutes and needs no sign-in, so give it to nobody else. Use it when a person wants the raw data, in place of reading page after page.",
-  level: "company",
-  operations: [createExportLink],
+  ...action(createExportLink),
   input: { ...exportInput, ...clientFilter },
-  output: dataOf(ExportLink),
-  run: (ctx, input) => data(call(ctx, createExportLink, input)),
 });
 
 export const usageTools = [findUsage, findKeys, makeLink];
+
+const findMyUsage = tool({
+  name: "billing_search_my_usage",
+  title: "Search and sum my usage",
+  description:
+    "Searches your usage events, or sums them: aggregate with group_by (up to two, such as day and metadata:model). For single events leave aggregate out and follow meta.next_cursor. billing_list_my_usage_metadata_keys tells which keys there are.",
+  ...usageSearch,
+  level: "client",
+  input: searchInput,
+});
+
+const findMyKeys = tool({
+  name: "billing_list_my_usage_metadata_keys",
+  title: "List metadata keys of my usage",
+  description:
+    "Lists the metadata keys of your recent usage events with their most frequent values, for filters and groups of billing_search_my_usage.",
+  ...metadataKeys,
+  level: "client",
+});
+
+const makeMyLink = tool({
+  name: "billing_export_my_usage",
+  title: "Link to an export of my usage",
+  description:
+    "Makes a link to a file of all your usage events that a search finds; it works for 15 minutes and needs no sign-in, so give it to nobody else.",
+  ...action(createExportLink),
+  level: "client",
+  input: exportInput,
+});
+
+/** For client users. */
+export const myUsageTools = [findMyUsage, findMyKeys, makeMyLink];

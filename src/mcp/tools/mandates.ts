@@ -1,16 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { call } from "../../app/operation.ts";
-import { Id, oneOf, paged } from "../../core/schema.ts";
+import { Id, oneOf } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
-import {
-  AmendMandate,
-  AuthorizeMandate,
-  CreateMandate,
-  ListMandates,
-  Mandate,
-  MandateAction,
-  MandateDetail,
-} from "../../features/mandates/model.ts";
+import { Mandate } from "../../features/mandates/model.ts";
 import {
   amendMandate,
   authorizeMandate,
@@ -24,10 +16,12 @@ import {
   withdrawMandateRequest,
 } from "../../features/mandates/service.ts";
 import { data, dataOf } from "../../http/answers.ts";
-import { customer_id, emandate_page, emandate_product_id, mandate_id, search } from "../params.ts";
+import { search } from "../params.ts";
+import { action, finder } from "../shapes.ts";
 import { tool } from "../tool.ts";
-import { PAYMENT_DETAILS } from "./emandate_payments.ts";
 import { said } from "../wire_schema.ts";
+import { customer_id, emandate_page, emandate_product_id, mandate_id } from "./emandate.ts";
+import { PAYMENT_DETAILS } from "./mandate_payments.ts";
 
 /** What a concise answer leaves out of a mandate. */
 const MANDATE_DETAILS = [
@@ -49,49 +43,35 @@ const MANDATE_DETAILS = [
   ...PAYMENT_DETAILS,
 ];
 
-const { payments, events } = MandateDetail.properties;
+const mandateFinder = finder("mandate_id", listMandates, getMandate);
 
 const findMandates = tool({
   name: "emandate_find_mandates",
   title: "Find mandates",
   description:
     "Finds direct debit mandates by status, customer, product, or text in the customer's name or email or the reference, newest first; or one by mandate_id, with its payments and what happened to it. status_reason says why one stands where it does.",
-  level: "company",
-  operations: [listMandates, getMandate],
+  ...mandateFinder,
   details: MANDATE_DETAILS,
   input: {
     mandate_id: Type.Optional(said(Id, "One mandate; the other filters then do not apply")),
-    status: said(ListMandates.properties.status, "Only in this state"),
+    status: said(listMandates.input.properties.status, "Only in this state"),
     customer_id: Type.Optional(customer_id),
     emandate_product_id: Type.Optional(emandate_product_id),
     search: said(search, "Text in name, email or reference"),
     ...emandate_page,
   },
-  output: Type.Object({
-    data: Type.Array(
-      Type.Object({
-        ...Mandate.properties,
-        payments: Type.Optional(payments),
-        events: Type.Optional(events),
-      }),
-    ),
-    meta: Type.Optional(paged(Mandate).properties.meta),
-  }),
-  run: async (ctx, { mandate_id: id, emandate_product_id: product_id, ...query }) =>
-    id === undefined
-      ? call(ctx, listMandates, { ...query, ...(product_id === undefined ? {} : { product_id }) })
-      : { data: [await call(ctx, getMandate, { id })] },
+  run: (ctx, { emandate_product_id: product_id, ...query }) =>
+    mandateFinder.run(ctx, { ...query, ...(product_id === undefined ? {} : { product_id }) }),
 });
 
-const fields = CreateMandate.properties;
+const fields = createMandate.input.properties;
 
 const addMandate = tool({
   name: "emandate_create_mandate",
   title: "Create a mandate",
   description:
     "Makes a mandate for a customer, who is found by email or made with it. It is pending: nothing is asked of the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
-  level: "company",
-  operations: [createMandate],
+  ...action(createMandate),
   is_outlined_elsewhere: true,
   takes_request_id: true,
   details: MANDATE_DETAILS,
@@ -104,8 +84,6 @@ const addMandate = tool({
     bankscheme_txn_amount: said(fields.bankscheme_txn_amount, "What each debit takes"),
     frequency: said(fields.frequency, "The product's, where there is one"),
   },
-  output: dataOf(Mandate),
-  run: (ctx, input) => data(call(ctx, createMandate, input)),
 });
 
 const authorize = tool({
@@ -113,28 +91,27 @@ const authorize = tool({
   title: "Ask a customer to authorize a mandate",
   description:
     "Sends a pending or failed mandate to the bank and answers authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. Then emandate_find_mandates tells how it stands.",
-  level: "company",
-  operations: [authorizeMandate],
+  ...action(authorizeMandate, "mandate_id"),
   is_outlined_elsewhere: true,
   reaches_out: true,
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    bank_code: said(AuthorizeMandate.properties.bank_code, "The customer's bank, of emandate_get_setup"),
+    bank_code: said(
+      authorizeMandate.input.properties.bank_code,
+      "The customer's bank, of emandate_get_setup",
+    ),
   },
-  output: dataOf(Mandate),
-  run: (ctx, { mandate_id: id, ...body }) => data(call(ctx, authorizeMandate, { id, ...body })),
 });
 
-const CHANGES = ["suspend", "resume", "amend", "withdraw"] as const;
 const ACTIONS = { suspend: suspendMandate, resume: resumeMandate, withdraw: withdrawMandateRequest };
+const change = amendMandate.input.properties;
 
 const changeMandate = tool({
   name: "emandate_change_mandate",
   title: "Suspend, resume or amend a mandate, or withdraw a request",
   description:
     "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. kind withdraw: takes back an end or a change that the bank has not answered. Ask the person first.",
-  level: "company",
   operations: [amendMandate, ...Object.values(ACTIONS)],
   is_outlined_elsewhere: true,
   is_destructive: true,
@@ -142,41 +119,39 @@ const changeMandate = tool({
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    kind: said(oneOf(CHANGES), "What is done"),
-    reason: said(MandateAction.properties.reason, "Why, of all but amend"),
-    amount: said(AmendMandate.properties.amount, "Of amend: what each debit takes"),
-    frequency: said(AmendMandate.properties.frequency, "Of amend"),
-    expiry_date: said(AmendMandate.properties.expiry_date, "Of amend: the last day"),
+    kind: said(oneOf(["suspend", "resume", "amend", "withdraw"]), "What is done"),
+    reason: said(suspendMandate.input.properties.reason, "Why, of all but amend"),
+    amount: said(change.amount, "Of amend: what each debit takes"),
+    frequency: said(change.frequency, "Of amend"),
+    expiry_date: said(change.expiry_date, "Of amend: the last day"),
   },
   output: dataOf(Mandate),
   run(ctx, { mandate_id: id, kind, ...given }) {
-    if (kind === "amend") return data(call(ctx, amendMandate, decode(AmendMandate, { id, ...given })));
-    const action = decode(MandateAction, { id, ...given });
-    return data(call(ctx, ACTIONS[kind], action));
+    if (kind === "amend") return data(call(ctx, amendMandate, decode(amendMandate.input, { id, ...given })));
+    const chosen = ACTIONS[kind];
+    return data(call(ctx, chosen, decode(chosen.input, { id, ...given })));
   },
 });
 
 const ENDS = { cancel: cancelMandate, terminate: terminateMandate };
-const END_KINDS = ["cancel", "terminate"] as const;
 
 const endMandate = tool({
   name: "emandate_end_mandate",
   title: "Cancel or terminate a mandate",
   description:
     "Ends a mandate for good, and cancels what was scheduled under it: a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
-  level: "company",
-  operations: [cancelMandate, terminateMandate],
+  operations: Object.values(ENDS),
   is_outlined_elsewhere: true,
   is_destructive: true,
   reaches_out: true,
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    kind: said(oneOf(END_KINDS), "Which end"),
-    reason: said(MandateAction.properties.reason, "Why"),
+    kind: said(oneOf(["cancel", "terminate"]), "Which end"),
+    reason: said(cancelMandate.input.properties.reason, "Why"),
   },
   output: dataOf(Mandate),
   run: (ctx, { mandate_id: id, kind, ...body }) => data(call(ctx, ENDS[kind], { id, ...body })),
 });
 
-export const emandateMandateTools = [findMandates, addMandate, authorize, changeMandate, endMandate];
+export const mandateTools = [findMandates, addMandate, authorize, changeMandate, endMandate];

@@ -1,0 +1,28 @@
+import { sees, type Tool, type Viewer } from "./tool.ts";
+
+/** All tools of the service, as one actor at a time sees them. */
+export class ToolSet {
+  readonly #tools: readonly Tool[];
+  readonly #by_name: ReadonlyMap<string, Tool>;
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = tools;
+    this.#by_name = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** The tools that the viewer sees, in the order in which they are listed. */
+  visibleTo(viewer: Viewer): Tool[] {
+    return this.#tools.filter((tool) => sees(viewer, tool));
+  }
+
+  /** The tool of this name, if the viewer sees it: one that is hidden is as good as none. */
+  find(viewer: Viewer, name: string): Tool | undefined {
+    const found = this.#by_name.get(name);
+    return found && sees(viewer, found) ? found : undefined;
+  }
+
+  /** The tool that finds valid values of a parameter, if the viewer sees it. */
+  finderOf(viewer: Viewer, parameter: string): Tool | undefined {
+    return this.visibleTo(viewer).find(({ finds }) => finds.includes(parameter));
+  }
+}

@@ -1,0 +1,24 @@
+import { Type } from "@sinclair/typebox";
+import { getEmandateCustomer, listEmandateCustomers } from "../../features/emandate_customers/service.ts";
+import { search } from "../params.ts";
+import { finder } from "../shapes.ts";
+import { tool } from "../tool.ts";
+import { said } from "../wire_schema.ts";
+import { customer_id, emandate_page } from "./emandate.ts";
+
+const findCustomers = tool({
+  name: "emandate_find_customers",
+  title: "Find customers with mandates",
+  description:
+    "Finds the people who are debited, by text in name or email, or one by its id. Start here when a person is named; then emandate_find_mandates with the customer_id.",
+  ...finder("customer_id", listEmandateCustomers, getEmandateCustomer),
+  // Whoever needs it asks for it.
+  details: ["ic_number"],
+  input: {
+    customer_id: Type.Optional(customer_id),
+    search: said(search, "Text in the name or email"),
+    ...emandate_page,
+  },
+});
+
+export const emandateCustomerTools = [findCustomers];
