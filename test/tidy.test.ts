@@ -199,6 +199,34 @@ describe("citations and links", () => {
   });
 });
 
+describe("the map of the code", () => {
+  // While src/features/ is still there, its files have not moved to where the pages say.
+  const has_moved = !existsSync(join(ROOT, "src/features"));
+  const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== "features")
+    .map(({ name }) => `src/${name}`);
+
+  test("every folder of src/ has a README of one screen", () => {
+    const lines = (folder: string) => read(`${folder}/README.md`).split("\n").length;
+    expect(folders.filter((folder) => lines(folder) > 60)).toEqual([]);
+  });
+
+  test("the architecture and the READMEs of folders name files that exist", () => {
+    const exists = (page: string, path: string) => {
+      const places = [dirname(page), "src", "."].map((folder) => join(ROOT, folder, path));
+      if (places.some((place) => existsSync(place))) return true;
+      return page === "docs/architecture.md" && sources.some((file) => file.endsWith(`/${path}`));
+    };
+    const named = ["docs/architecture.md", ...folders.map((folder) => `${folder}/README.md`)];
+    const wrong = named.flatMap((page) =>
+      [...read(page).matchAll(/`([\w./]+(?:\.ts|\/))`/g)]
+        .filter(([, path = ""]) => !exists(page, path))
+        .map(([, path]) => `${page}: ${path}`),
+    );
+    expect(has_moved ? wrong : []).toEqual([]);
+  });
+});
+
 describe("what is written twice stays the same", () => {
   test("the index of decisions names each one", () => {
     const index = read("docs/decisions/README.md");
