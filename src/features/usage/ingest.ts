@@ -29,6 +29,7 @@ import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
 export const recordUsage = operation({
   name: "record_usage",
   permission: "usage:write",
+  unaudited: true,
   input: RecordUsage,
   output: RecordedUsage,
   run: (ctx, body) => storeSent(ctx, sentEvents(body)),
@@ -41,6 +42,7 @@ export const recordUsage = operation({
 export const recordCloudEvents = operation({
   name: "record_cloud_events",
   permission: "usage:write",
+  unaudited: true,
   input: RecordCloudEvents,
   output: RecordedUsage,
   run: (ctx, { body, is_batch }) => storeSent(ctx, sentCloudEvents(body, is_batch)),
@@ -56,6 +58,7 @@ const RecordUsageStream = Type.Unsafe<{ lines: EventLines; renew: () => Promise<
 export const recordUsageStream = operation({
   name: "record_usage_stream",
   permission: "usage:write",
+  unaudited: true,
   input: RecordUsageStream,
   output: RecordedUsage,
   run: (_, { lines, renew }) =>
@@ -66,6 +69,7 @@ export const recordUsageStream = operation({
 const recordUsageBlock = operation({
   name: "record_usage_block",
   permission: "usage:write",
+  unaudited: true,
   input: RecordUsage,
   output: RecordedUsage,
   run: (ctx, events) => storeSent(ctx, sentEvents(events), appendPatiently),
