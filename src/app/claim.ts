@@ -1,19 +1,19 @@
 import type { Owner } from "../core/access.ts";
 import type { Queries } from "../store/store.ts";
 
-/** A request that came with an Idempotency-Key, and whose it is. */
+/** A request that came with an Idempotency-Key, and its owner. */
 export interface KeyedRequest {
   company_id: number;
   owner: Owner;
   method: string;
   path: string;
   key: string;
-  /** A digest of the body's bytes, the query and the caller's rights: what must be the same in a repeat. */
+  /** SHA-256 of the body, the query and the caller's rights: a repeat has the same. */
   digest: string;
   now: Temporal.Instant;
 }
 
-/** An answer as it is kept for repeats. */
+/** A response as it is stored for repeats. */
 export interface KeptAnswer {
   status: number;
   headers: Record<string, string>;
@@ -22,19 +22,22 @@ export interface KeptAnswer {
 
 /**
  * An idempotency claim: `take` it before the request runs, `commit` it in the transaction of the change, `settle` it
- * with the answer. Of many requests with one key, one passes `commit`. Decision 0076.
+ * with the response. Of many requests with one key, one passes `commit`. Decision 0076.
  */
 export interface Claim {
-  /** Claims the key; a repeat gets the answer that was kept. Errors: conflict (see `answerToRepeat`). */
+  /**
+   * Claims the key; a repeat gets the stored response instead. Errors: conflict for another request under the same
+   * key, for one that is under way, and for one whose response is not stored.
+   */
   take(): Promise<KeptAnswer | null>;
   /**
-   * Says in the transaction of the change that it is made. Errors: conflict when another request has taken the
-   * key over meanwhile, which undoes the change.
+   * Marks the key as carried out, in the transaction of the change. Errors: conflict when another request has taken
+   * the key over meanwhile, which rolls the change back.
    */
   commit(q: Queries, target: { type: string; id: number | null }): Promise<void>;
   /**
-   * Keeps the answer for repeats, or that there was one that can't be kept (null). A refusal or a failure
-   * gives the key up, unless the change was made: then repeats are told so.
+   * Stores the response for repeats; null: there was one that can't be stored. A refusal or a failure releases the
+   * key, unless the change was committed: then a repeat is refused and says so.
    */
   settle(status: number, answer: KeptAnswer | null): Promise<void>;
 }

@@ -14,7 +14,7 @@ import type { LoginGuard, Tokens } from "./credentials.ts";
 /** Which interface a call arrived through. */
 export type Origin = "rest" | "mcp" | "job" | "cli";
 
-/** What an operation says of itself, beside its schemas and its handler. */
+/** What is known of an operation beside its schemas and its handler. */
 export interface OperationMetadata {
   /** Verb and noun, `create_client`: the name in traces, metrics and the audit log. */
   readonly name: string;
@@ -67,7 +67,7 @@ export interface Context {
   login_guard: LoginGuard;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;
-  /** For work that goes on after the call was answered. */
+  /** Tracks work that goes on after the call has returned. */
   background: Background;
   /** The claim of the request's Idempotency-Key, where it came with one. */
   claim: Claim | null;

@@ -30,18 +30,18 @@ export interface Deps {
   metrics: Metrics;
   store: Store;
   usage: UsageStore;
-  /** What would have refused the usage store had it not been accepted. */
+  /** The problem with the usage store that the operator accepted, if any. */
   accepted_usage: string | null;
   documents: DocumentFiles;
   request_limiter: RateLimiter;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;
   refusals: Refusals;
-  /** Work that outlives its call; told to stop before the stores close. */
+  /** Work that outlives its call; it is stopped before the stores close. */
   background: Background;
   /** The actor behind a REST token, a user or a machine, also as a transaction sees it. Errors: unauthorized. */
   authenticate(token: string, q?: Reads): Promise<Actor>;
-  /** The actor behind an agent's access token. Errors: unauthorized. */
+  /** The actor behind an OAuth access token. Errors: unauthorized. */
   authenticateAgent(token: string): Promise<Actor>;
   /** The claim of a request's Idempotency-Key, not yet taken. */
   openClaim(request: KeyedRequest): Claim;
