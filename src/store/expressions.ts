@@ -29,6 +29,11 @@ export function contains(column: AnyColumn, part: string): SQL {
   return sql`lower(${column}) LIKE lower(${pattern}) ESCAPE '\\'`;
 }
 
+/** As `contains`; without a part it narrows nothing. */
+export function containing(column: AnyColumn, part: string | undefined): SQL | undefined {
+  return part === undefined ? undefined : contains(column, part);
+}
+
 /**
  * Whether the text is one of a list that a kept query is given under `name`, as JSON text: the same SQL for
  * every length of the list.

@@ -1,12 +1,8 @@
 import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { jsonRows } from "./json_rows.ts";
+import type { RowOf } from "./rows.ts";
 import type { Queries } from "./store.ts";
-
-/** What the columns asked for are in code. */
-export type Written<F extends Record<string, PgColumn>> = {
-  [K in keyof F]: F[K]["_"]["notNull"] extends true ? F[K]["_"]["data"] : F[K]["_"]["data"] | null;
-};
 
 /**
  * Inserts many rows by one statement. All have the columns of the first one; what none of them names is null, the
@@ -21,7 +17,7 @@ export async function insertRows<
   table: T,
   rows: readonly T["$inferInsert"][],
   { returning, unless }: { returning?: F; unless?: PgColumn[] } = {},
-): Promise<Written<F>[]> {
+): Promise<RowOf<F>[]> {
   const [first] = rows;
   if (!first) return [];
   const columns: Record<string, PgColumn> = getTableColumns(table);
@@ -35,7 +31,7 @@ export async function insertRows<
   // Without a condition SQLite takes ON CONFLICT for that of a join.
   const insert = q.insert(table).select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${source} WHERE true`);
   const careful = unless ? insert.onConflictDoNothing({ target: unless }) : insert;
-  if (returning) return (await careful.returning(returning)) as Written<F>[];
+  if (returning) return (await careful.returning(returning)) as RowOf<F>[];
   await careful;
   return [];
 }

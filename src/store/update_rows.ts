@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { Written } from "./insert_rows.ts";
+import type { RowOf } from "./rows.ts";
 import { besides } from "./expressions.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Queries } from "./store.ts";
@@ -14,7 +14,7 @@ export async function updateRows<T extends PgTable & { id: PgColumn }, F extends
   table: T,
   rows: readonly (Partial<T["$inferInsert"]> & { id: number })[],
   { where, returning }: { where: SQL | undefined; returning: F },
-): Promise<Written<F>[]> {
+): Promise<RowOf<F>[]> {
   const [first] = rows;
   if (!first) return [];
   const names = Object.keys(first);
@@ -26,5 +26,5 @@ export async function updateRows<T extends PgTable & { id: PgColumn }, F extends
     .from(source)
     .where(and(eq(table.id, value("id")), besides(where)))
     .returning(returning);
-  return written as Written<F>[];
+  return written as RowOf<F>[];
 }

@@ -3,39 +3,21 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { containing } from "../../store/expressions.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { Client } from "./model.ts";
+import { Client } from "./model.ts";
 import { clientTable } from "./tables.ts";
 
 /** The columns of a client on the wire. */
-export function clientColumns(q: Reads) {
-  const clients = q.use(clientTable);
-  const { id, name, company_id, created_at, updated_at } = clients;
-  return { id, name, company_id, created_at, updated_at };
-}
+export const clientColumns = (q: Reads) => columnsOf(q.use(clientTable), Client);
 
 /** Clients by id, and how many there are in all. */
-export async function listClients(
-  q: Reads,
-  scope: Scope,
-  filter: { search?: string },
-  { limit, offset }: Slice,
-): Promise<{ rows: Client[]; total: number }> {
-  const clients = q.use(clientTable);
-  const where = and(
-    inScope(q, scope),
-    filter.search === undefined ? undefined : contains(clients.name, filter.search),
-  );
-  const rows = await q
-    .select(clientColumns(q))
-    .from(clients)
-    .where(where)
-    .orderBy(asc(clients.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await q.$count(clients, where) };
+export function listClients(q: Reads, scope: Scope, { search }: { search?: string }, slice: Slice) {
+  const t = q.use(clientTable);
+  const where = and(inScope(q, scope), containing(t.name, search));
+  return listRows(q, t, { columns: clientColumns(q), where, order: asc(t.id), slice });
 }
 
 export async function findClient(q: Reads, scope: Scope, id: number): Promise<Client | undefined> {

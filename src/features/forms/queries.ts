@@ -3,10 +3,11 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { containing } from "../../store/expressions.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { FormConfig, FormStructure } from "./model.ts";
+import { FormConfig, type FormStructure } from "./model.ts";
 import { formTable } from "./tables.ts";
 
 /** Which forms are meant; every field given narrows further. */
@@ -24,34 +25,13 @@ export interface FormInput {
   config: FormStructure;
 }
 
-function formColumns(q: Reads) {
-  const forms = q.use(formTable);
-  const { id, name, description, config, client_id, company_id, is_active, created_at, updated_at } = forms;
-  return { id, name, description, config, client_id, company_id, is_active, created_at, updated_at };
-}
+const formColumns = (q: Reads) => columnsOf(q.use(formTable), FormConfig);
 
 /** Forms by id, and how many there are in all. */
-export async function listForms(
-  q: Reads,
-  scope: Scope,
-  { client_id, is_active, search }: FormFilter,
-  { limit, offset }: Slice,
-): Promise<{ rows: FormConfig[]; total: number }> {
-  const forms = q.use(formTable);
-  const where = and(
-    inScope(q, scope),
-    client_id === undefined ? undefined : eq(forms.client_id, client_id),
-    is_active === undefined ? undefined : eq(forms.is_active, is_active),
-    search === undefined ? undefined : contains(forms.name, search),
-  );
-  const rows = await q
-    .select(formColumns(q))
-    .from(forms)
-    .where(where)
-    .orderBy(asc(forms.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await q.$count(forms, where) };
+export function listForms(q: Reads, scope: Scope, { search, ...equal }: FormFilter, slice: Slice) {
+  const t = q.use(formTable);
+  const where = and(inScope(q, scope), matching(t, equal), containing(t.name, search));
+  return listRows(q, t, { columns: formColumns(q), where, order: asc(t.id), slice });
 }
 
 export async function findForm(q: Reads, scope: Scope, id: number): Promise<FormConfig | undefined> {

@@ -3,47 +3,29 @@ import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { containing } from "../../store/expressions.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
 import { only } from "../../store/rows.ts";
 import type { Queries, Reads } from "../../store/store.ts";
-import type { Product } from "./model.ts";
+import { Product } from "./model.ts";
 import { productTable } from "./tables.ts";
 
 /** The columns of a product on the wire. */
-export function productColumns(q: Reads) {
-  const products = q.use(productTable);
-  const { id, name, company_id, created_at, updated_at } = products;
-  return { id, name, company_id, created_at, updated_at };
-}
+export const productColumns = (q: Reads) => columnsOf(q.use(productTable), Product);
 
 /** Products by id, and how many there are in all. */
-export async function listProducts(
-  q: Reads,
-  scope: Scope,
-  filter: { search?: string },
-  { limit, offset }: Slice,
-): Promise<{ rows: Product[]; total: number }> {
-  const products = q.use(productTable);
-  const where = and(
-    inScope(q, scope),
-    filter.search === undefined ? undefined : contains(products.name, filter.search),
-  );
-  const rows = await q
-    .select(productColumns(q))
-    .from(products)
-    .where(where)
-    .orderBy(asc(products.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await q.$count(products, where) };
+export function listProducts(q: Reads, scope: Scope, { search }: { search?: string }, slice: Slice) {
+  const t = q.use(productTable);
+  const where = and(inScope(q, scope), containing(t.name, search));
+  return listRows(q, t, { columns: productColumns(q), where, order: asc(t.id), slice });
 }
 
 export async function findProduct(q: Reads, scope: Scope, id: number): Promise<Product | undefined> {
-  const products = q.use(productTable);
+  const t = q.use(productTable);
   const [product] = await q
     .select(productColumns(q))
-    .from(products)
-    .where(and(inScope(q, scope), eq(products.id, id)));
+    .from(t)
+    .where(and(inScope(q, scope), eq(t.id, id)));
   return product;
 }
 
