@@ -12,19 +12,19 @@ import type { ToolSet } from "./tool_set.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** Who calls over MCP: the actor behind the access token, and the HTTP request that it came with. */
+/** A call over MCP: the actor behind the access token, and the HTTP request. */
 export type AgentCall = Omit<Caller, "origin" | "claim">;
 
-/** An error's own message tells as many broken rules. */
+/** An error's own message names up to this many broken rules. */
 const TOLD = 3;
 
-/** How an answer was settled under a `request_id`: what is not final is not kept. */
+/** Statuses under which a `request_id` is completed: only the first stores the response for repeats. */
 const DONE = 200;
 const NOT_DONE = 503;
 
 /**
- * Calls a tool. What REST would refuse becomes an answer with `isError` that tells the model what to do next;
- * whatever else is thrown tells nothing but the request's id, and is logged.
+ * Calls a tool and puts errors into words. What REST would refuse becomes a result with `isError` that says what to
+ * do next; anything else that is thrown is logged, and the result names the request's id only.
  */
 export async function callTool(
   deps: Deps,
@@ -50,15 +50,15 @@ export async function callTool(
   }
 }
 
-/** The answer as JSON. A `request_id` that was answered before is answered the same. */
+/** The tool's result as JSON; a repeated `request_id` replays the stored one. */
 async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Arguments): Promise<string> {
   const claim = claimOf(deps, caller.actor, tool, input);
-  const kept = await claim?.take();
-  if (kept) return kept.body;
+  const stored = await claim?.take();
+  if (stored) return stored.body;
   let settled = NOT_DONE;
   let body = "";
   try {
-    // As the caller's parts, not copied: its address is found out only when it is asked for.
+    // A getter, not a copy: resolving the address costs more than most calls need.
     const ctx = deps.openContext({
       actor: actorOf(caller, tool, input),
       origin: "mcp",
@@ -72,24 +72,24 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
     settled = DONE;
   } finally {
     const answer = settled === DONE ? { status: DONE, headers: {}, body } : null;
-    // What was changed stays changed, and is answered.
+    // The change has been committed, so its result is returned even if it cannot be stored for repeats.
     await claim?.settle(settled, answer).catch((error) => {
       deps.log.error({ err: error, request_id: caller.request_id }, "cannot keep an answer for repeats");
     });
   }
-  // What was written has been done, whatever its answer's length.
+  // A write has been carried out, however long its result.
   if (tool.is_read_only) refuseLong(body);
   return body;
 }
 
-/** Who acts: on loans, in the environment that the tool is told. */
+/** The actor of the call; on loans, in the environment that the input names. */
 function actorOf({ actor }: AgentCall, { is_for_loans }: Tool, input: Arguments): Actor {
   const environment = ENVIRONMENTS.find((word) => word === input.environment);
   if (!is_for_loans || environment === undefined || actor.kind !== "user") return actor;
   return { ...actor, environment };
 }
 
-/** For JSON with the fields in one order: models write the same request in another. */
+/** A JSON replacer that sorts keys: models repeat a request with its fields in another order. */
 function inOrder(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -99,8 +99,8 @@ function claimOf(deps: Deps, actor: Actor, tool: Tool, input: Arguments): Claim 
   const { request_id: key, ...request } = input;
   const owner = ownerOf(actor);
   if (typeof key !== "string" || owner === null) return null;
-  const told = JSON.stringify([...rightsOf(actor), request], inOrder);
-  const digest = new Bun.CryptoHasher("sha256").update(told).digest("hex");
+  const canonical = JSON.stringify([...rightsOf(actor), request], inOrder);
+  const digest = new Bun.CryptoHasher("sha256").update(canonical).digest("hex");
   return deps.openClaim({
     company_id: scopeOf(actor).company_id,
     owner,
@@ -112,7 +112,7 @@ function claimOf(deps: Deps, actor: Actor, tool: Tool, input: Arguments): Claim 
   });
 }
 
-/** A model reads all that it gets: an answer beyond its bound is refused with what makes it shorter. */
+/** Refuses a result that is too long for a model, naming what makes it shorter. Errors: malformed. */
 function refuseLong(body: string): void {
   if (body.length <= LIMITS.mcp_answer_characters) return;
   throw new AppError(
@@ -121,10 +121,10 @@ function refuseLong(body: string): void {
   );
 }
 
-/** The error in words that tell a model what to do: each broken rule, and the tool that finds what is missing. */
+/** The error as text for a model: each broken rule, and the tool that finds valid values. */
 function explain(error: AppError, given: unknown, tools: ToolSet, viewer: Viewer): string {
   const { kind, details = [], retry_after_s } = error;
-  // On REST the key is a header.
+  // REST calls it by its header.
   const lines = [error.message.replaceAll("Idempotency-Key", "request_id")];
   if (details.length > TOLD) lines.push(...details.map(({ path, message }) => `${path}: ${message}`));
   if (retry_after_s !== undefined) lines.push(`Try again in ${retry_after_s} s.`);
@@ -137,6 +137,6 @@ function explain(error: AppError, given: unknown, tools: ToolSet, viewer: Viewer
     const finder = tools.finderOf(viewer, field);
     if (finder) lines.push(`${finder.name} finds a valid ${field}.`);
   }
-  // Names that the caller made up stand in it, as long as they came.
+  // It may quote the caller's own parameter names, which can be of any length.
   return lines.join("\n").slice(0, LIMITS.mcp_refusal_characters);
 }

@@ -26,12 +26,12 @@ import { ToolSet } from "./tool_set.ts";
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** Open streams that would tell an agent of changes: what it may see is asked for on each call. */
+/** No streams for change notifications: what a client may see is decided on each call. */
 const NO_SUBSCRIPTIONS = 0;
 
 /**
- * The MCP endpoint: who calls and from where is settled here, the protocol is the SDK's, and what can be done is
- * in the tools. Each request is served on its own, in whichever revision of the protocol it speaks. Decision 0085.
+ * The MCP endpoint: authenticates and limits requests, and hands them to the SDK with the tools. Each request is
+ * served on its own, in whichever revision of the protocol it uses. Decision 0085.
  */
 export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
   const tools = new ToolSet(all_tools);
@@ -59,7 +59,7 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
     if (body instanceof Response) return body;
     const actor = isLate(since_ms) ? await authenticate(deps, request) : call.actor;
     if (actor instanceof AppError) return refuse(actor);
-    // The SDK only passes it on. Who calls is known to us by more than it can hold.
+    // A key only: the SDK passes it on, and it could not hold the whole caller.
     const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
     calls.set(authInfo, { call, is_greeting: isGreeting(body) });
     return handler.fetch(request, { authInfo, parsedBody: body });
@@ -95,7 +95,7 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
   );
 }
 
-/** The actor behind the request's access token, or why there is none. Tokens in the query are not looked at. */
+/** The actor behind the access token, or the reason for refusal. Tokens in the query string are ignored. */
 async function authenticate(deps: Deps, request: Request): Promise<Actor | AppError> {
   try {
     const token = bearerOf(request);
@@ -108,24 +108,24 @@ async function authenticate(deps: Deps, request: Request): Promise<Actor | AppEr
 }
 
 /**
- * Only pages of the service itself may call from a browser: another site that a browser was lured to, or that
- * took over the name of this machine, says so in Origin. Programs send none. Errors: forbidden.
+ * Refuses browser requests from other sites by their Origin header (against DNS rebinding). Programs send none.
+ * Errors: forbidden.
  */
 function refuseForeignOrigin(request: Request, origin: string, server: Listening | null): void {
-  const told = request.headers.get("origin");
-  if (told === null || told === origin) return;
+  const sent = request.headers.get("origin");
+  if (sent === null || sent === origin) return;
   const port = server?.port;
   const own = ["localhost", "127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`);
-  // Without PUBLIC_URL the service is this machine's, by whatever name.
-  if (origin === own[0] && own.includes(told)) return;
-  throw new AppError("forbidden", `Pages of ${told} may not call this service`);
+  // Without PUBLIC_URL the service is local, under any of these names.
+  if (origin === own[0] && own.includes(sent)) return;
+  throw new AppError("forbidden", `Pages of ${sent} may not call this service`);
 }
 
-/** The message, or the protocol's own refusal of what is none. */
+/** The JSON-RPC message, or the protocol's error response to an unreadable body. */
 async function readMessage(deps: Deps, request: Request, call: AgentCall): Promise<unknown> {
   try {
     const message = await readJson(request, call);
-    // One request of many calls would pass the limit as one; the protocol dropped batches in 2025.
+    // A batch would count as one request towards the rate limit; the protocol dropped batches in 2025.
     if (Array.isArray(message)) return refusal(INVALID_REQUEST, "Batches are not taken: send one message");
     return message;
   } catch (error) {
@@ -135,7 +135,7 @@ async function readMessage(deps: Deps, request: Request, call: AgentCall): Promi
   }
 }
 
-/** Whether a message is the one that asks what the service is: initialize, or server/discover since 2026. */
+/** Whether a message is the handshake: initialize, or server/discover since 2026. */
 function isGreeting(message: unknown): boolean {
   if (typeof message !== "object" || message === null || !("method" in message)) return false;
   return message.method === "initialize" || message.method === "server/discover";

@@ -3,7 +3,7 @@ import { invalid } from "../core/errors.ts";
 import { pageFields, Search } from "../core/schema.ts";
 import { said } from "./wire_schema.ts";
 
-// Parameters that tools of all families share.
+// Parameters that tools of every family share.
 
 export const page = pageOf(pageFields);
 
@@ -16,7 +16,7 @@ export function pageOf(fields: typeof pageFields) {
 
 export const search = Type.Optional(said(Search, "Text in the name"));
 
-/** Refuses parameters that mean nothing for what was chosen. Errors: invalid. */
+/** Rejects parameters that do not apply to the chosen option. Errors: invalid. */
 export function refuseOthers(chosen: string, fields: Readonly<Record<string, unknown>>): void {
   for (const [field, value] of Object.entries(fields)) {
     if (value !== undefined) throw invalid(`/${field}`, `must be left out for ${chosen}`);

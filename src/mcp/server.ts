@@ -10,9 +10,8 @@ import packageJson from "../../package.json" with { type: "json" };
 const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and metered usage. Times are UTC unless they say otherwise; amounts are exact decimals as text, in the currency beside them. To explain a charge: find the subscription, get its overview, then search its usage with aggregate and group_by. What bills or takes away asks for a person's consent first.`;
 
 /**
- * The protocol's server for one request of one agent. The SDK's own tool registry is not used: it builds every
- * schema anew for each request, and passes on the message of whatever is thrown. A greeting is told what day it is
- * where the company is.
+ * The protocol's server for one request. The SDK's own tool registry is not used: it rebuilds every schema for
+ * each request, and exposes the message of whatever is thrown. The handshake's instructions name the company's day.
  */
 export async function serverFor(
   deps: Deps,
@@ -25,7 +24,7 @@ export async function serverFor(
   const made = new McpServer(identity, {
     capabilities: { tools: { listChanged: false } },
     instructions: is_greeting ? `${INSTRUCTIONS} ${await placeAndDay(deps, caller)}` : INSTRUCTIONS,
-    // Visibility follows the user's role: nobody else may be shown it, and not for long.
+    // Visibility follows the user's role: the list must not be cached for others, nor for long.
     cacheHints: { "tools/list": { ttlMs: 0, cacheScope: "private" } },
   });
   const viewer = { actor: caller.actor, config: deps.config };
@@ -43,7 +42,7 @@ export async function serverFor(
   return made;
 }
 
-/** Where the user's company is and what day it is there: what "this month" means to it. */
+/** The company's time zone and date, so that a model knows what "this month" means. */
 async function placeAndDay(deps: Deps, caller: AgentCall): Promise<string> {
   const { actor, request_id } = caller;
   const ctx = deps.openContext({ actor, origin: "mcp", request_id, address: null });

@@ -4,12 +4,12 @@ import { call, type Operation } from "../app/operation.ts";
 import { decode } from "../core/validate.ts";
 import { data, dataOf } from "../http/answers.ts";
 
-// The shapes that most tools have: spread into a tool's definition, each gives its operations, output and run.
+// The shapes of most tools. Spread into a tool's definition, a shape gives its operations, output and run.
 
-/** What an operation that lists records answers. */
+/** The output of an operation that lists records. */
 type List = TObject & { properties: { data: { items: TObject }; meta: TSchema } };
 
-/** Finds a page of a list, or the record that `id_field` names together with the fields of its detail. */
+/** Returns a page of a list, or the one record that `id_field` names, with the fields of its detail. */
 export function finder<K extends string, I extends TObject>(
   id_field: K,
   list: Operation<I, List>,
@@ -48,7 +48,7 @@ export function saver(
   };
 }
 
-/** One operation; on the record that `id_field` names, where there is one. */
+/** Runs one operation, on the record that `id_field` names if it is given. */
 export function action<I extends TObject, O extends TSchema, K extends string = never>(
   operation: Operation<I, O>,
   id_field?: K,

@@ -8,7 +8,7 @@ import { oneOf, strict } from "../core/schema.ts";
 import { mayChange } from "../features/audit/telling.ts";
 import { outlined, said, trimmed, type WireSchema, wireSchema } from "./wire_schema.ts";
 
-/** Never told unless the details are asked for: a user sees one company, and an agent rarely asks when. */
+/** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
 const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
 
 const FORMATS = ["concise", "detailed"] as const;
@@ -21,62 +21,62 @@ const RequestId = Type.Optional(
   ),
 );
 
-/** No default: what is tried out and what is done for real must not be confused by leaving a word out. */
+/** Has no default: leaving it out must not turn a trial into the real thing. */
 const InEnvironment = said(oneOf(ENVIRONMENTS), "never assumed");
 
-/** How deep an answer's schema is told: `data`, and the fields of its records; of loans the first alone. */
+/** Levels of an output schema that are listed: `data`, and the fields of its records. */
 const OUTLINE_DEPTH = 2;
-/** Where a finder tells of the record, or an agent reads it before it acts. */
+/** The same where another tool describes the record. */
 const BRIEF_OUTLINE_DEPTH = 1;
 
-/** A tool as it is written down. Its name and texts are read by models: they say when to use it, and what next. */
+/** A tool as it is declared. Models read its name and texts: when to use it, and what to do next. */
 export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   name: string;
   title: string;
   description: string;
-  /** Who sees it, company users by default: no tool is for both. */
+  /** Whose tool it is, company users' by default: no tool is for both. */
   level?: Level;
-  /** Parameters of any tool whose values this one finds: a refusal of such a value names it. */
+  /** Parameters whose valid values it finds: errors about them point to it. */
   finds?: readonly string[];
-  /** What it is made of: an actor who may not do all of this does not see the tool. */
+  /** The operations that it calls: an actor who may not call all of them does not see the tool. */
   operations: readonly { readonly permission: Permission }[];
-  /** It takes something away, or does what can't be undone. */
+  /** It removes something, or can't be undone (MCP: destructiveHint). */
   is_destructive?: boolean;
-  /** It may ask somebody outside of Meterhouse to act: a bank, say. */
+  /** It may make an outside party act, such as a bank (MCP: openWorldHint). */
   reaches_out?: boolean;
-  /** Making something twice would hurt: the tool takes a `request_id`. */
+  /** It takes a `request_id`, because doing the same twice would do harm. */
   takes_request_id?: boolean;
-  /** It answers the record that a finder of its family describes: a list of tools describes it once. */
+  /** Its output is the record that a finder of its family describes, and is not described again. */
   is_outlined_elsewhere?: boolean;
-  /** It works on loans, in the `environment` that it asks for: there only where the deployment has a service key. */
+  /** It works on loans and takes an `environment`; deployments without a service key do not have it. */
   is_for_loans?: boolean;
   /**
-   * Present where records are large: the fields, at any depth, that the concise format leaves out. What changes a
-   * loan has no other format: the tool that reads it tells all.
+   * Fields, at any depth, that the concise format leaves out; present where records are large. A tool that changes
+   * a loan has no other format: the tool that reads it returns all.
    */
   details?: readonly string[];
   input: I;
-  /** `{data}`, as REST answers it. */
+  /** `{data}`, as REST's response. */
   output: O;
   run: (ctx: Context, input: Static<TObject<I>>) => Promise<Static<O>>;
 }
 
-/** A tool, ready to be listed and called. */
+/** A tool that can be listed and called. */
 export interface Tool {
   name: string;
   level: Level;
   finds: readonly string[];
   permissions: ReadonlySet<Permission>;
   is_for_loans: boolean;
-  /** As tools/list tells it. */
+  /** Its entry in tools/list. */
   listed: ListedTool;
   input: TObject;
   is_read_only: boolean;
-  /** Runs it with an input that fits. Errors: those of its operations. */
+  /** Runs it with a checked input. Errors: those of its operations. */
   run(ctx: Context, input: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
 
-/** Who looks for tools, and in which deployment. */
+/** Who lists or calls tools, and in which deployment. */
 export interface Viewer {
   actor: Actor;
   config: Pick<Config, "loan_service_key">;
@@ -98,7 +98,7 @@ export interface ListedTool {
   };
 }
 
-/** Makes a tool from its definition: everything that is the same on each call is computed here, once. */
+/** Builds a tool from its definition; computes here, once, all that is the same on each call. */
 export function tool<I extends TProperties, O extends TSchema>(definition: ToolDefinition<I, O>): Tool {
   const {
     name,
@@ -155,14 +155,14 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     async run(ctx, input) {
       const { response_format = "concise", ...given } = input;
       delete given.request_id;
-      // Whose loans are seen follows from the actor, who was told it.
+      // The actor carries it already.
       if (is_for_loans) delete given.environment;
       // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);
-      const told = details && response_format === "concise" ? trimmed(whole, answer, left_out) : answer;
-      if (typeof told !== "object" || told === null) throw new Error(`${name} answers no object`);
-      return { ...told };
+      const shown = details && response_format === "concise" ? trimmed(whole, answer, left_out) : answer;
+      if (typeof shown !== "object" || shown === null) throw new Error(`${name} answers no object`);
+      return { ...shown };
     },
   };
 }
@@ -172,7 +172,7 @@ function rootOf(schema: WireSchema): RootSchema {
   return JSON.parse(JSON.stringify({ ...schema, type: "object" }));
 }
 
-/** Whether an actor sees a tool: one of its level, all of which it may do, in a deployment that has it. */
+/** Whether a tool is of the actor's level and deployment, and the actor may call all its operations. */
 export function sees({ actor, config }: Viewer, { level, permissions, is_for_loans }: Tool): boolean {
   if (is_for_loans && config.loan_service_key === null) return false;
   return levelOf(actor) === level && [...permissions].every((permission) => may(actor, permission));

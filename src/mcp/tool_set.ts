@@ -1,6 +1,6 @@
 import { sees, type Tool, type Viewer } from "./tool.ts";
 
-/** All tools of the service, as one actor at a time sees them. */
+/** The service's tools, filtered by who looks at them. */
 export class ToolSet {
   readonly #tools: readonly Tool[];
   readonly #by_name: ReadonlyMap<string, Tool>;
@@ -10,12 +10,12 @@ export class ToolSet {
     this.#by_name = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** The tools that the viewer sees, in the order in which they are listed. */
+  /** The tools that the viewer sees, in the order of the list. */
   visibleTo(viewer: Viewer): Tool[] {
     return this.#tools.filter((tool) => sees(viewer, tool));
   }
 
-  /** The tool of this name, if the viewer sees it: one that is hidden is as good as none. */
+  /** The tool of this name, if the viewer sees it: a hidden tool is reported as unknown. */
   find(viewer: Viewer, name: string): Tool | undefined {
     const found = this.#by_name.get(name);
     return found && sees(viewer, found) ? found : undefined;

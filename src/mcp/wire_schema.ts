@@ -13,26 +13,26 @@ export interface WireSchema {
   [keyword: string]: unknown;
 }
 
-/** Formats that JSON Schema knows; others are the house's own, and their description says what they mean. */
+/** Formats that JSON Schema defines; others are ours, and their description explains them. */
 const FORMATS = new Set(["date-time", "uuid", "email", "uri"]);
 
-/** What says nothing to a client, or says again what stands beside it. */
+/** Keywords that tell a client nothing new. */
 const LEFT_OUT = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
 
 /** Bounds that only keep numbers safe. */
 const NOBODY_MEETS = 1_000_000_000;
 
-/** What a description says in words. */
+/** Keywords that a description replaces. */
 const SAID_IN_WORDS = new Set(["pattern", "minLength", "maxLength"]);
 
-/** Says what a parameter is for, beside what its schema says of its form. */
+/** Describes what a parameter is for, beside what its schema says about its form. */
 export function said<T extends TSchema>(schema: T, text: string): T {
   return { ...schema, "x-says": text };
 }
 
 /**
- * A schema of the house as JSON Schema in few words: alternatives of words become `enum`, "or null" becomes a
- * list of types, and what only bounds a safe integer goes.
+ * Converts a TypeBox schema to compact JSON Schema: unions of literals become `enum`, "or null" becomes a list of
+ * types, and bounds of safe integers are dropped.
  */
 export function wireSchema(schema: WireSchema): WireSchema {
   const { "x-says": says, "x-schema": shown, ...given } = schema;
@@ -44,7 +44,7 @@ export function wireSchema(schema: WireSchema): WireSchema {
   return description === "" ? wire : { ...wire, description };
 }
 
-/** What the documentation shows in place of a schema, with the schema's own description. */
+/** The schema that the documentation shows instead, with the schema's own description. */
 function shownAs(given: WireSchema, shown: Record<string, unknown>): WireSchema {
   const { description } = given;
   return { ...(description === undefined ? {} : { description }), ...shown };
@@ -70,12 +70,12 @@ function simplified(schema: WireSchema): WireSchema {
   return united(wire, schema.anyOf.map(wireSchema));
 }
 
-/** Whether a schema is that of any id: nobody invents one below 1. */
+/** Whether a schema is that of any id, whose bounds tell nothing. */
 function isId({ minimum, maximum }: WireSchema): boolean {
   return minimum === 1 && maximum === Number.MAX_SAFE_INTEGER;
 }
 
-/** One schema for alternatives, where they are words, or a type and null. */
+/** Merges alternatives into one schema where they are literals, or a type and null. */
 function united(wire: WireSchema, variants: WireSchema[]): WireSchema {
   if (variants.every(({ const: word }) => typeof word === "string"))
     return { ...wire, type: "string", enum: variants.map(({ const: word }) => word) };
@@ -88,8 +88,8 @@ function united(wire: WireSchema, variants: WireSchema[]): WireSchema {
 }
 
 /**
- * The outline of an answer's schema: types and words down to `depth` objects, without the fields of these names.
- * It holds for the whole answer too, since no object in it is closed. Models read answers, and pay for schemas.
+ * Outlines an output schema: types and enums down to `depth` objects, without the named fields. The full result
+ * matches it too, since it closes no object. Models pay for schemas by the token, and read the result anyway.
  */
 export function outlined(schema: WireSchema, names: ReadonlySet<string>, depth: number): WireSchema {
   const { type, enum: words, const: word, properties, required, items, anyOf } = schema;
@@ -110,8 +110,8 @@ export function outlined(schema: WireSchema, names: ReadonlySet<string>, depth: 
 }
 
 /**
- * A value without the fields of these names, wherever its schema declares them: what a user calls the same in
- * metadata, in a payload or in a form stays.
+ * Removes the named fields wherever the schema declares them: a user's own field of the same name in metadata, in
+ * a payload or in a form stays.
  */
 export function trimmed(schema: WireSchema, value: unknown, names: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) {

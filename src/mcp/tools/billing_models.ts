@@ -12,7 +12,7 @@ import { finder, saver } from "../shapes.ts";
 import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 
-/** What only some billing types take, and nobody asks what a plan costs for; concise answers leave it out. */
+/** Left out of concise results: only some billing types have them. */
 const PRICING_DETAILS = ["package_size", "maximum_charge", "charge_flat_on_zero"];
 
 const findBillingModels = tool({

@@ -8,7 +8,7 @@ import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 import { client_id, subscription_id } from "./billing.ts";
 
-/** What a bill knows for its proof; concise answers leave it out. */
+/** Left out of concise results: what proves a bill. */
 export const RECORD_DETAILS = ["usage_digest", "usage_until", "billing_run_id", "proration"];
 
 const recordFinder = {

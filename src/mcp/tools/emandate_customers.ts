@@ -12,7 +12,7 @@ const findCustomers = tool({
   description:
     "Finds the people who are debited, by text in name or email, or one by its id. Start here when a person is named; then emandate_find_mandates with the customer_id.",
   ...finder("customer_id", listEmandateCustomers, getEmandateCustomer),
-  // Whoever needs it asks for it.
+  // Personal data is returned only when it is asked for.
   details: ["ic_number"],
   input: {
     customer_id: Type.Optional(customer_id),

@@ -51,7 +51,7 @@ const findMyForms = tool({
   },
 });
 
-/** Shown by its structure, and taken as it comes: `checkForm` names every problem of it at once. */
+/** Documented by its structure but accepted as it is: `checkForm` reports all problems at once. */
 const config = Type.Unknown({ "x-schema": FormStructure, "x-says": "What the form asks for" });
 
 const checkConfig = tool({

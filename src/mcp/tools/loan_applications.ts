@@ -36,7 +36,7 @@ import { action } from "../shapes.ts";
 import { said } from "../wire_schema.ts";
 import { application_id, loanTool, program_id } from "./loans.ts";
 
-/** What a concise answer leaves out of an application: its program's terms, when what happened, and personal data. */
+/** Left out of concise results: the program's terms, times and personal data. */
 const DETAILS = [
   "environment",
   "program_snapshot",

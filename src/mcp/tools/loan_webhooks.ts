@@ -10,7 +10,7 @@ import { action, finder } from "../shapes.ts";
 import { said } from "../wire_schema.ts";
 import { loanTool } from "./loans.ts";
 
-// A log tells where the company's data goes and what came back: of its users only admins see that (decision 0061).
+// Deliveries show where the company's data goes and what came back: only its admins see them (decision 0061).
 
 const FOR_ADMINS_TO_READ = { permission: "webhooks:read" } as const;
 const FOR_ADMINS = { permission: "webhooks:write" } as const;

@@ -5,7 +5,7 @@ import { said } from "../wire_schema.ts";
 
 // What the tools for loans share.
 
-/** A tool that works on loans, in the environment that it asks for. */
+/** Builds a tool that works on loans, in the environment that it takes as a parameter. */
 export function loanTool<I extends TProperties, O extends TSchema>(
   definition: Omit<ToolDefinition<I, O>, "is_for_loans">,
 ): Tool {

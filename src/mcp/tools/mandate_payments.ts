@@ -15,7 +15,7 @@ import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 import { emandate_page, mandate_id } from "./emandate.ts";
 
-/** What a concise answer leaves out of a payment. */
+/** Left out of concise results. */
 export const PAYMENT_DETAILS = [
   "period_key",
   "currency",

@@ -23,7 +23,7 @@ import { said } from "../wire_schema.ts";
 import { customer_id, emandate_page, emandate_product_id, mandate_id } from "./emandate.ts";
 import { PAYMENT_DETAILS } from "./mandate_payments.ts";
 
-/** What a concise answer leaves out of a mandate. */
+/** Left out of concise results. */
 const MANDATE_DETAILS = [
   "scheme_reference",
   "customer_id",

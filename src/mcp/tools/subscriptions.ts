@@ -23,7 +23,7 @@ import { tool } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 import { client_id, product_id, subscription_id } from "./billing.ts";
 
-/** What a subscription embeds of its billing model; concise answers keep its name, type and price. */
+/** Left out of concise results, which keep the billing model's name, type and price. */
 const MODEL_DETAILS = [
   "description",
   "recurring_fee",
@@ -60,7 +60,7 @@ const findSubscriptions = tool({
   input: { ...subscriptionFilter, client_id: Type.Optional(client_id) },
 });
 
-/** How many of the last bills an overview tells. */
+/** How many of the latest bills an overview holds. */
 const LATEST_RECORDS = 3;
 
 const Overview = Type.Object({
@@ -85,7 +85,7 @@ const OVERVIEW_DETAILS = [
   "adjustment_billing_record_ids",
 ];
 
-/** A person's whole question about a subscription in one answer. */
+/** All that explains a charge: the subscription, its charges, credits, changes and bills. */
 async function overviewOf(ctx: Context, id: number) {
   const subscription = await call(ctx, getSubscription, { id });
   const has_credits = subscription.billing_model.credit_plan !== null;

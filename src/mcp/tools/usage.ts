@@ -11,7 +11,7 @@ import { said } from "../wire_schema.ts";
 
 const given = SearchUsage.properties;
 
-/** Which events: the same on search and export. */
+/** The filter of events, the same for search and export. */
 const eventFilter = {
   relative: said(given.relative, "A window up to now, or a calendar month in the company's zone"),
   start_time: said(given.start_time, "From this Unix time in milliseconds on; without relative"),
@@ -27,7 +27,7 @@ const eventFilter = {
 
 const clientFilter = { client_ids: said(given.client_ids, "Only subscriptions of these clients") };
 
-/** The same in fewer words than a schema of every alternative; its description tells them. */
+/** Shorter than the schema of every alternative, which its description lists. */
 const GROUP_BY = {
   anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 2, maxItems: 2 }],
 };
@@ -45,7 +45,7 @@ const searchInput = {
   cursor: said(given.cursor, "Only for events"),
 };
 
-/** Events or sums, told apart by what they have; the answer of sums has meta where a limit was given. */
+/** Events or sums, told apart by their fields; sums have `meta` where a limit was given. */
 const UsageAnswer = Type.Object({
   data: Type.Array(Type.Union([UsageEvent, UsageAggregation])),
   meta: Type.Optional(Type.Object({ ...PageMeta.properties, next_cursor: nullable(Type.String()) })),
@@ -54,7 +54,7 @@ const UsageAnswer = Type.Object({
 const SEARCH =
   "For questions such as how much by model this month set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
 
-/** The answer of a search. REST answers all sums; an agent that names a limit reads no more than so many. */
+/** Searches events or sums. REST returns all sums; here a limit cuts them off. */
 async function searchOf(ctx: Context, { limit, ...input }: SearchUsage): Promise<Static<typeof UsageAnswer>> {
   if (input.aggregate !== true)
     return call(ctx, searchUsage, { ...input, ...(limit === undefined ? {} : { limit }) });
