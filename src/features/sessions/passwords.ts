@@ -2,9 +2,11 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { makeLetters } from "../../core/secrets.ts";
 
-// Argon2id with 19 MiB and 2 passes: the smallest of OWASP's equivalent settings, so that a burst of
-// sign-ins can't take the machine's memory.
-const ARGON2: PasswordCost = { memoryCost: 19_456, timeCost: 2 };
+/**
+ * Argon2id with 19 MiB and 2 passes: the smallest of OWASP's equivalent settings, so that a burst of sign-ins
+ * can't take the machine's memory.
+ */
+export const PASSWORD_COST: PasswordCost = { memoryCost: 19_456, timeCost: 2 };
 
 /** What making a hash with Argon2id takes: memory in KiB, and passes over it. */
 export interface PasswordCost {
@@ -20,7 +22,7 @@ export interface Passwords {
 }
 
 /** Errors of both methods: rate_limited when too many callers wait. */
-export function openPasswords(cost = ARGON2): Passwords {
+export function openPasswords(cost = PASSWORD_COST): Passwords {
   let running = 0;
   const waiting: (() => void)[] = [];
   let decoy: Promise<string> | undefined;

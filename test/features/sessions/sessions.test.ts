@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
+import { PASSWORD_COST } from "../../../src/features/sessions/passwords.ts";
 import { endedTokenTable } from "../../../src/features/sessions/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { apiOf, type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
@@ -11,7 +12,7 @@ let house: House;
 const clock = new TestClock(SIGNED_IN_AT);
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { JWT_SECRET: SECRET } });
+  house = await startHouse({ clock, env: { JWT_SECRET: SECRET }, password_cost: PASSWORD_COST });
 });
 afterAll(() => house.stop());
 

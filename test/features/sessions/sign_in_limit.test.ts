@@ -6,11 +6,7 @@ let house: House;
 
 beforeEach(async () => {
   clock.set("2026-03-10T12:00:00Z");
-  house = await startHouse({
-    clock,
-    password_cost: { memoryCost: 8, timeCost: 1 },
-    env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" },
-  });
+  house = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" } });
 });
 afterEach(() => house.stop());
 
