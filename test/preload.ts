@@ -1,13 +1,14 @@
 import { afterAll } from "bun:test";
 
-// Loaded before every test run (bunfig.toml): what is registered here ends after the last file.
+// Loaded before every test run (bunfig.toml): what is registered here ends after the last file, and with `--parallel`
+// after the file that registered it.
 const endings: (() => Promise<void>)[] = [];
 
-/** Runs `end` when all test files are done. */
+/** Runs `end` when all test files of the process are done. */
 export function afterEverything(end: () => Promise<void>): void {
   endings.push(end);
 }
 
 afterAll(async () => {
-  for (const end of endings) await end();
+  for (const end of endings.splice(0)) await end();
 });
