@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { expectShown, stepsOf } from "./guides.ts";
-import { type House, startHouse, TestClock } from "./harness.ts";
+import { TestClock, useService } from "./harness.ts";
 
 // docs/billing.md is true: its requests are sent to a fresh server, on the day on which they were, and what it shows
 // must be in the answers.
 
 const WRITTEN_ON = "2026-11-21T12:00:00Z";
 
-let house: House;
 const clock = new TestClock(WRITTEN_ON);
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 test("docs/billing.md says what a fresh server answers", async () => {
   const commands = stepsOf("docs/billing.md");

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { raiseFlags } from "../src/features/mandate_flags/queries.ts";
 import { findOrderByNumber } from "../src/features/mandate_orders/queries.ts";
 import { create } from "./features/subscriptions/catalog.ts";
-import { type Api, type House, type Json, startHouse, type Tenant } from "./harness.ts";
+import { type Api, type Json, type Tenant, useService } from "./harness.ts";
 
 // Every route below /emandate, as the API document lists them, tried by everyone who must not get in: a route that is
 // added is tried too, and one whose body is missing here fails.
@@ -43,7 +43,6 @@ interface Route {
   readonly path: string;
 }
 
-let house: House;
 let other: Tenant;
 let routes: Route[];
 
@@ -51,8 +50,9 @@ function product(product_code: string) {
   return { product_code, product_name: "Gym", max_amount: "100.00", frequency: "Monthly" };
 }
 
+const house = useService();
+
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
   const { body } = await house.anonymous("GET", "origin:/openapi.json");
   routes = Object.entries<Json>(body.paths)
@@ -81,7 +81,6 @@ beforeAll(async () => {
   });
   await run("/emandate/collections/run", {});
 });
-afterAll(() => house.stop());
 
 async function statusOf(api: Api, { method, path }: Route): Promise<number> {
   const body = BODIES[`${method} ${path}`];

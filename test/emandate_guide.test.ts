@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { expectShown, stepsOf } from "./guides.ts";
-import { type House, startHouse, TestClock } from "./harness.ts";
+import { TestClock, useService } from "./harness.ts";
 import { pass } from "./time.ts";
 
 // docs/emandate.md is true: its requests are sent to a fresh server, in the sandbox, on the day on which they were, and
 // what it shows must be in the answers. Where it says to wait, time goes by with what runs every second.
 
 const clock = new TestClock("2026-11-21T12:00:00Z");
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 test("docs/emandate.md says what a fresh server answers", async () => {
   const steps = stepsOf("docs/emandate.md");

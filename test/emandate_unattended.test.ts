@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { JOBS, runJob, startJobs } from "../src/jobs.ts";
 import { create } from "./features/subscriptions/catalog.ts";
-import { type House, type Json, startHouse, TestClock } from "./harness.ts";
+import { type Json, startHouse, TestClock, useService } from "./harness.ts";
 import { pass } from "./time.ts";
 
 // The sandbox drives a mandate from its creation to a payment that is charged back and a mandate that is suspended,
@@ -11,10 +11,10 @@ import { pass } from "./time.ts";
 const START = "2026-03-10T02:00:00Z";
 
 const clock = new TestClock(START);
-let house: House;
+
+const house = useService({ clock });
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   await create(house.api, "/emandate/products", {
     product_code: "GYM",
     product_name: "Gym",
@@ -22,7 +22,6 @@ beforeAll(async () => {
     frequency: "Monthly",
   });
 });
-afterAll(() => house.stop());
 
 /** Lets time go by to an instant, and all that time starts run there, and the seconds after it. */
 async function passTo(instant: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +88,39 @@ export function readMetrics(house: Pick<House, "anonymous">): Promise<Answer> {
 
 /** The least that Argon2id takes. */
 const CHEAP: PasswordCost = { memoryCost: 8, timeCost: 1 };
+
+/** A service for the tests of a file: it starts before them and stops after them. */
+export function useService(options: HouseOptions = {}): House {
+  let started: House | undefined;
+  const service = (): House => {
+    if (started === undefined) throw new Error("The service starts before the first test, not before that");
+    return started;
+  };
+  beforeAll(async () => {
+    started = await startHouse(options);
+  });
+  afterAll(() => started?.stop());
+  return {
+    get company_id() {
+      return service().company_id;
+    },
+    get admin_email() {
+      return service().admin_email;
+    },
+    get deps() {
+      return service().deps;
+    },
+    get url() {
+      return service().url;
+    },
+    api: (...request) => service().api(...request),
+    anonymous: (...request) => service().anonymous(...request),
+    signIn: (...user) => service().signIn(...user),
+    addTenant: (...place) => service().addTenant(...place),
+    addUser: (...user) => service().addUser(...user),
+    stop: () => service().stop(),
+  };
+}
 
 /** Starts the service; stop it after the tests. */
 export async function startHouse(options: HouseOptions = {}): Promise<House> {

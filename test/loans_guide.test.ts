@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { exchange } from "./features/api_keys/machine.ts";
 import { type Command, expectShown, stepsOf } from "./guides.ts";
-import { type Answer, type House, startHouse, TestClock } from "./harness.ts";
+import { type Answer, TestClock, useService } from "./harness.ts";
 
 // docs/loans.md is true: its requests are sent to a fresh server, on the day on which they were, each with the token of
 // the key that was made for its caller last, and what it shows must be in the answers.
 
 const NOW = "2026-11-21T12:00:00Z";
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock(NOW) });
-});
-afterAll(() => house.stop());
+const house = useService({ clock: new TestClock(NOW) });
 
 /** Tokens by who calls: the admin's, and those of the keys that the page makes. */
 const tokens = new Map<string, string>();

@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, TestClock, useService } from "../harness.ts";
 import { addCatalog, subscribe } from "../features/subscriptions/catalog.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of the interface document on credits and on changes of billing models, as in interface.test.ts.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
 const ids: Record<string, number> = {};
 
+const house = useService({ clock });
+
 beforeAll(async () => {
-  house = await startHouse({ clock });
   const catalog = await addCatalog(house);
   const started_at = "2026-01-20T00:00:00Z";
   ids.client = catalog.client_id;
@@ -18,7 +18,6 @@ beforeAll(async () => {
   ids.billing_model = catalog.billing_model_id;
   ids.subscription = (await subscribe(house.api, catalog, { started_at })).id;
 });
-afterAll(() => house.stop());
 
 /** Its fields are not shown there: those that the state table names. */
 const BillingModelChange: Shape = {

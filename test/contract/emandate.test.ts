@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, startHouse } from "../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { useService } from "../harness.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of the interface document about e-mandates.
 
-let house: House;
 /** Ids of records made in the rows above, for the rows below. */
 const ids: Record<string, number> = {};
 
-beforeAll(async () => {
-  house = await startHouse();
-});
-afterAll(() => house.stop());
+const house = useService();
 
 describe("Company: e-mandate", () => {
   const product = {

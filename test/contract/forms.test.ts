@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { create } from "../features/subscriptions/catalog.ts";
-import { type Api, type House, startHouse } from "../harness.ts";
+import { type Api, useService } from "../harness.ts";
 import { expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of "Client self-service" that are about forms; the others are in interface.test.ts.
 
-let house: House;
+const house = useService();
 let client: Api;
 let client_id: number;
 let form_id: number;
 
 beforeAll(async () => {
-  house = await startHouse();
   client_id = (await create(house.api, "/clients", { name: "Acme" })).id;
   client = await house.addUser(house, "client", client_id);
 });
-afterAll(() => house.stop());
 
 const FormConfig: Shape = {
   id: "integer",

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse, TestClock } from "../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { type Api, type Json, TestClock, useService } from "../harness.ts";
 import { Agent } from "../features/authorizations/agent.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps, UUID } from "./shapes.ts";
 
@@ -8,15 +8,11 @@ import { DATE_TIME, expectList, expectShape, type Shape, stamps, UUID } from "./
 // beside this one.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
 let client: Api;
 /** Ids of records made in the rows above, for the rows below. */
 const ids: Record<string, number> = {};
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 const Client: Shape = { id: "integer", name: "string", company_id: "integer", ...stamps };
 const Product = Client;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { addKey, exchange, withToken } from "../features/api_keys/machine.ts";
 import {
   addDraft,
@@ -8,7 +8,7 @@ import {
   openLoans,
   PROGRAM,
 } from "../features/loan_applications/world.ts";
-import { type House, startHouse, TestClock } from "../harness.ts";
+import { startHouse, TestClock, useService } from "../harness.ts";
 import { agentFor } from "../mcp/agents.ts";
 import { type Calls, openCalls, refused, type Row, status } from "./loan_calls.ts";
 import { CONSENTS, DECISIONS, DOCUMENTS } from "./loan_rows.ts";
@@ -17,14 +17,12 @@ import { CONSENTS, DECISIONS, DOCUMENTS } from "./loan_rows.ts";
 // is tried beside its feature.
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-let house: House;
+const house = useService({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
 let calls: Calls;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
   calls = await openCalls(house, clock);
 });
-afterAll(() => house.stop());
 
 const KEYS: Row[] = [
   [

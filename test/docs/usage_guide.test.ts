@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { expectShown, stepsOf } from "../guides.ts";
-import { type House, startHouse, TestClock } from "../harness.ts";
+import { TestClock, useService } from "../harness.ts";
 
 // docs/usage.md is true: its requests are sent to a fresh server, on the day on which they were, and what it shows must
 // be in the answers.
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock("2026-11-22T12:00:00Z") });
-});
-afterAll(() => house.stop());
+const house = useService({ clock: new TestClock("2026-11-22T12:00:00Z") });
 
 test("docs/usage.md says what a fresh server answers", async () => {
   const steps = stepsOf("docs/usage.md");

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
 import { addSubscription } from "../features/usage/facts.ts";
 import { tokenOf } from "../features/usage/streams.ts";
-import { type House, startHouse, type Tenant } from "../harness.ts";
+import { type Tenant, useService } from "../harness.ts";
 import { openRequest, type RawRequest, statusOf } from "./sockets.ts";
 
 // What callers hold, who begin to send a body and do not end it.
@@ -10,12 +10,12 @@ import { openRequest, type RawRequest, statusOf } from "./sockets.ts";
 const JSON_TYPE = { "content-type": "application/json" };
 const limits = { ...LIMITS };
 
-let house: House;
 let other: Tenant;
 const opened: RawRequest[] = [];
 
+const house = useService();
+
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
   await addSubscription(house, "acme");
   await addSubscription(other, "acme");
@@ -24,7 +24,6 @@ afterEach(() => {
   Object.assign(LIMITS, limits);
   for (const request of opened.splice(0)) request.leave();
 });
-afterAll(() => house.stop());
 
 /** Begins so many requests at once, each of which says that it is `length` bytes long. */
 async function begin(

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
-import { type Answer, type House, PASSWORD, readMetrics, startHouse, TEST_STORE } from "../harness.ts";
+import { type Answer, PASSWORD, readMetrics, startHouse, TEST_STORE, useService } from "../harness.ts";
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse();
-});
-afterAll(() => house.stop());
+const house = useService();
 
 describe("bodies", () => {
   test.each(["{", "nope", '{"name": "x"', "{'name': 1}"])("malformed JSON is a 400: %s", async (body) => {

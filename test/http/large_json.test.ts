@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { assert, jsonValue, property } from "fast-check";
 import { AppError } from "../../src/core/errors.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { parseJson } from "../../src/http/json.ts";
 import { addSubscription } from "../features/usage/facts.ts";
 import { NDJSON } from "../features/usage/streams.ts";
-import { type House, startHouse } from "../harness.ts";
+import { useService } from "../harness.ts";
 
 // Bodies that are within their bytes and would still take long to walk.
 
-let house: House;
+const house = useService();
 
 beforeAll(async () => {
-  house = await startHouse();
   await addSubscription(house, "acme");
 });
-afterAll(() => house.stop());
 
 const keys = (count: number, prefix = "k") =>
   Array.from({ length: count }, (_, i) => `"${prefix}${i}":1`).join(",");

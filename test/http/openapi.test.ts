@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import { type House, type Json, startHouse } from "../harness.ts";
+import { type Json, useService } from "../harness.ts";
 
-let house: House;
+const house = useService();
 let document: Json;
 
 beforeAll(async () => {
-  house = await startHouse();
   document = (await house.anonymous("GET", "origin:/openapi.json")).body;
 });
-afterAll(() => house.stop());
 
 interface Place {
   name: string;

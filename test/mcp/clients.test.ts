@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernTransport,
@@ -8,19 +8,15 @@ import { UnauthorizedError as LegacyUnauthorized } from "@modelcontextprotocol/s
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { destination, open, REDIRECT, send } from "../features/authorizations/agent.ts";
-import { type House, type Json, PASSWORD, startHouse, TestClock } from "../harness.ts";
+import { type Json, PASSWORD, TestClock, useService } from "../harness.ts";
 import { CLIENTS, type ClientKind } from "./agents.ts";
 import { NOW } from "./world.ts";
 
 // Acceptance 4 of the MCP design: real clients, unmodified, from nothing but the endpoint's address to a call.
 
 const clock = new TestClock(NOW);
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 /** What a client keeps, and where it would send a browser. */
 class Keeper {

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { Agent, destination, open, pkce, send as submit } from "../features/authorizations/agent.ts";
-import { type House, type Json, PASSWORD, startHouse, TestClock } from "../harness.ts";
+import { type House, type Json, PASSWORD, startHouse, TestClock, useService } from "../harness.ts";
 import { grantAccess } from "./agents.ts";
 
 // Acceptance 1 and 5 of the MCP design: what the endpoint says before any tool is called.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   token = await grantAccess(house, house.admin_email);
 });
-afterAll(() => house.stop());
 
 const BOTH = "application/json, text/event-stream";
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };

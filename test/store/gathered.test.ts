@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { insertClient } from "../../src/features/clients/queries.ts";
 import { clientTable } from "../../src/features/clients/tables.ts";
 import { gathered } from "../../src/store/gathered.ts";
-import { type House, startHouse } from "../harness.ts";
+import { useService } from "../harness.ts";
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse();
-});
-afterAll(() => house.stop());
+const house = useService();
 
 /** Counts a company's clients, and tells of each read what it was asked for. */
 function counting() {

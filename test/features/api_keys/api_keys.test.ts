@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { apiKeyTable } from "../../../src/features/api_keys/tables.ts";
 import { auditLogTable } from "../../../src/features/audit/tables.ts";
 import { idempotencyKeyTable } from "../../../src/features/idempotency/tables.ts";
-import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Api, type Json, TestClock, useService } from "../../harness.ts";
 import { addKey, addMachine, exchange } from "./machine.ts";
 
 // Keys as their company manages them.
@@ -11,16 +11,13 @@ import { addKey, addMachine, exchange } from "./machine.ts";
 const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
 const limits = { ...LIMITS };
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
+const house = useService({ clock });
+
 afterEach(() => {
   Object.assign(LIMITS, limits);
   clock.set(NOW);
 });
-afterAll(() => house.stop());
 
 const good = { name: "Kiosk", role: "agent", environment: "staging" };
 

@@ -3,19 +3,18 @@ import { Elysia } from "elysia";
 import { KEY_ROLES } from "../../../src/core/access.ts";
 import { buildApp } from "../../../src/app.ts";
 import { session } from "../../../src/http/session.ts";
-import { type Api, type House, type Json, startHouse } from "../../harness.ts";
+import { type Api, type Json, useService } from "../../harness.ts";
 import { addMachine, serve, withToken } from "./machine.ts";
 
 // Which token opens which door, over every path that there is.
 
-let house: House;
+const house = useService();
 let client_user: Api;
+
 beforeAll(async () => {
-  house = await startHouse();
   const { id } = (await house.api("POST", "/clients", { name: "Acme" })).body.data;
   client_user = await house.addUser(house, "client", id);
 });
-afterAll(() => house.stop());
 
 interface Route {
   method: string;

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { decodeJwt, SignJWT, UnsecuredJWT } from "jose";
 import { auditLogTable } from "../../../src/features/audit/tables.ts";
-import { type Api, apiOf, type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { type Api, apiOf, type Json, PASSWORD, startHouse, TestClock, useService } from "../../harness.ts";
 import { Agent } from "../authorizations/agent.ts";
 import { addKey, addMachine, exchange, type Machine, withToken } from "./machine.ts";
 
@@ -11,13 +11,10 @@ import { addKey, addMachine, exchange, type Machine, withToken } from "./machine
 const SECRET = "a secret of the tests, thirty-two bytes or more";
 const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock, env: { JWT_SECRET: SECRET } });
-});
+const house = useService({ clock, env: { JWT_SECRET: SECRET } });
+
 afterEach(() => clock.set(NOW));
-afterAll(() => house.stop());
 
 /** Whether a token passes: 422 is the answer of the operation behind the door. */
 async function statusOf(api: Api): Promise<number> {

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { type Tenant, TestClock, useService } from "../../harness.ts";
 import { addSubscription, search } from "../usage/facts.ts";
 import { eventLines, openStream, sendLines } from "../usage/streams.ts";
 import { addMachine, exchange, type Machine, withToken } from "./machine.ts";
@@ -8,20 +8,16 @@ import { addMachine, exchange, type Machine, withToken } from "./machine.ts";
 
 const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
-let house: House;
+const house = useService({ clock });
 let tenant: Tenant;
 let machine: Machine;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
 beforeEach(async () => {
   clock.set(NOW);
   tenant = await house.addTenant();
   await addSubscription(tenant, "acme");
   machine = await addMachine(house, tenant, "ingest");
 });
-afterAll(() => house.stop());
 
 const event = { external_subscription_id: "acme", usage: 2 };
 const cloudEvent = (id: string) => ({

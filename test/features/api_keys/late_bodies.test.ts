@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { grantAccess } from "../../mcp/agents.ts";
 import { openRequest, statusOf } from "../../http/sockets.ts";
 import {
@@ -22,16 +22,14 @@ import { addMachine, exchange } from "./machine.ts";
 // Whoever sends a body may not be signed in any more when it is all there.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Loans;
 let program: number;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openLoans(house);
   program = (await addProgram(loans)).id;
 });
-afterAll(() => house.stop());
 
 /** A body of whose bytes the last come late. */
 async function begin(path: string, token: string, type: string, body: string) {

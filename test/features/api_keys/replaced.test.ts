@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { beforeAll, expect, test } from "bun:test";
+import { type Json, type Tenant, useService } from "../../harness.ts";
 import {
   addDraft,
   addProgram,
@@ -14,16 +14,14 @@ import { tally, upload } from "../loan_documents/loans.ts";
 
 // An agent whose key was revoked goes on with another one.
 
-let house: House;
+const house = useService();
 let tenant: Tenant;
 let loans: Loans;
 
 beforeAll(async () => {
-  house = await startHouse();
   tenant = await house.addTenant();
   loans = await openLoans(house, tenant);
 });
-afterAll(() => house.stop());
 
 const addNext = (replaces_id: unknown, change: object = {}) =>
   tenant.api("POST", "/api-keys", {

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Api, type Json, TestClock, useService } from "../../harness.ts";
 
 // What the log tells of who came in, what was given away, and what was refused.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 async function entries(api: Api, query = ""): Promise<Json[]> {
   return (await api("GET", `/audit-log?limit=200${query}`)).body.data;

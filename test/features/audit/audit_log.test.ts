@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { PERMISSIONS, permissionsOf } from "../../../src/core/access.ts";
 import { auditLogTable } from "../../../src/features/audit/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type Api, type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { type Api, type Json, PASSWORD, startHouse, TestClock, useService } from "../../harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 /** The entries of a company, newest first; sign-ins only where they are asked for. */
 async function entries(api: Api, query = ""): Promise<Json[]> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import type { Actor } from "../../../src/core/access.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
@@ -8,18 +8,16 @@ import {
   signInToAuthorize,
 } from "../../../src/features/authorizations/granting.ts";
 import { authorizationRequestTable } from "../../../src/features/authorizations/tables.ts";
-import { type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { type House, type Json, PASSWORD, startHouse, TestClock, useService } from "../../harness.ts";
 import { Agent, destination, open, pkce, REDIRECT, send } from "./agent.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let agent: Agent;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   agent = await Agent.register(house);
 });
-afterAll(() => house.stop());
 
 const { challenge } = pkce();
 const show = (change: Record<string, string | undefined> = {}) => open(agent.url(challenge, change));

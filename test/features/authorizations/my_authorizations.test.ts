@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import {
   authorizationRequestTable,
@@ -7,22 +7,18 @@ import {
 } from "../../../src/features/authorizations/tables.ts";
 import { createClient } from "../../../src/features/clients/service.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type House, type Json, TestClock, useService } from "../../harness.ts";
 import { Agent, open, pkce, REDIRECT } from "./agent.ts";
 
 const NOW = "2026-03-10T12:00:00Z";
 const clock = new TestClock(NOW);
-let house: House;
+const house = useService({ clock });
 let agent: Agent;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
 beforeEach(async () => {
   clock.set(NOW);
   agent = await Agent.register(house);
 });
-afterAll(() => house.stop());
 
 async function mine(place: Pick<House, "api"> = house): Promise<Json[]> {
   return (await place.api("GET", "/me/authorizations")).body.data;

@@ -1,19 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { oauthClientTable } from "../../../src/features/authorizations/tables.ts";
-import { type House, startHouse, TestClock } from "../../harness.ts";
+import { type House, startHouse, TestClock, useService } from "../../harness.ts";
 import { Agent, open, pkce, REDIRECT, register } from "./agent.ts";
 
-let house: House;
 let behind_proxy: House;
 const ORIGIN = "https://billing.example.com";
 
+const house = useService();
+
 beforeAll(async () => {
-  house = await startHouse();
   behind_proxy = await startHouse({ env: { PUBLIC_URL: ORIGIN } });
 });
 afterAll(async () => {
-  await house.stop();
   await behind_proxy.stop();
 });
 

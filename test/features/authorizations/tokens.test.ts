@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type House, type Json, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type Json, PASSWORD, startHouse, TestClock, useService } from "../../harness.ts";
 import { Agent, pkce, post, REDIRECT } from "./agent.ts";
 
 const NOW = "2026-03-10T12:00:00Z";
 const clock = new TestClock(NOW);
-let house: House;
+const house = useService({ clock });
 let agent: Agent;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   agent = await Agent.register(house);
 });
 beforeEach(() => clock.set(NOW));
-afterAll(() => house.stop());
 
 const code = () => agent.code(house.admin_email);
 const tokens = () => agent.authorize(house.admin_email);

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { sum } from "../../../src/core/money.ts";
 import type { Json } from "../../harness.ts";
 import { changeTo } from "../billing_model_changes/facts.ts";
-import {
-  type Books,
-  type Company,
-  CREDIT,
-  FLAT,
-  GRADUATED,
-  openBooks,
-  PACKAGE,
-  PER_UNIT,
-  VOLUME,
-} from "./books.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "./books.ts";
 
 // Two subscriptions learn the same facts. One is billed once, when all is known; the other's usage comes in another
 // order, bit by bit, its change of plan in between, with a billing run after each. Together its records must say the
 // same.
 
-let books: Books;
 let company: Company;
 let models: number[];
 
@@ -31,8 +20,9 @@ const LIMITED = {
   maximum_charge: "50",
 };
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set("2024-04-02T00:00:00Z");
   company = await books.addCompany({ timezone: "Asia/Kathmandu" });
   models = [];
@@ -40,7 +30,6 @@ beforeAll(async () => {
     models.push(await company.addModel(model));
   }
 });
-afterAll(() => books.house.stop());
 
 type Events = [at: string, units: string][];
 

@@ -7,6 +7,7 @@ import {
   startHouse,
   type Tenant,
   TestClock,
+  useService,
 } from "../../harness.ts";
 
 /** Tokens signed this late hold at every time that the tests set. */
@@ -37,9 +38,18 @@ export interface Company extends Tenant {
   records(subscription_id: number): Promise<Json[]>;
 }
 
+/** Books for the tests of a file. */
+export function useBooks(): Books {
+  const clock = new TestClock(SIGN_IN_AT);
+  return booksOf(useService({ clock }), clock);
+}
+
 export async function openBooks(env: Record<string, string> = {}): Promise<Books> {
   const clock = new TestClock(SIGN_IN_AT);
-  const house = await startHouse({ clock, env });
+  return booksOf(await startHouse({ clock, env }), clock);
+}
+
+function booksOf(house: House, clock: TestClock): Books {
   return { house, clock, addCompany: (place) => addCompany(house, clock, place) };
 }
 

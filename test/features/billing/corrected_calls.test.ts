@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Json } from "../../harness.ts";
-import { type Books, CREDIT, openBooks } from "./books.ts";
+import { CREDIT, useBooks } from "./books.ts";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const PLAN = {
   ...CREDIT,

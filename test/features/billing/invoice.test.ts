@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, FLAT, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const HOSTILE = `</bdi></style><script>alert("1")</script><img src=x onerror='alert(2)'>&amp;\u202Egnp.`;
 const START = { started_at: "2024-01-01T00:00:00Z" };

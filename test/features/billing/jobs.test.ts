@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
 import { makePlace, run } from "../../cli/process.ts";
-import { type Books, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { FLAT, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 async function runBillingJob(wanted = "billing_run"): Promise<boolean> {
   const job = JOBS.find(({ name }) => name === wanted);

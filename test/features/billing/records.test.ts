@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import type { Api, Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, FLAT, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
+const books = useBooks();
 let company: Company;
 let other: Company;
 let second_client: number;
@@ -11,7 +11,6 @@ let first: number;
 let second: number;
 
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set("2024-04-01T01:00:00Z");
   company = await books.addCompany();
   other = await books.addCompany();
@@ -25,7 +24,6 @@ beforeAll(async () => {
   await other.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
   await other.run();
 });
-afterAll(() => books.house.stop());
 
 async function list(api: Api, path: string): Promise<Json[]> {
   const { status, body } = await api("GET", path);

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, GRADUATED, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, FLAT, GRADUATED, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
+const books = useBooks();
 let company: Company;
 
 beforeAll(async () => {
-  books = await openBooks();
   company = await books.addCompany();
 });
-afterAll(() => books.house.stop());
 
 /** April has begun, and the hour of grace is over. */
 const APRIL = "2024-04-01T01:00:00Z";

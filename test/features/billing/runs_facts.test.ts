@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { sum } from "../../../src/core/money.ts";
 import { billingModelChangeTable } from "../../../src/features/billing_model_changes/tables.ts";
 import type { Json } from "../../harness.ts";
 import { changesOf, changeTo, makeDue, runJobs } from "../billing_model_changes/facts.ts";
-import { type Books, type Company, FLAT, openBooks, PACKAGE, PER_UNIT } from "./books.ts";
+import { type Company, FLAT, PACKAGE, PER_UNIT, useBooks } from "./books.ts";
 
 // What a run goes by, and what it tells.
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const charges = async (company: Company, id: number) =>
   (await company.records(id)).map(({ totalCharges }: Json) => totalCharges);

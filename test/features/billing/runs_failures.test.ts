@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { eq } from "drizzle-orm";
 import postgres from "postgres";
@@ -9,14 +9,9 @@ import { billingModelTable } from "../../../src/features/billing_models/tables.t
 import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import { only } from "../../../src/store/rows.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks, PACKAGE, PER_UNIT } from "./books.ts";
+import { type Company, FLAT, openBooks, PACKAGE, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const APRIL = "2024-04-01T01:00:00Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };

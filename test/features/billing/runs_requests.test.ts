@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, FLAT, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
+const books = useBooks();
 let company: Company;
 
 beforeAll(async () => {
-  books = await openBooks();
   company = await books.addCompany();
 });
-afterAll(() => books.house.stop());
 
 const APRIL = "2024-04-01T01:00:00Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };

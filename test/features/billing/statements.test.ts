@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { billingRecordTable } from "../../../src/features/billing/tables.ts";
 import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import type { Api, Json } from "../../harness.ts";
-import { type Books, type Company, CREDIT, FLAT, GRADUATED, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
+const books = useBooks();
 let company: Company;
 let other: Company;
 let client: Api;
 let stranger: Api;
 
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set("2024-04-01T01:00:00Z");
   company = await books.addCompany();
   other = await books.addCompany();
   client = await company.addUser("client", company.client_id);
   stranger = await company.addUser("client", await company.addClient());
 });
-afterAll(() => books.house.stop());
 
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { instant, iso } from "../../../src/core/time.ts";
 import { changeTo, runJobs } from "../billing_model_changes/facts.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const recheck = () => runJobs(books.house, "billing_recheck");
 const unbilled = async ({ api }: Company, filter = "") =>

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { billingRecordTable } from "../../../src/features/billing/tables.ts";
 import { changeTo } from "../billing_model_changes/facts.ts";
-import { type Books, openBooks, PER_UNIT } from "./books.ts";
+import { PER_UNIT, useBooks } from "./books.ts";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import type { BillLine } from "../../../src/features/billing/rating.ts";
 import { billingRecordTable } from "../../../src/features/billing/tables.ts";
 import type { Json } from "../../harness.ts";
 import { changeTo } from "../billing_model_changes/facts.ts";
-import {
-  type Books,
-  type Company,
-  CREDIT,
-  FLAT,
-  GRADUATED,
-  openBooks,
-  PACKAGE,
-  PER_UNIT,
-  VOLUME,
-} from "./books.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "./books.ts";
 
 // verify prices and adds up a record's lines again. Here records are changed behind the service's back.
 
-let books: Books;
 let company: Company;
 
 const LIMITED = {
@@ -30,12 +19,12 @@ const LIMITED = {
 };
 const FLAT_ON_ZERO = { ...GRADUATED, charge_flat_on_zero: true };
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set("2024-04-02T00:00:00Z");
   company = await books.addCompany();
 });
-afterAll(() => books.house.stop());
 
 const verified = async (id: number): Promise<Json> =>
   (await company.api("GET", `/billing-records/${id}/verify`)).body.data;

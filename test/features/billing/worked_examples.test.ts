@@ -1,27 +1,13 @@
-import { afterAll, beforeAll, describe, test } from "bun:test";
+import { describe, test } from "bun:test";
 import type { Json } from "../../harness.ts";
-import {
-  type Books,
-  type Company,
-  CREDIT,
-  FLAT,
-  GRADUATED,
-  openBooks,
-  PACKAGE,
-  PER_UNIT,
-  VOLUME,
-} from "./books.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "./books.ts";
 import { type Example, march, workOut } from "./worked_examples.ts";
 
 // What a period costs, by each billing type.
 
-let books: Books;
 const companies = new Map<string, Company>();
 
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const FIFTH = "2024-03-05T00:00:00Z";
 const FIFTEENTH = "2024-03-15T00:00:00Z";

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, test } from "bun:test";
-import { type Books, type Company, FLAT, GRADUATED, openBooks, PACKAGE, PER_UNIT, VOLUME } from "./books.ts";
+import { describe, test } from "bun:test";
+import { type Company, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "./books.ts";
 import { APRIL, type Bill, type Example, month, type Step, workOut } from "./worked_examples.ts";
 
 // What changes inside a period. Model A is the first, B the next.
 
-let books: Books;
 const companies = new Map<string, Company>();
 
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const MIDDAY = "2024-03-15T12:00:00Z";

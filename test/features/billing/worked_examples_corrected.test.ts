@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { PASSWORD } from "../../harness.ts";
 import { grantAccess } from "../../mcp/agents.ts";
-import { type Books, type Company, FLAT, GRADUATED, openBooks } from "./books.ts";
+import { type Company, FLAT, GRADUATED, useBooks } from "./books.ts";
 import { adjustment, APRIL, type Example, month, type Step, workOut } from "./worked_examples.ts";
 
 // What a plan is billed for that owns no day, and the credits that go with a fee.
 
-let books: Books;
 const companies = new Map<string, Company>();
 
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const BILL_MARCH = { at: APRIL, bill: ["2024-03"] } as const;

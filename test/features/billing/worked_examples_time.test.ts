@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, test } from "bun:test";
-import { type Books, type Company, CREDIT, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { describe, test } from "bun:test";
+import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "./books.ts";
 import { APRIL, type Bill, type Example, march, month, type Step, workOut } from "./worked_examples.ts";
 
 // When a period begins and ends, and how many of its days are charged. FLAT is 31.00 a month.
 
-let books: Books;
 const companies = new Map<string, Company>();
 
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 const METERED = { ...PER_UNIT, price: 1 };
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import * as fc from "fast-check";
 import { sum } from "../../../src/core/money.ts";
@@ -16,7 +16,7 @@ import { companyTimezoneTable } from "../../../src/features/companies/tables.ts"
 import type { Json } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { changeTo, runJobs } from "../billing_model_changes/facts.ts";
-import { type Books, type Company, CREDIT, FLAT, openBooks, PER_UNIT } from "./books.ts";
+import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "./books.ts";
 
 // On 1 March 2024 Kazakhstan moved Almaty from +06 to +05. Who bills with the zone's old rules and learns the new
 // ones later has records whose bounds the calendar names no more. Omsk has kept +06: it stands for the old rules.
@@ -24,12 +24,7 @@ import { type Books, type Company, CREDIT, FLAT, openBooks, PER_UNIT } from "./b
 const OLD_RULES = "Asia/Omsk";
 const NEW_RULES = "Asia/Almaty";
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 async function addCompany(): Promise<Company> {
   books.clock.set("2024-04-12T00:00:00Z");

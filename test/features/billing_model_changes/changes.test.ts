@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, GRADUATED, openBooks, PER_UNIT } from "../billing/books.ts";
+import { type Company, FLAT, GRADUATED, PER_UNIT, useBooks } from "../billing/books.ts";
 
 import { changeTo, changesOf, eventsOf, runJobs } from "./facts.ts";
 
-let books: Books;
 let company: Company;
 /** Flat models of 10 and 20 EUR a month. */
 let ten: number;
@@ -14,15 +13,15 @@ let thirty: number;
 const NOW = "2024-03-20T12:00:00.000Z";
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set(NOW);
   company = await books.addCompany();
   ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
   twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
   thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
 });
-afterAll(() => books.house.stop());
 
 const change = (id: number, model: number, at: string) => changeTo(company.api, id, model, at);
 const amounts = (records: Json[]) =>

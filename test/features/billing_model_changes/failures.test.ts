@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Books, type Company, FLAT, openBooks, PER_UNIT } from "../billing/books.ts";
+import { beforeAll, expect, test } from "bun:test";
+import { type Company, FLAT, PER_UNIT, useBooks } from "../billing/books.ts";
 import { changesOf, changeTo, eventsOf, makeDue, runJobs } from "./facts.ts";
 
-let books: Books;
+const books = useBooks();
 let company: Company;
 
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set("2024-03-20T12:00:00Z");
   company = await books.addCompany();
 });
-afterAll(() => books.house.stop());
 
 /** Does something while the usage store can't be asked for what bills need. */
 async function withoutUsage<T>(work: () => Promise<T>): Promise<T> {

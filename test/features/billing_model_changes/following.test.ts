@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { call } from "../../../src/app/operation.ts";
 import { listFollowingCompanies } from "../../../src/features/billing_model_changes/following.ts";
 import { followZoneRules } from "../../../src/features/billing_model_changes/service.ts";
 import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, CREDIT, FLAT, openBooks } from "../billing/books.ts";
+import { type Company, CREDIT, FLAT, useBooks } from "../billing/books.ts";
 import { changesOf, changeTo, outboxOf, runJobs } from "./facts.ts";
 
 // What is to happen at the end of a billing period follows the company's time zone.
-
-let books: Books;
 
 const NOW = "2024-03-20T12:00:00.000Z";
 const ZONES = ["Asia/Kuala_Lumpur", "America/New_York", "Asia/Tokyo"] as const;
@@ -22,10 +20,7 @@ const JUNE: Record<string, string> = {
 };
 const LATER = { started_at: "2024-05-10T12:00:00Z" };
 
-beforeAll(async () => {
-  books = await openBooks();
-});
-afterAll(() => books.house.stop());
+const books = useBooks();
 
 async function open(): Promise<Company> {
   books.clock.set(NOW);

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks } from "../billing/books.ts";
+import { type Company, FLAT, useBooks } from "../billing/books.ts";
 import { changeTo, changesOf, runJobs } from "./facts.ts";
 
 // Random histories of a subscription, driven over HTTP and held against a model that knows nothing but lists and
 // days.
 
-let books: Books;
 let company: Company;
 /** Flat models of 10, 20 and 30 EUR a month. */
 const models: number[] = [];
@@ -17,12 +16,12 @@ const START = Date.parse("2024-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 const DAYS = 150;
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   company = await books.addCompany();
   for (const price of PRICES) models.push(await company.addModel({ ...FLAT, price }));
 });
-afterAll(() => books.house.stop());
 
 interface Entry {
   id: number;

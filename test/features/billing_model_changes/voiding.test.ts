@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { sum } from "../../../src/core/money.ts";
 import type { Answer, Json } from "../../harness.ts";
-import { type Books, type Company, CREDIT, FLAT, openBooks, PER_UNIT } from "../billing/books.ts";
+import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../billing/books.ts";
 import { tally } from "../subscriptions/catalog.ts";
 import { changeTo, changesOf, eventsOf, runJobs } from "./facts.ts";
 
 // POST /subscriptions/{id}/billing-model-changes/{changeId}/void
 
-let books: Books;
 let company: Company;
 /** Flat models of 10, 20 and 30 EUR a month. */
 let ten: number;
@@ -17,15 +16,15 @@ let thirty: number;
 const NOW = "2024-04-20T12:00:00.000Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set(NOW);
   company = await books.addCompany();
   ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
   twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
   thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
 });
-afterAll(() => books.house.stop());
 
 const change = async (id: number, model: number, at: string): Promise<Json> => {
   const { status, body } = await changeTo(company.api, id, model, at);

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { chunked } from "../../../src/core/chunked.ts";
 import { sum } from "../../../src/core/money.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, openBooks, PER_UNIT } from "../billing/books.ts";
+import { type Company, PER_UNIT, useBooks } from "../billing/books.ts";
 import { changeTo } from "./facts.ts";
 
 // A change of a closed month is rated before its transaction. What another call writes in between may know more.
 
-let books: Books;
 let company: Company;
 let half: number;
 let whole: number;
@@ -15,14 +14,14 @@ let whole: number;
 const NOW = "2024-04-10T12:00:00.000Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set(NOW);
   company = await books.addCompany();
   half = await company.addModel({ ...PER_UNIT, name: "Half" });
   whole = await company.addModel({ ...PER_UNIT, name: "Whole", price: 1 });
 });
-afterAll(() => books.house.stop());
 
 const totalOf = async (id: number) =>
   sum((await company.records(id)).map(({ totalCharges }: Json) => totalCharges));

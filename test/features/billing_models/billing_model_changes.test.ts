@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, type Tenant, useService } from "../../harness.ts";
 import { addCatalog, create, flatModel, subscribe, subscriptionBody } from "../subscriptions/catalog.ts";
 
-let house: House;
+const house = useService();
+const { api } = house;
 let other: Tenant;
-let api: Api;
 
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
-  api = house.api;
 });
-afterAll(() => house.stop());
 
 async function addModel(given: Record<string, unknown> = {}): Promise<number> {
   return (await create(api, "/billing-models", flatModel(given))).id;

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, startHouse } from "../../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { useService } from "../../harness.ts";
 import { create, flatModel } from "../subscriptions/catalog.ts";
 
-let house: House;
-let api: Api;
-
-beforeAll(async () => {
-  house = await startHouse();
-  api = house.api;
-});
-afterAll(() => house.stop());
+const house = useService();
+const { api } = house;
 
 async function addModel(given: Record<string, unknown> = {}): Promise<number> {
   return (await create(api, "/billing-models", flatModel(given))).id;

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { insertRun } from "../../../src/features/collections/queries.ts";
 import { findConfig, saveConfig } from "../../../src/features/emandate_config/queries.ts";
 import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { addMandate, answer, at, NO_FUNDS, paymentsOf, toldOf } from "../mandate_payments/world.ts";
 
 const clock = new TestClock(at("2026-01-31"));
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 async function moveTo(tenant: Tenant, when: string): Promise<void> {
   clock.set(when);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, test } from "bun:test";
+import { test } from "bun:test";
 import * as fc from "fast-check";
 import { iso } from "../../../src/core/time.ts";
 import { companyTable } from "../../../src/features/companies/tables.ts";
@@ -6,7 +6,7 @@ import { DEFAULTS } from "../../../src/features/emandate_config/rules.ts";
 import { emandateConfigTable } from "../../../src/features/emandate_config/tables.ts";
 import { dueAt } from "../../../src/features/mandate_payments/rules.ts";
 import { only } from "../../../src/store/rows.ts";
-import { type House, startHouse, TestClock } from "../../harness.ts";
+import { TestClock, useService } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { insertMandates } from "../mandate_payments/world.ts";
 import { mandates, steps } from "./histories.ts";
@@ -16,12 +16,8 @@ import { amount, FIRST_DAY, History } from "./history.ts";
 // remembers what it was sent or given in files, and a calendar that is counted day by day.
 
 const clock = new TestClock("2026-01-01T00:00:00Z");
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 test("whatever happens when, no debit is sent or paid twice, beyond its mandate, or after its end, but flagged, and none is lost", async () => {
   await fc.assert(

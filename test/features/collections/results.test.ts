@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { addMandate, at, paymentsOf, toldOf } from "../mandate_payments/world.ts";
 
 // A bank's results for debits of many runs: /emandate/collections/results finds them by their numbers.
 
 const clock = new TestClock(at("2026-01-05"));
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 const PATH = "/emandate/collections/results";
 const CSV = { "content-type": "text/csv" };

@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, startHouse } from "../../harness.ts";
+import { expect, test } from "bun:test";
+import { useService } from "../../harness.ts";
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
-});
-afterAll(() => house.stop());
+const house = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
 
 test("the company is read by all its company users and changed by those who may", async () => {
   const { body } = await house.api("GET", "/company");

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks } from "../billing/books.ts";
+import { type Company, FLAT, useBooks } from "../billing/books.ts";
 
-let books: Books;
 let company: Company;
 /** Plans of 1,000 and 2,000 credits a month. */
 let middle: number;
@@ -21,14 +20,14 @@ function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}):
   return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
 }
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set(NOW);
   company = await books.addCompany();
   middle = await company.addModel(plan(1000));
   large = await company.addModel(plan(2000));
 });
-afterAll(() => books.house.stop());
 
 const credits = (id: number) => company.api("GET", `/subscriptions/${id}/credits`);
 const balance = async (id: number) => (await credits(id)).body.data;

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { companyTimezoneTable } from "../../../src/features/companies/tables.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks } from "../billing/books.ts";
+import { type Company, FLAT, useBooks } from "../billing/books.ts";
 import { outboxOf, runJobs } from "../billing_model_changes/facts.ts";
-
-let books: Books;
 
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 const NOW = "2024-03-15T10:00:00.000Z";
@@ -20,11 +18,11 @@ function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}):
   return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
 }
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set(NOW);
 });
-afterAll(() => books.house.stop());
 
 describe("thresholds", () => {
   const look = () => runJobs(books.house, "credit_thresholds");

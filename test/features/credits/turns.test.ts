@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../harness.ts";
-import { type Books, type Company, FLAT, openBooks } from "../billing/books.ts";
+import { type Company, FLAT, useBooks } from "../billing/books.ts";
 import { changeTo, changesOf, eventsOf, outboxOf, runJobs } from "../billing_model_changes/facts.ts";
 import { tally } from "../subscriptions/catalog.ts";
 
-let books: Books;
 let company: Company;
 /** Plans of 1,000, 2,000 and 500 credits a month. */
 let middle: number;
@@ -24,15 +23,15 @@ function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}):
   return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
 }
 
+const books = useBooks();
+
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set(NOW);
   company = await books.addCompany();
   middle = await company.addModel(plan(1000));
   large = await company.addModel(plan(2000));
   small = await company.addModel(plan(500));
 });
-afterAll(() => books.house.stop());
 
 const credits = (id: number) => company.api("GET", `/subscriptions/${id}/credits`);
 const balance = async (id: number) => (await credits(id)).body.data;

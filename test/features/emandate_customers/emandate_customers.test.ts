@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { MANDATE_STATUSES } from "../../../src/features/mandates/model.ts";
-import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { type Json, type Tenant, useService } from "../../harness.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
 import { onboard } from "../emandate_products/records.ts";
 import { addMandate } from "../mandate_payments/world.ts";
 
-let house: House;
+const house = useService();
+const { api } = house;
 let other: Tenant;
-let api: Api;
 
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
-  api = house.api;
 });
-afterAll(() => house.stop());
 
 const PATH = "/emandate/customers";
 const IC = "900131145678";

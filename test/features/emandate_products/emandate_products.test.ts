@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { FINAL_STATUSES, MANDATE_STATUSES } from "../../../src/features/mandates/model.ts";
-import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { type Api, type Json, type Tenant, useService } from "../../harness.ts";
 import { addCatalog, tally } from "../subscriptions/catalog.ts";
 import { addMandate } from "../mandate_payments/world.ts";
 import { addEmandateProduct, productBody } from "./records.ts";
 
-let house: House;
+const house = useService();
+const { api } = house;
 let other: Tenant;
-let api: Api;
 
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
-  api = house.api;
 });
-afterAll(() => house.stop());
 
 const PATH = "/emandate/products";
 const on_one = () => [["GET"], ["PUT", productBody()], ["DELETE"]] as const;

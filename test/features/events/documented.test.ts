@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVENT_TYPES } from "../../../src/features/events/model.ts";
 import { runJob, JOBS } from "../../../src/jobs.ts";
 import { doEverythingWithMandates } from "./mandates.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { addDraft, addProgram, done, lead, type Loans, openLoans } from "../loan_applications/world.ts";
 import { EVIDENCE, publish } from "../loan_consents/texts.ts";
@@ -14,12 +14,8 @@ import { upload } from "../loan_documents/loans.ts";
 
 const BEGUN = "2026-03-10T12:00:00Z";
 const clock = new TestClock(BEGUN);
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 /** The fields of each type's example in the table of the document. */
 function documented(): Map<string, string[]> {

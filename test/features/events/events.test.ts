@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVENT_TYPES } from "../../../src/features/events/model.ts";
 import type { Json } from "../../harness.ts";
-import { type Books, FLAT, openBooks, PER_UNIT } from "../billing/books.ts";
+import { FLAT, PER_UNIT, useBooks } from "../billing/books.ts";
 
-let books: Books;
+const books = useBooks();
 
 beforeAll(async () => {
-  books = await openBooks();
   books.clock.set("2026-01-10T00:00:00Z");
 });
-afterAll(() => books.house.stop());
 
 /** A company's events from the first to the last, as [type, data]. */
 async function told(

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type Api, type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Api, type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { create, tally } from "../subscriptions/catalog.ts";
 
 const NOW = "2026-03-15T10:00:00.000Z";
 const clock = new TestClock(NOW);
-let house: House;
+const house = useService({ clock });
 let other: Tenant;
 let client_id: number;
 /** Users of two clients of one company, and of another company's. */
@@ -14,7 +14,6 @@ let theirs: Api;
 let foreign: Api;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   other = await house.addTenant();
   const addClient = async (tenant: Tenant) => (await create(tenant.api, "/clients", { name: "Client" })).id;
   client_id = await addClient(house);
@@ -22,7 +21,6 @@ beforeAll(async () => {
   theirs = await house.addUser(house, "client", await addClient(house));
   foreign = await house.addUser(other, "client", await addClient(other));
 });
-afterAll(() => house.stop());
 
 /** Its keys stand in an order that a database would change. */
 const CONFIG = {

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { idempotencyKeyTable } from "../../../src/features/idempotency/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type Answer, type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Answer, type Api, type Json, TestClock, useService } from "../../harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let keys = 0;
-
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
 
 const newKey = () => `key-${++keys}`;
 const keyed = (key: string) => ({ "idempotency-key": key });

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { addDraft, addProgram, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-let house: House;
+const house = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
 let loans: Loans;
 let program: Json;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, timezone: "Asia/Kuala_Lumpur" });
   loans = await openLoans(house);
   program = await addProgram(loans);
 });
-afterAll(() => house.stop());
 
 describe("a loan", () => {
   test("goes from the draft to the disbursement", async () => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { auditLogTable } from "../../../src/features/audit/tables.ts";
 import { loanApplicationTable } from "../../../src/features/loan_applications/tables.ts";
 import { consentTable } from "../../../src/features/loan_consents/tables.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { upload } from "../loan_documents/loans.ts";
 import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
@@ -10,13 +10,12 @@ import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openL
 // What an application rests on: consents and documents, from the submission to the disbursement.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Loans;
 let definition_id: number;
 let program_id: number;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openLoans(house);
   definition_id = await publish("pdpa");
   ({ id: program_id } = await addProgram(loans, {
@@ -24,7 +23,6 @@ beforeAll(async () => {
     required_consents: ["pdpa"],
   }));
 });
-afterAll(() => house.stop());
 
 /** Time goes on before each call that comes after another. */
 const later = () => clock.set(clock.now().add({ seconds: 1 }).toString());

@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { publish } from "../loan_consents/texts.ts";
 import { upload } from "../loan_documents/loans.ts";
 import { addDraft, addProgram, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
 
 const clock = new TestClock("2026-01-01T00:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Loans;
 let staging: Loans;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openLoans(house);
   staging = await openLoans(house, house, "staging");
 });
-afterAll(() => house.stop());
 
 async function runExpiry(times = 1): Promise<void> {
   const job = JOBS.find(({ name }) => name === "loan_application_expiry");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { type House, type Json, startHouse } from "../../harness.ts";
+import { type Json, useService } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { upload } from "../loan_documents/loans.ts";
 import { addWebhook, openReceiver, type Received, type Receiver, until } from "../webhooks/receiver.ts";
@@ -9,17 +9,15 @@ import { addProgram, APPLICATION, done, type Loans, OFFER, openLoans } from "./w
 // A loan's whole way, from the agent to the disbursement, in both environments at once: each step is told to a
 // real receiver, which checks it as receivers do, and neither environment ever sees the other.
 
-let house: House;
+const house = useService({ env: { NODE_ENV: "development" } });
 let receiver: Receiver;
 let secret: string;
 
 beforeAll(async () => {
-  house = await startHouse({ env: { NODE_ENV: "development" } });
   receiver = openReceiver();
   ({ secret } = await addWebhook(house.api, receiver.url, ["application.*", "document.*", "consent.*"]));
 });
 afterAll(async () => {
-  await house.stop();
   await receiver.stop();
 });
 

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, expect, test } from "bun:test";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { addDraft, addProgram, done, lead, type Loans, openLoans } from "./world.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Loans;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openLoans(house);
 });
-afterAll(() => house.stop());
 
 const ids = (answer: Json) => answer.map(({ id }: Json) => id);
 

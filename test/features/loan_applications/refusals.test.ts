@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Api, type Json, TestClock, useService } from "../../harness.ts";
 import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Loans;
 let program: Json;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openLoans(house);
   program = await addProgram(loans);
 });
-afterAll(() => house.stop());
 
 const post = (change: object) =>
   loans.agent("POST", "/agent/applications", { ...APPLICATION, program_id: program.id, ...change });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { type House, type Json, startHouse } from "../../harness.ts";
+import { type Json, useService } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { EVIDENCE, publish } from "../loan_consents/texts.ts";
@@ -9,7 +9,6 @@ import { addDraft, addProgram, APPLICATION, done, type Loans, OFFER, openLoans }
 
 // Two companies, each in both environments: four worlds. Of one of them there is a second agent.
 
-let house: House;
 let worlds: World[];
 
 interface World extends Loans {
@@ -42,15 +41,15 @@ async function openWorld(name: string, loans: Loans): Promise<World> {
   return { ...loans, name, programs: [program.id], applications: [id], others: [], records };
 }
 
+const house = useService();
+
 beforeAll(async () => {
-  house = await startHouse();
   const tenants = { first: house, second: await house.addTenant() };
   worlds = [];
   for (const [name, tenant] of Object.entries(tenants))
     for (const environment of ["staging", "production"])
       worlds.push(await openWorld(`${name} ${environment}`, await openLoans(house, tenant, environment)));
 });
-afterAll(() => house.stop());
 
 /** A call on one record of another world, or of one's own. */
 type Call = readonly [method: string, suffix: string, body: object | undefined];

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { exchange } from "../api_keys/machine.ts";
 import { upload } from "../loan_documents/loans.ts";
 import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openLoans } from "./world.ts";
 
 // Where the company is, it is 15 March from 16:00 UTC of the 14th on.
 const clock = new TestClock("2026-03-14T15:59:59Z");
-let house: House;
+const house = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
 let loans: Loans;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, timezone: "Asia/Kuala_Lumpur" });
   loans = await openLoans(house);
 });
-afterAll(() => house.stop());
 
 const submit = (id: number) => loans.agent("POST", `/agent/applications/${id}/submit`);
 const put = (id: number, change: object) => loans.agent("PUT", `/agent/applications/${id}`, change);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import type { Actor, Environment } from "../../../src/core/access.ts";
 import {
@@ -7,17 +7,15 @@ import {
   listLoanApplications,
   submitLoanApplication,
 } from "../../../src/features/loan_applications/service.ts";
-import { type House, startHouse } from "../../harness.ts";
+import { useService } from "../../harness.ts";
 import { addDraft, addProgram, APPLICATION, type Loans, openLoans } from "./world.ts";
 
-let house: House;
+const house = useService();
 let loans: Loans;
 
 beforeAll(async () => {
-  house = await startHouse();
   loans = await openLoans(house);
 });
-afterAll(() => house.stop());
 
 /** The context of a user of the company who acts on loans, as tools let them. */
 function contextOf(environment?: Environment, role: "admin" | "analyst" = "admin") {

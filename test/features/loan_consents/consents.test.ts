@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { addMachine } from "../api_keys/machine.ts";
 import { type Borrowing, idOf, openBorrowing, tally } from "../loan_documents/loans.ts";
 import { define, EVIDENCE, publish, TEXT } from "./texts.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openBorrowing(house);
 });
-afterAll(() => house.stop());
 
 const grant = (application_id: number, definition_id: number, evidence: object = EVIDENCE) =>
   loans.agent("POST", `/agent/applications/${application_id}/consents`, { definition_id, evidence });

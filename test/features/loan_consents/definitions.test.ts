@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, expect, test } from "bun:test";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { type Borrowing, openBorrowing } from "../loan_documents/loans.ts";
 import { define, newCode, publish, TEXT } from "./texts.ts";
 
-let house: House;
+const house = useService({ clock: new TestClock("2026-03-10T12:00:00Z") });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock("2026-03-10T12:00:00Z") });
   loans = await openBorrowing(house);
 });
-afterAll(() => house.stop());
 
 test("a draft is edited, published, retired by its next version, and never changed again", async () => {
   const api = loans.lender;

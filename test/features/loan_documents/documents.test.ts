@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { addMachine } from "../api_keys/machine.ts";
 import {
   type Borrowing,
@@ -15,14 +15,12 @@ import {
 } from "./loans.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openBorrowing(house);
 });
-afterAll(() => house.stop());
 
 /** The company with its admin signed in at the time of the clock. */
 const company = async () => ({ ...house, api: await house.signIn(house.admin_email) });

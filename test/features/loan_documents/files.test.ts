@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { checkFiles } from "../../../src/features/loan_documents/check.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type House, startHouse, TestClock } from "../../harness.ts";
+import { TestClock, useService } from "../../harness.ts";
 import { type Borrowing, filesOf, folderOf, idOf, openBorrowing, PDF, sha256 } from "./loans.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+const house = useService({ clock });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   loans = await openBorrowing(house);
 });
-afterAll(() => house.stop());
 
 const folder = () => folderOf(house);
 

@@ -1,23 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type Answer, type House, startHouse } from "../../harness.ts";
+import { type Answer, useService } from "../../harness.ts";
 import { type Borrowing, filesOf, folderOf, JPEG, openBorrowing, PDF, PNG, send } from "./loans.ts";
 import { beginUpload, BOUNDARY, chunk, HEAD, TAIL } from "./raw_upload.ts";
 
-let house: House;
+const house = useService();
 let loans: Borrowing;
 let token: string;
 let id: number;
 
 beforeAll(async () => {
-  house = await startHouse();
   loans = await openBorrowing(house, house);
   token = await loans.token();
   id = await loans.apply();
 });
-afterAll(() => house.stop());
 
 const MIB = 1024 * 1024;
 /** A file of so many bytes that begins like a PDF. */

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { LoanProgram, PROGRAM_STATUSES } from "../../../src/features/loan_programs/model.ts";
 import { PROGRAM_TRIGGERS, programTransition } from "../../../src/features/loan_programs/rules.ts";
-import { type House, type Json, startHouse } from "../../harness.ts";
+import { type Json, useService } from "../../harness.ts";
 import {
   addDraft,
   addProgram,
@@ -12,14 +12,12 @@ import {
   PROGRAM,
 } from "../loan_applications/world.ts";
 
-let house: House;
+const house = useService();
 let loans: Loans;
 
 beforeAll(async () => {
-  house = await startHouse();
   loans = await openLoans(house);
 });
-afterAll(() => house.stop());
 
 let codes = 0;
 const coded = (change: object = {}) => ({ ...PROGRAM, code: `C${++codes}`, ...change });

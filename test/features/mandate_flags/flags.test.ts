@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Json, type Tenant } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { Json, Tenant } from "../../harness.ts";
 import { addMandate, answer, CHARGED_BACK, PAID } from "../mandate_payments/world.ts";
-import { openWorld, type World } from "../mandates/world.ts";
+import { openWorld, useWorld } from "../mandates/world.ts";
 
-let world: World;
 let tenant: Tenant;
 /** Flagged payments of three mandates, the oldest first. */
 const flagged: { mandate: number; payment: number; flag: Json }[] = [];
 
+const world = useWorld();
+
 beforeAll(async () => {
-  world = await openWorld();
   tenant = await world.house.addTenant();
   for (let i = 0; i < 3; i++) flagged.push(await flagOne());
 });
-afterAll(() => world.house.stop());
 
 /** A debit that came back and that the bank then says was paid. */
 async function flagOne(): Promise<(typeof flagged)[number]> {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Json } from "../../harness.ts";
-import { openWorld, type World } from "../mandates/world.ts";
+import { useWorld } from "../mandates/world.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.house.stop());
+const world = useWorld();
 
 /** What the house did to a record, the first first. */
 async function entries(type: string, id: number): Promise<Json[]> {

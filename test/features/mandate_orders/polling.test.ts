@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { applyResult } from "../../../src/features/mandate_orders/applying.ts";
 import { listDueOrders } from "../../../src/features/mandate_orders/polling_queries.ts";
 import { findLastOrder, type MandateOrder } from "../../../src/features/mandate_orders/queries.ts";
@@ -6,13 +6,9 @@ import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.t
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import { sandbox } from "../../../src/features/mandates/schemes/sandbox.ts";
 import type { SchemeResult } from "../../../src/features/mandates/schemes/scheme.ts";
-import { openWorld, type World } from "../mandates/world.ts";
+import { openWorld, useWorld } from "../mandates/world.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.house.stop());
+const world = useWorld();
 
 const status = async (id: number) => (await world.read(id)).status;
 

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { failuresInARow, type PaymentOutcome } from "../../../src/features/mandate_payments/rules.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import {
   addMandate,
@@ -18,12 +18,8 @@ import {
 // What counts against a mandate, and what becomes of its payments when it is suspended and resumed.
 
 const clock = new TestClock(at("2026-03-10"));
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 async function moveTo(tenant: Tenant, when: string): Promise<void> {
   clock.set(when);

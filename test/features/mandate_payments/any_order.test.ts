@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { addMandate, answer, at, CHARGED_BACK, getPayment, paymentsOf } from "./world.ts";
 
 // A bank that says anything of any debit, in any order: what it says at last is what the records say, or is flagged.
 
 const clock = new TestClock("2026-03-01T00:00:00Z");
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 const ANSWERS = {
   paid: resultOf("00", "TXN1"),

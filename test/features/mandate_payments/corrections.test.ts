@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { addMandate, at, getPayment, paymentsOf, toldOf } from "./world.ts";
 
 // A bank that corrects itself, over HTTP: results files, runs and the list of what a person must decide.
 
 const clock = new TestClock(at("2026-03-09"));
-let house: House;
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 /** A company that collected one mandate on Monday, 9 March 2026. */
 interface Collected {

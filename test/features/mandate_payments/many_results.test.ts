@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { findOrderByNumber } from "../../../src/features/mandate_orders/queries.ts";
 import { applyPaymentResults } from "../../../src/features/mandate_payments/outcomes.ts";
 import { mandateTable } from "../../../src/features/mandates/tables.ts";
-import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Tenant, TestClock, useService } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { addMandate, answer, at, CHARGED_BACK, CLOSED, getPayment, NO_FUNDS, PAID, toldOf } from "./world.ts";
 
@@ -14,11 +14,7 @@ const MANDATES = 3;
 const PAYMENTS = 2 * MANDATES;
 
 const clock = new TestClock(at("2026-03-10"));
-let house: House;
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 /** A company with debits under way, in the order in which they are answered. */
 async function openDebits(): Promise<{ tenant: Tenant; mandates: number[]; payments: number[] }> {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mandateTable } from "../../../src/features/mandates/tables.ts";
-import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Tenant, TestClock, useService } from "../../harness.ts";
 import {
   addMandate,
   answer,
@@ -15,12 +15,8 @@ import {
 } from "./world.ts";
 
 const clock = new TestClock(at("2026-03-10"));
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 const setConfig = async ({ api }: Tenant, change: object) => {
   const { status, body } = await api("PUT", "/emandate/config", change);

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Api, type Tenant, TestClock, useService } from "../../harness.ts";
 import { addMandate, at } from "./world.ts";
 
 // What is wrong with requests about payments and collections, over HTTP.
 
 const clock = new TestClock(at("2026-03-10"));
-let house: House;
+const house = useService({ clock });
 let other: Tenant;
 let mandate: number;
 let payment: number;
 let run: number;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   other = await house.addTenant();
   mandate = await addMandate(house.deps, house, null, {
     effective_date: "2026-03-05",
@@ -22,7 +21,6 @@ beforeAll(async () => {
   payment = (await house.api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "1" })).body.data.id;
   run = (await house.api("POST", "/emandate/collections/run", {})).body.data.id;
 });
-afterAll(() => house.stop());
 
 describe("bodies", () => {
   test.each([

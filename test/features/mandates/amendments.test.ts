@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { mandateOrderTable } from "../../../src/features/mandate_orders/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { propertyCases } from "../../properties.ts";
 import { addMandate, answer, at, getPayment, NO_FUNDS, paymentsOf } from "../mandate_payments/world.ts";
 
 // What a change of a mandate does to what is due and to what waits. The bank takes each within seconds.
 
 const clock = new TestClock(at("2026-03-10"));
-let house: House;
 
-beforeAll(async () => {
-  house = await startHouse({ clock });
-});
-afterAll(() => house.stop());
+const house = useService({ clock });
 
 async function freshTenant(on: string): Promise<Tenant> {
   clock.set(at(on));

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { Api, Json, Tenant } from "../../harness.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
-import { openWorld, type World } from "./world.ts";
+import { useWorld } from "./world.ts";
 
-let world: World;
+const world = useWorld();
 let api: Api;
 let other: Tenant;
+
 beforeAll(async () => {
-  world = await openWorld();
   ({ api } = world.house);
   other = await world.house.addTenant();
 });
-afterAll(() => world.house.stop());
 
 const PATH = "/emandate/mandates";
 let codes = 0;

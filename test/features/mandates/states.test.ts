@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { MANDATE_TRIGGERS } from "../../../src/features/mandates/model.ts";
-import { openWorld, STATES, type World } from "./world.ts";
+import { STATES, useWorld } from "./world.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.house.stop());
+const world = useWorld();
 
 /** What each action and scenario leads to from each state, by hand; everywhere else it is a conflict. */
 const LEADS: Record<string, Partial<Record<string, string>>> = {

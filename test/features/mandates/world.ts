@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Api, type House, type Json, startHouse, TestClock, useService } from "../../harness.ts";
 
 /** A house with a clock of its own, and what a company does with mandates in it. */
 export interface World {
@@ -40,6 +40,12 @@ export const STATES = Object.keys(WAYS).map((state) => {
 });
 
 const BY_TIME = ["mandate_orders", "mandates_expire"];
+
+/** A world for the tests of a file. */
+export function useWorld(now = "2026-03-10T04:00:00Z"): World {
+  const clock = new TestClock(now);
+  return worldOf(useService({ clock }), clock);
+}
 
 export async function openWorld(now = "2026-03-10T04:00:00Z"): Promise<World> {
   const clock = new TestClock(now);

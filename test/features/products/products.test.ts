@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, startHouse, type Tenant } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Tenant, useService } from "../../harness.ts";
 import { addCatalog, create, subscribe, tally } from "../subscriptions/catalog.ts";
 
-let house: House;
+const house = useService();
+const { api } = house;
 let other: Tenant;
-let api: Api;
 
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
-  api = house.api;
 });
-afterAll(() => house.stop());
 
 async function addProduct(name = "Gold"): Promise<number> {
   return (await create(api, "/products", { name })).id;

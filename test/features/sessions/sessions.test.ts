@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { PASSWORD_COST } from "../../../src/features/sessions/passwords.ts";
 import { endedTokenTable } from "../../../src/features/sessions/tables.ts";
 import { JOBS, runJob } from "../../../src/jobs.ts";
-import { apiOf, type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { apiOf, PASSWORD, startHouse, TestClock, useService } from "../../harness.ts";
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";
 const SIGNED_IN_AT = "2026-03-10T12:00:00Z";
 
-let house: House;
 const clock = new TestClock(SIGNED_IN_AT);
 
-beforeAll(async () => {
-  house = await startHouse({ clock, env: { JWT_SECRET: SECRET }, password_cost: PASSWORD_COST });
-});
-afterAll(() => house.stop());
+const house = useService({ clock, env: { JWT_SECRET: SECRET }, password_cost: PASSWORD_COST });
 
 async function tokenOf(email: string): Promise<string> {
   return (await house.anonymous("POST", "/login", { email, password: PASSWORD })).body.token;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Api, type Json, useService } from "../../harness.ts";
 import { addCatalog, type Catalog, subscribe } from "./catalog.ts";
 
-let house: House;
+const house = useService();
 let mine: Catalog;
 let client: Api;
 let first: Json;
@@ -10,7 +10,6 @@ let second: Json;
 let theirs: Json;
 
 beforeAll(async () => {
-  house = await startHouse();
   mine = await addCatalog(house);
   client = await house.addUser(house, "client", mine.client_id);
   first = await subscribe(house.api, mine, { name: "Alpha" });
@@ -18,7 +17,6 @@ beforeAll(async () => {
   second = await subscribe(house.api, mine, { name: "Beta" });
   await house.api("POST", `/subscriptions/${second.id}/cancel`, { at: "now" });
 });
-afterAll(() => house.stop());
 
 describe("a client user's subscriptions", () => {
   test("are its client's alone, with their relations", async () => {

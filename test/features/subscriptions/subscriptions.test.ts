@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import {
   addCatalog,
   type Catalog,
@@ -13,18 +13,15 @@ import {
 
 const NOW = "2026-03-15T10:00:00.000Z";
 
-let house: House;
+const house = useService({ clock: new TestClock(NOW) });
+const { api } = house;
 let other: Tenant;
-let api: Api;
 let catalog: Catalog;
 
 beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock(NOW) });
   other = await house.addTenant();
-  api = house.api;
   catalog = await addCatalog(house);
 });
-afterAll(() => house.stop());
 
 const RENAME = { name: "x" };
 const CANCEL = { at: "now" };

@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Tenant, TestClock, useService } from "../../harness.ts";
 import { addSubscription, ms, search, uuid } from "./facts.ts";
 
 const NOW = ms("2026-03-10T12:00:00Z");
 const ONE = "application/cloudevents+json";
 const BATCH = "application/cloudevents-batch+json";
 
-let house: House;
+const house = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
 let other: Tenant;
 
 beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
   other = await house.addTenant();
   await addSubscription(house, "acme");
   await addSubscription(other, "theirs");
 });
-afterAll(() => house.stop());
 
 const good = {
   specversion: "1.0",

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { writeCursor } from "../../../src/features/usage/cursor.ts";
-import { type Api, type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
 import { addSubscription, ms, search, send, uuid } from "./facts.ts";
 
@@ -8,16 +8,15 @@ const NOON = "2026-03-09T12:00:00.000Z";
 const MINUTE = 60_000;
 const EVENTS = 25;
 
-let house: House;
-let api: Api;
 const clock = new TestClock(NOON);
 
 /** Event n is n minutes old, of usage n % 3, with the id uuid(n). */
 const numbers = Array.from({ length: EVENTS }, (_, n) => n);
 
+const house = useService({ clock });
+const { api } = house;
+
 beforeAll(async () => {
-  house = await startHouse({ clock });
-  ({ api } = house);
   await addSubscription(house, "x");
   const events = numbers.map((n) => ({
     id: uuid(n),
@@ -28,7 +27,6 @@ beforeAll(async () => {
   }));
   expect((await send(api, events)).status).toBe(201);
 });
-afterAll(() => house.stop());
 
 const numberOf = ({ id }: Json): number => Number.parseInt(id.slice(24), 16);
 

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Api, type House, PASSWORD, startHouse, TestClock } from "../../harness.ts";
+import { beforeAll, expect, test } from "bun:test";
+import { type Api, PASSWORD, startHouse, TestClock, useService } from "../../harness.ts";
 import { connect, grantAccess } from "../../mcp/agents.ts";
 import { addUser, fillCompany, NOW, type World } from "../../mcp/world.ts";
 
 const clock = new TestClock(NOW);
-let house: House;
+const house = useService({ clock, env: { PUBLIC_URL: "https://billing.example.com" } });
 let world: World;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { PUBLIC_URL: "https://billing.example.com" } });
   world = await fillCompany(house, clock);
 }, 60_000);
-afterAll(() => house.stop());
 
 const ORIGIN = "https://billing.example.com/api/v1";
 

@@ -1,24 +1,22 @@
 import { LIMITS } from "../../../src/core/limits.ts";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { usageReaders } from "../../../src/deps.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import { type House, startHouse, type Tenant } from "../../harness.ts";
+import { type Tenant, useService } from "../../harness.ts";
 import { addSubscription, send } from "./facts.ts";
 
 const HOLD_MS = 2_000;
 
-let house: House;
+const house = useService();
 let other: Tenant;
 let subscription_id: number;
 
 beforeAll(async () => {
-  house = await startHouse();
   other = await house.addTenant();
   ({ id: subscription_id } = await addSubscription(house, "ours"));
   await addSubscription(other, "theirs");
   expect((await send(other.api, { external_subscription_id: "theirs", usage: 7 })).status).toBe(201);
 });
-afterAll(() => house.stop());
 
 async function storeEvents(): Promise<void> {
   const events = Array.from({ length: 10_000 }, () => ({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { startHouse, type Tenant, TestClock, useService } from "../../harness.ts";
 import { tally } from "../subscriptions/catalog.ts";
 import { addSubscription, ms, search, send, uuid } from "./facts.ts";
 
@@ -7,19 +7,16 @@ const clock = new TestClock("2026-03-10T12:00:00.000Z");
 const NOW = ms("2026-03-10T12:00:00Z");
 const HOUR = 3_600_000;
 
-let house: House;
+const house = useService({ clock });
+const { api } = house;
 let other: Tenant;
-let api: Api;
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
   other = await house.addTenant();
-  api = house.api;
   await addSubscription(house, "acme");
   await addSubscription(house, "a:b c/~");
   await addSubscription(other, "theirs");
 });
-afterAll(() => house.stop());
 
 async function find(id: string) {
   const { data } = await search(api, { external_subscription_ids: ["acme", "a:b c/~"], limit: 200 });

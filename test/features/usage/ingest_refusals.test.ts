@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Tenant, TestClock, useService } from "../../harness.ts";
 import { addSubscription, ms, search, send } from "./facts.ts";
 
 const NOW = ms("2026-03-10T12:00:00Z");
 const HOUR = 3_600_000;
 
-let house: House;
+const house = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
+const { api } = house;
 let other: Tenant;
-let api: Api;
 
 beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
   other = await house.addTenant();
-  api = house.api;
   await addSubscription(house, "acme");
   await addSubscription(other, "theirs");
 });
-afterAll(() => house.stop());
 
 describe("POST /usage/events refuses", () => {
   const good = { external_subscription_id: "acme", usage: 1 };

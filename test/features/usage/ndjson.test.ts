@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../harness.ts";
+import { type Json, type Tenant, TestClock, useService } from "../../harness.ts";
 import { addSubscription, ms, search, uuid } from "./facts.ts";
 import { eventLines, NDJSON, sendLines, tokenOf } from "./streams.ts";
 
 const NOW = ms("2026-03-10T12:00:00Z");
 const good = { external_subscription_id: "acme", usage: 1 };
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
-});
-afterAll(() => house.stop());
+const house = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
 
 /** A company of its own for each test, which has one subscription. */
 async function newTenant(): Promise<Tenant> {

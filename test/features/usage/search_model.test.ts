@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { type House, type Json, startHouse, TestClock } from "../../harness.ts";
+import { type Json, TestClock, useService } from "../../harness.ts";
 import { decimalText } from "../../usage/model.ts";
 import { addCatalog } from "../subscriptions/catalog.ts";
 import { addSubscription, ms, search, send } from "./facts.ts";
@@ -20,12 +20,12 @@ interface Fact {
   metadata: Record<string, string>;
 }
 
-let house: House;
 let facts: Fact[];
 const subscriptions = new Map<string, Json>();
 
+const house = useService({ clock, timezone: ZONE });
+
 beforeAll(async () => {
-  house = await startHouse({ clock, timezone: ZONE });
   const a = await addCatalog(house);
   const b = { ...(await addCatalog(house)), product_id: a.product_id };
   const c = { ...a, product_id: (await addCatalog(house)).product_id };
@@ -45,7 +45,6 @@ beforeAll(async () => {
     expect((await send(house.api, events)).status).toBe(201);
   }
 });
-afterAll(() => house.stop());
 
 const REGIONS = ["eu", "us", "EU West", "100%"];
 

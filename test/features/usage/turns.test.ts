@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { subscriptionTable } from "../../../src/features/subscriptions/tables.ts";
 import { foldGroups } from "../../../src/features/usage/groups.ts";
 import { findSubscriptionNames } from "../../../src/features/usage/queries.ts";
 import { insertRows } from "../../../src/store/insert_rows.ts";
-import { type House, startHouse } from "../../harness.ts";
+import { useService } from "../../harness.ts";
 import { create } from "../subscriptions/catalog.ts";
 
 // What goes through many thousand rows gives everything else its turn: on an embedded database an answer never leaves
@@ -11,11 +11,7 @@ import { create } from "../subscriptions/catalog.ts";
 
 const SUBSCRIPTIONS = 12_000;
 
-let house: House;
-beforeAll(async () => {
-  house = await startHouse();
-});
-afterAll(() => house.stop());
+const house = useService();
 
 /** How many turns others had while `work` went on. */
 async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; result: T }> {

@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { apiOf, type House, type Json, PASSWORD, startHouse } from "../../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { apiOf, type Json, PASSWORD, startHouse, useService } from "../../harness.ts";
 
-let house: House;
-
-beforeAll(async () => {
-  house = await startHouse();
-});
-afterAll(() => house.stop());
+const house = useService();
 
 const user = (more: object = {}) => ({
   email: `${crypto.randomUUID()}@example.com`,

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { type Json, type Tenant, useService } from "../../harness.ts";
 import {
   addWebhook,
   isSigned,
@@ -13,14 +13,10 @@ import {
 } from "../webhooks/receiver.ts";
 
 const clock = new MovingClock();
-let house: House;
+const house = useService({ clock, env: { NODE_ENV: "development" } });
 let tenant: Tenant;
 let receiver: Receiver;
 
-beforeAll(async () => {
-  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
-});
-afterAll(() => house.stop());
 beforeEach(async () => {
   tenant = await house.addTenant();
   receiver = openReceiver();

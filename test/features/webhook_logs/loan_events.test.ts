@@ -1,22 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Api, type Json, type Tenant, useService } from "../../harness.ts";
 import { addDraft, addProgram, type Loans, openLoans } from "../loan_applications/world.ts";
 import { addWebhook, MovingClock, openReceiver, type Receiver, until } from "../webhooks/receiver.ts";
 
 // Deliveries of loan events: what lenders see of them, in which environment, and how long they are tried.
 
 const clock = new MovingClock();
-let house: House;
+const house = useService({ clock, env: { NODE_ENV: "development" } });
 let tenant: Tenant;
 let staging: Loans;
 let production: Loans;
 let receiver: Receiver;
 let endpoint: Json;
 
-beforeAll(async () => {
-  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
-});
-afterAll(() => house.stop());
 beforeEach(async () => {
   tenant = await house.addTenant();
   staging = await openLoans(house, tenant, "staging");

@@ -1,19 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, startHouse } from "../../harness.ts";
+import { useService } from "../../harness.ts";
 import { addDraft, addProgram, openLoans } from "../loan_applications/world.ts";
 import { addWebhook, logThat, MovingClock, openReceiver, type Receiver } from "../webhooks/receiver.ts";
 
 const clock = new MovingClock();
-let house: House;
+const house = useService({ clock, env: { NODE_ENV: "development" } });
 let receiver: Receiver;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
   receiver = openReceiver();
   receiver.answer(() => new Response(null, { status: 503 }));
 });
 afterAll(async () => {
-  await house.stop();
   await receiver.stop();
 });
 

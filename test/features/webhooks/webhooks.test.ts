@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, type Json, startHouse, type Tenant } from "../../harness.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Json, startHouse, type Tenant, useService } from "../../harness.ts";
 import { addWebhook } from "./receiver.ts";
 
-let house: House;
 let other: Tenant;
-let api: Api;
 
 /** A port of this machine that nobody listens on. */
 const HERE = "http://127.0.0.1:9/hooks";
 
+const house = useService({ env: { NODE_ENV: "development" } });
+const { api } = house;
+
 beforeAll(async () => {
-  house = await startHouse({ env: { NODE_ENV: "development" } });
   other = await house.addTenant();
-  api = house.api;
 });
-afterAll(() => house.stop());
 
 describe("webhooks", () => {
   test("an endpoint is created, read, replaced and deleted; its secret is shown once", async () => {
