@@ -1,62 +1,86 @@
-// Everything that CI checks, in order of speed. Prints what failed as it comes and ends with `N passed, N failed`:
-// each check counts as one, each test as one.
+// Everything that CI checks. Prints what failed as it comes and ends with `N passed, N failed`: each check counts as
+// one, each test as one.
+//
+//   bun run check            everything
+//   bun run check --all      the same, with every test on PostgreSQL too
+//   bun run check --changed  format, lint and types, and the tests beside what differs from main
 
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { availableParallelism, freemem, tmpdir } from "node:os";
+import { join } from "node:path";
+import { type PostgresServer, startPostgres } from "../test/postgres_server.ts";
 import { whyNoPostgres } from "../test/why_no_postgres.ts";
+import { testsOfChanges } from "./changed_tests.ts";
 
 interface Step {
   name: string;
   command: string[];
   env?: Record<string, string>;
-  /** Why it can't run here, if so. */
-  skip?: string | null;
 }
 
-const TESTS = ["bun", "test", "--only-failures", "--timeout", "60000"];
-
-/** Tests of what is the same whatever holds the records: pure rules, and how usage events are kept and moved. */
-const WITHOUT_RECORDS = [
-  "test/{tidy,tour}.test.ts",
-  "test/{usage,core}/**",
-  "test/**/rules.test.ts",
-  "test/features/mandates/schemes/**",
-  "test/features/usage/{import,export,ndjson,open_streams,kill}.test.ts",
-].map((pattern) => new Bun.Glob(pattern));
-
-const WITH_RECORDS = [...new Bun.Glob("test/**/*.test.ts").scanSync()]
-  .filter((file) => !WITHOUT_RECORDS.some((pattern) => pattern.match(file)))
-  .map((file) => `./${file}`);
-
-/** As the service itself is started. */
-const THREADS = { UV_THREADPOOL_SIZE: "16" };
-
+const FORMAT = { name: "format", command: ["bun", "x", "biome", "format", "."] };
+const LINT = { name: "lint", command: ["bun", "x", "oxlint"] };
+const TYPES = { name: "types", command: ["bun", "x", "tsc", "--noEmit"] };
 const CHECKS: Step[] = [
-  { name: "format", command: ["bun", "x", "biome", "format", "."] },
-  { name: "lint", command: ["bun", "x", "oxlint"] },
-  { name: "types", command: ["bun", "x", "tsc", "--noEmit"] },
+  FORMAT,
+  LINT,
+  TYPES,
   { name: "unused code", command: ["bun", "--bun", "x", "knip"] },
   { name: "migrations", command: ["bun", "scripts/migrations.ts", "--check"] },
 ];
 
-const SUITES: Step[] = [
-  { name: "tests on SQLite", command: TESTS, env: { ...THREADS, TEST_STORE: "sqlite" } },
-  {
-    name: "tests on PostgreSQL",
-    command: [...TESTS, ...WITH_RECORDS],
-    env: { ...THREADS, TEST_STORE: "postgres" },
-    skip: whyNoPostgres(),
-  },
-];
+/** Test files that ask nothing of the store that another file does not: they run on SQLite alone. docs/style.md. */
+const ON_SQLITE_ALONE = [
+  // Rules without I/O, and the repository itself.
+  "test/{tidy,tour}.test.ts",
+  "test/core/**",
+  "test/**/rules.test.ts",
+  "test/features/billing/{credit_month,difference,limits_and_credits,properties,rating,stretches}.test.ts",
+  "test/features/emandate_products/amounts.test.ts",
+  "test/features/forms/answers.test.ts",
+  "test/features/loan_applications/{eligibility,instalments}.test.ts",
+  "test/features/mandate_payments/judging.test.ts",
+  "test/features/mandates/schemes/**",
+  // Usage events are in DuckDB, whatever holds the records.
+  "test/usage/**",
+  "test/features/usage/{aggregate,cloud_events,cursors,export*,fair_search,import*,kill,metadata_keys,ndjson}.test.ts",
+  "test/features/usage/{open_streams,search,search_model,shortage,turns}.test.ts",
+  // Protocols: the operations under them are tested beside their tables.
+  "test/{contract,mcp}/**",
+  "test/http/{bodies,large_json,metrics,multipart,openapi,refusals}.test.ts",
+  // Inputs that are refused before they reach a query.
+  "test/features/**/*refusals.test.ts",
+  "test/features/authorizations/registration.test.ts",
+  "test/features/emandate_config/{banks,connect}.test.ts",
+  "test/features/sessions/{passwords,sign_in_limit}.test.ts",
+  "test/features/webhook_logs/send.test.ts",
+].map((pattern) => new Bun.Glob(pattern));
+
+function testsOnPostgres(): string[] {
+  const files = [...new Bun.Glob("test/**/*.test.ts").scanSync()].toSorted();
+  if (process.argv.includes("--all")) return files;
+  return files.filter((file) => !ON_SQLITE_ALONE.some((pattern) => pattern.match(file)));
+}
+
+/** More processes than this would run out of connections to one PostgreSQL server. */
+const PROCESSES = Math.min(availableParallelism(), 4);
+
+/** `bun test` on some files, or on all; threads as the service itself is started. */
+function suite(name: string, store: "sqlite" | "postgres", files: string[], env = {}): Step {
+  const workers = ["--no-isolate", `--parallel=${PROCESSES}`];
+  return {
+    name,
+    command: ["bun", "test", "--timeout", "60000", ...workers, ...files.map((file) => `./${file}`)],
+    env: { UV_THREADPOOL_SIZE: "16", TEST_STORE: store, ...env },
+  };
+}
 
 interface Counts {
   passed: number;
   failed: number;
 }
 
-async function run({ command, env }: Step): Promise<{ ok: boolean; printed: string }> {
-  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { ok: (await child.exited) === 0, printed: `${out}${err}`.trim() };
-}
+const total: Counts = { passed: 0, failed: 0 };
 
 /** What a test run counted; a check without tests counts as one. */
 function count(ok: boolean, printed: string): Counts {
@@ -66,32 +90,67 @@ function count(ok: boolean, printed: string): Counts {
   return { passed: Number(tests[1]), failed: ok ? failed : Math.max(failed, 1) };
 }
 
-const total: Counts = { passed: 0, failed: 0 };
-
 /** Runs a step, prints what came of it and adds it up. */
-async function tell(step: Step): Promise<void> {
-  if (step.skip) {
-    console.log(`skip  ${step.name}: ${step.skip}`);
-    return;
-  }
+async function run({ name, command, env }: Step): Promise<void> {
   const started = performance.now();
-  const { ok, printed } = await run(step);
+  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
+  const texts = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const ok = (await child.exited) === 0;
+  const printed = texts.join("").trim();
   const { passed, failed } = count(ok, printed);
   total.passed += passed;
   total.failed += failed;
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  console.log(
-    `${ok ? "ok  " : "FAIL"}  ${step.name} (${seconds} s${passed + failed > 1 ? `, ${passed} tests` : ""})`,
-  );
-  const skipped = printed
-    .split("\n")
-    .filter((line) => line.startsWith("(skip)") || line.startsWith("skipped:"));
-  if (!ok) console.log(printed);
-  else if (skipped.length > 0) console.log(skipped.join("\n"));
+  const tests = passed + failed > 1 ? `, ${passed} tests` : "";
+  console.log(`${ok ? "ok  " : "FAIL"}  ${name} (${seconds} s${tests})`);
+  const shown = ok ? /^(\(skip\)|skipped:)/ : /^(?!\(pass\)|$)/;
+  for (const line of new Set(printed.split("\n"))) if (shown.test(line)) console.log(line);
 }
 
-for (const step of CHECKS) await tell(step);
-// At once: each waits for its database most of the time.
-await Promise.all(SUITES.map(tell));
+/** What a run's databases and files take at most. */
+const ROOM = 4 * 2 ** 30;
+
+/** A folder for the run's files, in memory where there is room: on a disk tests wait for it most of the time. */
+function makeFolder(): string {
+  const memory = "/dev/shm";
+  const fits = existsSync(memory) && roomIn(memory) > ROOM && freemem() > 2 * ROOM;
+  const made = mkdtempSync(join(fits ? memory : tmpdir(), "meterhouse-check-"));
+  // PostgreSQL runs as another user when this is root.
+  chmodSync(made, 0o755);
+  return made;
+}
+
+function roomIn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+async function checkChanges(): Promise<void> {
+  const tests = testsOfChanges();
+  const suites = tests.length === 0 ? [] : [suite("tests beside what changed", "sqlite", tests)];
+  await Promise.all([FORMAT, LINT, TYPES, ...suites].map(run));
+}
+
+async function checkEverything(): Promise<void> {
+  await Promise.all(CHECKS.map(run));
+  const reason = whyNoPostgres();
+  if (reason === null) postgres = await startPostgres();
+  else console.log(`skip  tests on PostgreSQL: ${reason}`);
+  const suites = [suite("tests on SQLite", "sqlite", [])];
+  if (postgres) {
+    suites.push(suite("tests on PostgreSQL", "postgres", testsOnPostgres(), { TEST_POSTGRES: postgres.url }));
+  }
+  await Promise.all(suites.map(run));
+}
+
+const folder = makeFolder();
+process.env.TMPDIR = folder;
+let postgres: PostgresServer | undefined;
+try {
+  await (process.argv.includes("--changed") ? checkChanges() : checkEverything());
+} finally {
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
