@@ -21,7 +21,7 @@ Usage: bun src/main.ts COMMAND [OPTIONS]
 
 ${lines.join("\n")}
 
-COMMAND --help tells more. Settings are environment variables; the README lists them.`;
+COMMAND --help explains each. Settings are environment variables: docs/configuration.md lists them.`;
 }
 
 async function main([first, ...rest]: string[]): Promise<void> {
