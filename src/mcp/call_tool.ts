@@ -82,10 +82,10 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
   return body;
 }
 
-/** The actor of the call; on loans, in the environment that the input names. */
-function actorOf({ actor }: AgentCall, { is_for_loans }: Tool, input: Arguments): Actor {
+/** The actor of the call, in the environment that the input names where the tool takes one. */
+function actorOf({ actor }: AgentCall, { takes_environment }: Tool, input: Arguments): Actor {
   const environment = ENVIRONMENTS.find((word) => word === input.environment);
-  if (!is_for_loans || environment === undefined || actor.kind !== "user") return actor;
+  if (!takes_environment || environment === undefined || actor.kind !== "user") return actor;
   return { ...actor, environment };
 }
 

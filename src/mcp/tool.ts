@@ -48,13 +48,14 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   takes_request_id?: boolean;
   /** Its output is the record that a finder of its family describes, and is not described again. */
   is_outlined_elsewhere?: boolean;
-  /** It works on loans and takes an `environment`; deployments without a service key do not have it. */
-  is_for_loans?: boolean;
-  /**
-   * Fields, at any depth, that the concise format leaves out; present where records are large. A tool that changes
-   * a loan has no other format: the tool that reads it returns all.
-   */
+  /** It works in the `environment` that it takes as a parameter, never assumed. */
+  takes_environment?: boolean;
+  /** Which deployments have it; all by default. */
+  is_available?: (config: Config) => boolean;
+  /** Fields, at any depth, that the concise format leaves out; present where records are large. */
   details?: readonly string[];
+  /** It has no other format: the tool that reads the record returns all. */
+  is_always_concise?: boolean;
   input: I;
   /** `{data}`, as REST's response. */
   output: O;
@@ -67,7 +68,8 @@ export interface Tool {
   level: Level;
   finds: readonly string[];
   permissions: ReadonlySet<Permission>;
-  is_for_loans: boolean;
+  takes_environment: boolean;
+  is_available: (config: Config) => boolean;
   /** Its entry in tools/list. */
   listed: ListedTool;
   input: TObject;
@@ -79,7 +81,7 @@ export interface Tool {
 /** Who lists or calls tools, and in which deployment. */
 export interface Viewer {
   actor: Actor;
-  config: Pick<Config, "loan_service_key">;
+  config: Config;
 }
 
 type RootSchema = ProtocolTool["inputSchema"];
@@ -110,14 +112,16 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     is_destructive = false,
     reaches_out = false,
     is_outlined_elsewhere = false,
-    is_for_loans = false,
+    takes_environment = false,
+    is_available = () => true,
+    is_always_concise = false,
     takes_request_id = false,
   } = definition;
   const permissions = new Set(definition.operations.map(({ permission }) => permission));
   const is_read_only = ![...permissions].some(mayChange);
-  const has_formats = details !== undefined && (is_read_only || !is_for_loans);
+  const has_formats = details !== undefined && !is_always_concise;
   const parameters: TProperties = {
-    ...(is_for_loans ? { environment: InEnvironment } : {}),
+    ...(takes_environment ? { environment: InEnvironment } : {}),
     ...definition.input,
     ...(has_formats ? { response_format: ResponseFormat } : {}),
     ...(takes_request_id ? { request_id: RequestId } : {}),
@@ -130,7 +134,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     level,
     finds,
     permissions,
-    is_for_loans,
+    takes_environment,
+    is_available,
     input: accepted,
     is_read_only,
     listed: {
@@ -139,11 +144,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       description,
       inputSchema: rootOf(wireSchema(accepted)),
       outputSchema: rootOf(
-        outlined(
-          whole,
-          left_out,
-          is_outlined_elsewhere || is_for_loans ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH,
-        ),
+        outlined(whole, left_out, is_outlined_elsewhere ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH),
       ),
       annotations: {
         readOnlyHint: is_read_only,
@@ -156,7 +157,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       const { response_format = "concise", ...given } = input;
       delete given.request_id;
       // The actor carries it already.
-      if (is_for_loans) delete given.environment;
+      if (takes_environment) delete given.environment;
       // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);
@@ -173,7 +174,7 @@ function rootOf(schema: WireSchema): RootSchema {
 }
 
 /** Whether a tool is of the actor's level and deployment, and the actor may call all its operations. */
-export function sees({ actor, config }: Viewer, { level, permissions, is_for_loans }: Tool): boolean {
-  if (is_for_loans && config.loan_service_key === null) return false;
-  return levelOf(actor) === level && [...permissions].every((permission) => may(actor, permission));
+export function sees({ actor, config }: Viewer, { level, permissions, is_available }: Tool): boolean {
+  if (!is_available(config) || levelOf(actor) !== level) return false;
+  return [...permissions].every((permission) => may(actor, permission));
 }

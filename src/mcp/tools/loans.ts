@@ -1,15 +1,20 @@
 import type { TProperties, TSchema } from "@sinclair/typebox";
 import { Id } from "../../core/schema.ts";
+import { mayChange } from "../../features/audit/telling.ts";
 import { tool, type Tool, type ToolDefinition } from "../tool.ts";
 import { said } from "../wire_schema.ts";
 
 // What the tools for loans share.
 
-/** Builds a tool that works on loans, in the environment that it takes as a parameter. */
-export function loanTool<I extends TProperties, O extends TSchema>(
-  definition: Omit<ToolDefinition<I, O>, "is_for_loans">,
-): Tool {
-  return tool({ ...definition, is_for_loans: true });
+/** Builds a tool that works on loans; deployments without a service key do not have it. */
+export function loanTool<I extends TProperties, O extends TSchema>(definition: ToolDefinition<I, O>): Tool {
+  return tool({
+    ...definition,
+    takes_environment: true,
+    is_available: ({ loan_service_key }) => loan_service_key !== null,
+    is_always_concise: definition.operations.some(({ permission }) => mayChange(permission)),
+    is_outlined_elsewhere: true,
+  });
 }
 
 export const application_id = said(Id, "The application's id");
