@@ -75,7 +75,7 @@ beforeAll(async () => {
   await house.deps.store.tx(async (q) => {
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error("No such order");
-    await raiseFlags(q, order, house.deps.clock.now(), [
+    await raiseFlags({ q, scope: order, now: house.deps.clock.now() }, [
       { order, reason: "no_answer", said: { code: null, message: null } },
     ]);
   });

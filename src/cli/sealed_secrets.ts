@@ -16,12 +16,12 @@ export async function countSealed(deps: Deps): Promise<{ sealed: number; opened:
   const counts = { sealed: 0, opened: 0 };
   for (const { id: company_id } of await call(operatorContext(deps), listCompanies, {})) {
     const scope = { company_id };
-    const signing = (await listSecrets(store.read, scope))
+    const signing = (await listSecrets({ q: store.read, scope, now: clock.now() }))
       .flatMap((endpoint) => signingSecrets(endpoint.secrets, clock.now()))
       .filter(isSealed);
     counts.sealed += signing.length;
     counts.opened += openedOf(secrets, company_id, signing).opened.length;
-    const { private_key_sealed } = await findConfig(store.read, scope);
+    const { private_key_sealed } = await findConfig({ q: store.read, scope, now: clock.now() });
     if (private_key_sealed === null) continue;
     counts.sealed++;
     if (opens(deps, private_key_sealed, keyPlace(company_id))) counts.opened++;

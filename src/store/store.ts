@@ -1,4 +1,5 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { Scope } from "../core/access.ts";
 import type { ColumnKit } from "./columns.ts";
 import type { TakeLock } from "./lock.ts";
 
@@ -12,6 +13,18 @@ export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "wit
 
 /** Reads and writes rows: what a transaction hands out. */
 export type Queries = Reads & Pick<Database, "insert" | "update" | "delete">;
+
+/** What a query that reads needs: the connection, whose rows it may see, and the time of the call. */
+export interface ReadTx<S = Scope> {
+  readonly q: Reads;
+  readonly scope: S;
+  readonly now: Temporal.Instant;
+}
+
+/** A caller's transaction: what a query that writes needs. */
+export interface Tx<S = Scope> extends ReadTx<S> {
+  readonly q: Queries;
+}
 
 /** The transactional store, on SQLite or PostgreSQL. */
 export interface Store {

@@ -77,7 +77,7 @@ test("a transaction reads for itself", async () => {
     q.$count(q.use(clientTable), eq(q.use(clientTable).company_id, id)),
   );
   const counts = await house.deps.store.tx(async (q) => {
-    await insertClient(q, scope, house.deps.clock.now(), "Inside");
+    await insertClient({ q, scope, now: house.deps.clock.now() }, "Inside");
     return Promise.all([count(q, company_id), count(house.deps.store.read, company_id)]);
   });
   expect(counts).toEqual([1, 0]);

@@ -40,7 +40,9 @@ afterAll(async () => {
 });
 
 async function names(): Promise<string[]> {
-  return (await listClients(store.read, scope, {}, ALL)).rows.map(({ name }) => name);
+  return (await listClients({ q: store.read, scope, now: Temporal.Now.instant() }, {}, ALL)).rows.map(
+    ({ name }) => name,
+  );
 }
 
 describe("columns", () => {
@@ -89,27 +91,29 @@ describe("tx", () => {
   test("rolls everything back when the work throws, and the next one starts clean", async () => {
     const before = await names();
     const work = store.tx(async (q) => {
-      await insertClient(q, scope, NOW, "gone");
+      await insertClient({ q, scope, now: NOW }, "gone");
       throw new Error("no");
     });
     expect(work).rejects.toThrow("no");
     await work.catch(() => undefined);
     expect(await names()).toEqual(before);
-    await store.tx((q) => insertClient(q, scope, NOW, "kept"));
+    await store.tx((q) => insertClient({ q, scope, now: NOW }, "kept"));
     expect(await names()).toEqual([...before, "kept"]);
   });
 
   test("is not seen by readers before it commits; a nested one joins it", async () => {
     await store.tx(async (q) => {
-      await insertClient(q, scope, NOW, "outer");
-      await store.tx((inner) => insertClient(inner, scope, NOW, "inner"));
-      expect((await listClients(q, scope, { search: "inner" }, ALL)).total).toBe(1);
+      await insertClient({ q, scope, now: NOW }, "outer");
+      await store.tx((inner) => insertClient({ q: inner, scope, now: NOW }, "inner"));
+      expect(
+        (await listClients({ q, scope, now: Temporal.Now.instant() }, { search: "inner" }, ALL)).total,
+      ).toBe(1);
       expect(await names()).not.toContain("outer");
     });
     expect(await names()).toContain("inner");
     await store
       .tx(async () => {
-        await store.tx((inner) => insertClient(inner, scope, NOW, "with its outer"));
+        await store.tx((inner) => insertClient({ q: inner, scope, now: NOW }, "with its outer"));
         throw new Error("no");
       })
       .catch(() => undefined);
@@ -162,7 +166,7 @@ test.skipIf(TEST_STORE !== "sqlite")(
     other.run("BEGIN IMMEDIATE");
     let is_done = false;
     const write = store
-      .tx((q) => insertClient(q, scope, NOW, "after the other"))
+      .tx((q) => insertClient({ q, scope, now: NOW }, "after the other"))
       .finally(() => {
         is_done = true;
       });
@@ -187,15 +191,15 @@ describe("broken constraints", () => {
   };
 
   test("a unique index is the error that its table names", async () => {
-    await store.tx((q) => insertUser(q, scope, NOW, user));
-    const error = await store.tx((q) => insertUser(q, scope, NOW, user)).catch((caught) => caught);
+    await store.tx((q) => insertUser({ q, scope, now: NOW }, user));
+    const error = await store.tx((q) => insertUser({ q, scope, now: NOW }, user)).catch((caught) => caught);
     expect(error).toBeInstanceOf(AppError);
     expect(error).toMatchObject({ kind: "invalid", details: [{ path: "/email" }] });
   });
 
   test("a reference to nothing is a conflict", async () => {
     const error = await store
-      .tx((q) => insertClient(q, { company_id: 999_999 }, NOW, "x"))
+      .tx((q) => insertClient({ q, scope: { company_id: 999_999 }, now: NOW }, "x"))
       .catch((caught) => caught);
     expect(error).toMatchObject({ kind: "conflict" });
   });

@@ -1,5 +1,4 @@
 import { and, asc, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
@@ -7,7 +6,7 @@ import { contains, ofCompany } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { ApiKey, ApiKeyFilter } from "./model.ts";
 import type { KeySecrets } from "./rules.ts";
 import { apiKeyTable } from "./tables.ts";
@@ -23,8 +22,7 @@ function keyColumns(q: Reads) {
 
 /** Keys by id, and how many there are in all. */
 export async function listApiKeys(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { role, environment, revoked, search }: ApiKeyFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: ApiKey[]; total: number }> {
@@ -48,7 +46,7 @@ export async function listApiKeys(
 }
 
 /** The first of the keys that a key carries on the work of; itself when it is that. */
-export async function findFirstKeyId(q: Reads, scope: Scope, id: number): Promise<number> {
+export async function findFirstKeyId({ q, scope }: ReadTx, id: number): Promise<number> {
   const t = q.use(apiKeyTable);
   const [key] = await q
     .select({ first_key_id: t.first_key_id })
@@ -57,7 +55,7 @@ export async function findFirstKeyId(q: Reads, scope: Scope, id: number): Promis
   return key?.first_key_id ?? id;
 }
 
-export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<ApiKey | undefined> {
+export async function findApiKey({ q, scope }: ReadTx, id: number): Promise<ApiKey | undefined> {
   const t = q.use(apiKeyTable);
   const [key] = await q
     .select(keyColumns(q))
@@ -67,15 +65,13 @@ export async function findApiKey(q: Reads, scope: Scope, id: number): Promise<Ap
 }
 
 /** How many of the company's keys are not revoked. */
-export function countApiKeys(q: Reads, scope: Scope): Promise<number> {
+export function countApiKeys({ q, scope }: ReadTx): Promise<number> {
   const t = q.use(apiKeyTable);
   return q.$count(t, and(ofCompany(t, scope), isNull(t.revoked_at))).then(Number);
 }
 
 export async function insertApiKey(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   key: Pick<ApiKey, "clientId" | "name" | "role" | "environment" | "last4"> & {
     secret_hash: string;
     replaces_id: number | null;
@@ -94,15 +90,13 @@ export async function insertApiKey(
  * the one before that ends. All of it is one statement: of many at once each finds what the one before left.
  */
 export function rotateApiKey(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   secret: { secret_hash: string; last4: string; old_until: Temporal.Instant | null },
 ): Promise<ApiKey | undefined> {
-  const t = q.use(apiKeyTable);
+  const t = tx.q.use(apiKeyTable);
   const { secret_hash, last4, old_until } = secret;
-  return updateLive(q, scope, now, id, {
+  return updateLive(tx, id, {
     secret_hash,
     last4,
     secret_version: sql`${t.secret_version} + 1`,
@@ -112,21 +106,14 @@ export function rotateApiKey(
 }
 
 /** Revokes a key, once. */
-export function revokeApiKey(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  id: number,
-): Promise<ApiKey | undefined> {
-  const end = { revoked_at: iso(now), old_secret_hash: null, old_secret_ends_at: null };
-  return updateLive(q, scope, now, id, end);
+export function revokeApiKey(tx: Tx, id: number): Promise<ApiKey | undefined> {
+  const end = { revoked_at: iso(tx.now), old_secret_hash: null, old_secret_ends_at: null };
+  return updateLive(tx, id, end);
 }
 
 /** Changes a key that is not revoked. */
 async function updateLive(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   id: number,
   change: {
     secret_hash?: string;
@@ -147,12 +134,7 @@ async function updateLive(
 }
 
 /** Writes down that a key was used, which is no change of it. */
-export async function updateLastUsed(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  id: number,
-): Promise<void> {
+export async function updateLastUsed({ q, scope, now }: Tx, id: number): Promise<void> {
   const t = q.use(apiKeyTable);
   await q
     .update(t)

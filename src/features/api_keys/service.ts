@@ -1,13 +1,12 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { digestOf, isSame, makeLetters, makeSecret } from "../../core/secrets.ts";
 import { earlier, instant, iso } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { insertEntry } from "../audit/queries.ts";
 import { noteRefusal } from "../audit/refusals.ts";
 import { LoginResponse } from "../sessions/model.ts";
@@ -21,6 +20,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { checkEnvironment, type GoodSecret, goodSecrets, PREFIXES } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's keys by id, revoked ones too; whole when no page is asked for. */
 export const listApiKeys = operation({
@@ -28,8 +28,8 @@ export const listApiKeys = operation({
   permission: "api_keys:read",
   input: ListApiKeys,
   output: listed(ApiKey),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listApiKeys(store.read, scopeOf(actor), filter, slice)),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listApiKeys(readTx(ctx), filter, slice)),
 });
 
 /** Finds one key. Errors: not_found. */
@@ -38,8 +38,8 @@ export const getApiKey = operation({
   permission: "api_keys:read",
   input: ById,
   output: ApiKey,
-  async run({ store, actor }, { id }) {
-    const key = await queries.findApiKey(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const key = await queries.findApiKey(readTx(ctx), id);
     if (!key) throw notFound("API key", id);
     return key;
   },
@@ -55,18 +55,17 @@ export const createApiKey = operation({
   permission: "api_keys:write",
   input: CreateApiKey,
   output: ApiKeyWithSecret,
-  async run({ store, actor, now }, { name, role, environment, replaces_id = null }) {
+  async run(ctx, { name, role, environment, replaces_id = null }) {
     checkEnvironment(role, environment);
     const clientId = PREFIXES[environment] + makeLetters(24);
     const { clientSecret, ...secret } = newSecret();
-    return store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      if ((await queries.countApiKeys(q, scope)) >= LIMITS.api_keys) {
+    return transaction(ctx, async (tx) => {
+      if ((await queries.countApiKeys(tx)) >= LIMITS.api_keys) {
         throw new AppError("conflict", `Cannot create an API key: there are ${LIMITS.api_keys} already`);
       }
       const first_key_id =
-        replaces_id === null ? null : await findReplaced(q, scope, replaces_id, { role, environment });
-      const key = await queries.insertApiKey(q, scope, now, {
+        replaces_id === null ? null : await findReplaced(tx, replaces_id, { role, environment });
+      const key = await queries.insertApiKey(tx, {
         clientId,
         name,
         role,
@@ -89,13 +88,12 @@ export const rotateApiKey = operation({
   permission: "api_keys:write",
   input: RotateApiKey,
   output: ApiKeyWithSecret,
-  run({ store, actor, now }, { id, grace_hours = LIMITS.api_key_grace_hours_default }) {
+  run(ctx, { id, grace_hours = LIMITS.api_key_grace_hours_default }) {
     const { clientSecret, ...secret } = newSecret();
-    const old_until = grace_hours === 0 ? null : now.add({ hours: grace_hours });
-    return store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const key = await queries.rotateApiKey(q, scope, now, id, { ...secret, old_until });
-      if (!key) throw await refusalOf(q, scope, id, "rotate");
+    const old_until = grace_hours === 0 ? null : ctx.now.add({ hours: grace_hours });
+    return transaction(ctx, async (tx) => {
+      const key = await queries.rotateApiKey(tx, id, { ...secret, old_until });
+      if (!key) throw await refusalOf(tx, id, "rotate");
       return { ...key, clientSecret };
     });
   },
@@ -107,11 +105,10 @@ export const revokeApiKey = operation({
   permission: "api_keys:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const key = await queries.revokeApiKey(q, scope, now, id);
-      if (!key) throw await refusalOf(q, scope, id, "revoke");
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const key = await queries.revokeApiKey(tx, id);
+      if (!key) throw await refusalOf(tx, id, "revoke");
       return {};
     }),
 });
@@ -184,7 +181,7 @@ async function noteUse(ctx: Context, key: queries.Credentials) {
     changes: null,
   };
   await store.tx(async (q) => {
-    await queries.updateLastUsed(q, { company_id }, now, id);
+    await queries.updateLastUsed({ q, scope: { company_id }, now }, id);
     await insertEntry(q, entry);
   });
 }
@@ -197,24 +194,23 @@ function newSecret() {
 
 /** The first of the keys whose work an agent's new key carries on. Errors: invalid. */
 async function findReplaced(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   id: number,
   { role, environment }: Pick<ApiKey, "role" | "environment">,
 ): Promise<number> {
-  const replaced = await queries.findApiKey(q, scope, id);
+  const replaced = await queries.findApiKey(tx, id);
   const fits =
     role === "agent" &&
     replaced?.role === role &&
     replaced.environment === environment &&
     replaced.revoked_at !== null;
   if (!fits) throw invalid("/replaces_id", "must be the id of a revoked agent's key of the same environment");
-  return queries.findFirstKeyId(q, scope, id);
+  return queries.findFirstKeyId(tx, id);
 }
 
 /** Why a key was not changed: it is not there, or it is revoked. */
-async function refusalOf(q: Reads, scope: Scope, id: number, action: string): Promise<AppError> {
-  const key = await queries.findApiKey(q, scope, id);
+async function refusalOf(tx: ReadTx, id: number, action: string): Promise<AppError> {
+  const key = await queries.findApiKey(tx, id);
   if (!key) return notFound("API key", id);
   return new AppError("conflict", `Cannot ${action} API key ${id}: it is revoked`);
 }

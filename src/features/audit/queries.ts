@@ -1,11 +1,11 @@
 import { and, desc, eq, gte, inArray, lt } from "drizzle-orm";
 import type { Target } from "../../app/context.ts";
-import type { Role, Scope } from "../../core/access.ts";
+import type { Role } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { AuditEntry, AuditFilter } from "./model.ts";
 import { auditLogTable } from "./tables.ts";
 
@@ -68,8 +68,7 @@ export async function insertEntries(q: Queries, entries: readonly NewEntry[]): P
 
 /** A page of entries, newest first. */
 export async function listEntries(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { user_id, key_id, operation, target_type, target_id, origin, from, to }: AuditFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: AuditEntry[]; total: number }> {
@@ -95,7 +94,7 @@ export async function listEntries(
   return { rows, total: await q.$count(t, where) };
 }
 
-export async function findEntry(q: Reads, scope: Scope, id: number): Promise<AuditEntry | undefined> {
+export async function findEntry({ q, scope }: ReadTx, id: number): Promise<AuditEntry | undefined> {
   const t = q.use(auditLogTable);
   const [entry] = await q
     .select(entryColumns(q))
@@ -106,8 +105,7 @@ export async function findEntry(q: Reads, scope: Scope, id: number): Promise<Aud
 
 /** Deletes the entries of a record that is forgotten, because nothing came of it. */
 export async function deleteEntriesOf(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   { type, id }: { type: string; id: number },
 ): Promise<void> {
   const t = q.use(auditLogTable);
@@ -116,8 +114,7 @@ export async function deleteEntriesOf(
 
 /** Deletes some of the entries from before an instant. Returns how many. */
 export async function deleteEntriesBefore(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   before: Temporal.Instant,
   limit: number,
 ): Promise<number> {

@@ -1,5 +1,4 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
@@ -7,6 +6,7 @@ import { prune } from "../../core/prune.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { AuditEntry, ListAuditEntries } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Lists who did what, when and from where, newest first. Errors: invalid for a target_id without its type.
@@ -17,11 +17,11 @@ export const listAuditEntries = operation({
   permission: "audit:read",
   input: ListAuditEntries,
   output: paged(AuditEntry),
-  async run({ store, actor }, { page, limit, ...filter }) {
+  async run(ctx, { page, limit, ...filter }) {
     if (filter.target_id !== undefined && filter.target_type === undefined)
       throw invalid("/target_type", "is required with target_id");
     return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listEntries(store.read, scopeOf(actor), filter, slice),
+      queries.listEntries(readTx(ctx), filter, slice),
     );
   },
 });
@@ -32,8 +32,8 @@ export const getAuditEntry = operation({
   permission: "audit:read",
   input: ById,
   output: AuditEntry,
-  async run({ store, actor }, { id }) {
-    const entry = await queries.findEntry(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const entry = await queries.findEntry(readTx(ctx), id);
     if (!entry) throw notFound("Audit log entry", id);
     return entry;
   },
@@ -46,10 +46,10 @@ export const pruneAuditLog = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now, config, background }) {
-    const before = now.subtract({ hours: 24 * config.audit_log_days });
-    await prune(background, (limit) =>
-      store.tx((q) => queries.deleteEntriesBefore(q, scopeOf(actor), before, limit)),
+  async run(ctx) {
+    const before = ctx.now.subtract({ hours: 24 * ctx.config.audit_log_days });
+    await prune(ctx.background, (limit) =>
+      transaction(ctx, (tx) => queries.deleteEntriesBefore(tx, before, limit)),
     );
     return {};
   },

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Id } from "../../core/schema.ts";
@@ -23,6 +22,7 @@ import {
   OAuthError,
   SentBack,
 } from "./rules.ts";
+import { transaction } from "../../app/transaction.ts";
 
 /** The page that was open for too long, was answered, or is not this browser's. */
 export function refusePage(): AppError {
@@ -50,8 +50,8 @@ export const openAuthorization = operation({
     } catch (error) {
       throw error instanceof OAuthError ? new SentBack(error, origin, redirect_uri, state) : error;
     }
-    const transaction = makeSecret();
-    const hash = digestOf(transaction);
+    const secret = makeSecret();
+    const hash = digestOf(secret);
     const expires_at = iso(now.add({ minutes: LIMITS.oauth_request_minutes }));
     const asked = { agent_id: agent.id, redirect_uri, code_challenge, state };
     const id = await store.tx(async (q) => {
@@ -59,7 +59,7 @@ export const openAuthorization = operation({
       await queries.deleteOldestRequests(q, LIMITS.oauth_requests - 1);
       return queries.insertRequest(q, { ...asked, hash, expires_at });
     });
-    return { transaction, waiting: { id, agent_name: agent.name, redirect_uri } };
+    return { transaction: secret, waiting: { id, agent_name: agent.name, redirect_uri } };
   },
 });
 
@@ -69,8 +69,8 @@ export const findWaitingAgent = operation({
   permission: "session:open",
   input: Type.Object({ transaction: Type.String() }),
   output: WaitingAgent,
-  async run({ store, now }, { transaction }) {
-    const waiting = await queries.findWaiting(store.read, digestOf(transaction), now);
+  async run({ store, now }, { transaction: secret }) {
+    const waiting = await queries.findWaiting(store.read, digestOf(secret), now);
     if (!waiting) throw refusePage();
     return waiting;
   },
@@ -116,21 +116,21 @@ export const grantAuthorization = operation({
   target: "authorization",
   input: Type.Object({ waiting_id: Id, origin: Type.String(), version: Type.Integer() }),
   output: Type.Object({ id: Id, ...SentTo.properties }),
-  run: ({ store, actor, now, note }, { waiting_id, origin, version }) =>
-    store.tx(async (q) => {
-      const asked = await queries.takeRequest(q, waiting_id);
+  run: (ctx, { waiting_id, origin, version }) =>
+    transaction(ctx, async (tx) => {
+      const asked = await queries.takeRequest(tx.q, waiting_id);
       if (!asked) throw refusePage();
-      const account = actor.kind === "user" ? await findAccount(q, actor.user_id) : undefined;
+      const account = ctx.actor.kind === "user" ? await findAccount(tx.q, ctx.actor.user_id) : undefined;
       if (account?.token_version !== version) throw new AppError("unauthorized", "Sign in again");
       const { state, ...granted } = asked;
-      const expires_at = iso(now.add({ seconds: LIMITS.oauth_code_s }));
+      const expires_at = iso(ctx.now.add({ seconds: LIMITS.oauth_code_s }));
       const row = { ...granted, user_id: account.id, expires_at };
-      const id = await queries.insertAuthorization(q, scopeOf(actor), now, row);
+      const id = await queries.insertAuthorization(tx, row);
       const code = makeToken("code");
       const kept = { authorization_id: id, kind: "code" as const, hash: digestOf(code), expires_at };
-      await queries.insertTokens(q, [kept]);
-      const agent_name = await queries.findAgentName(q, granted.agent_id);
-      note({ before: {}, after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE } });
+      await queries.insertTokens(tx.q, [kept]);
+      const agent_name = await queries.findAgentName(tx.q, granted.agent_id);
+      ctx.note({ before: {}, after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE } });
       return { id, location: addToQuery(granted.redirect_uri, { code, state, iss: origin }) };
     }),
 });

@@ -151,7 +151,8 @@ async function endAndTell(
   { authorization_id, company_id, user_id }: Held,
   { by, reason }: { by?: Account | undefined; reason: string },
 ): Promise<void> {
-  if (!(await queries.endAuthorization(q, { company_id }, user_id, authorization_id, at))) return;
+  if (!(await queries.endAuthorization({ q, scope: { company_id }, now: at }, user_id, authorization_id, at)))
+    return;
   await insertEntry(q, {
     company_id,
     at,

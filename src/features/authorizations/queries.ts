@@ -1,11 +1,10 @@
 import { and, asc, desc, eq, exists, gt, inArray, isNull, lte, not, or, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { type Authorization, SCOPE, type TokenKind, type WaitingAgent } from "./model.ts";
 import {
   authorizationRequestTable,
@@ -127,9 +126,7 @@ export async function takeRequest(q: Queries, id: number): Promise<Asked | undef
 }
 
 export async function insertAuthorization(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   granted: { user_id: number; expires_at: string } & Pick<
     Asked,
     "agent_id" | "redirect_uri" | "code_challenge"
@@ -145,17 +142,16 @@ export async function insertAuthorization(
 
 /** The authorizations of a user that hold, the last granted first. */
 export async function listAuthorizations(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   user_id: number,
   now: Temporal.Instant,
   { limit, offset }: Slice,
 ): Promise<{ rows: Authorization[]; total: number }> {
-  const t = q.use(authorizationTable);
-  const agents = q.use(oauthClientTable);
-  const where = and(ofUser(q, scope, user_id), gt(t.expires_at, iso(now)), isNull(t.ended_at));
+  const t = tx.q.use(authorizationTable);
+  const agents = tx.q.use(oauthClientTable);
+  const where = and(ofUser(tx, user_id), gt(t.expires_at, iso(now)), isNull(t.ended_at));
   const { id, redirect_uri, created_at, updated_at, expires_at } = t;
-  const rows = await q
+  const rows = await tx.q
     .select({ id, agent_name: agents.name, redirect_uri, created_at, updated_at, expires_at })
     .from(t)
     .innerJoin(agents, eq(agents.id, t.agent_id))
@@ -163,38 +159,32 @@ export async function listAuthorizations(
     .orderBy(desc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows: rows.map((row) => ({ ...row, scope: SCOPE })), total: await q.$count(t, where) };
+  return { rows: rows.map((row) => ({ ...row, scope: SCOPE })), total: await tx.q.$count(t, where) };
 }
 
 /** Ends an authorization, and all its tokens with it. Returns whether it held until now. */
 export async function endAuthorization(
-  q: Queries,
-  scope: Scope,
+  tx: Tx,
   user_id: number,
   id: number,
   now: Temporal.Instant,
 ): Promise<boolean> {
-  const t = q.use(authorizationTable);
-  const ended = await q
+  const t = tx.q.use(authorizationTable);
+  const ended = await tx.q
     .update(t)
     .set({ ended_at: iso(now) })
-    .where(and(ofUser(q, scope, user_id), eq(t.id, id), gt(t.expires_at, iso(now)), isNull(t.ended_at)))
+    .where(and(ofUser(tx, user_id), eq(t.id, id), gt(t.expires_at, iso(now)), isNull(t.ended_at)))
     .returning({ id: t.id });
   return ended.length > 0;
 }
 
 /** Ends whatever a user has authorized. A deleted user needs no such end: nobody is found behind the tokens. */
-export async function endAuthorizationsOf(
-  q: Queries,
-  scope: Scope,
-  user_id: number,
-  now: Temporal.Instant,
-): Promise<void> {
-  const t = q.use(authorizationTable);
-  await q
+export async function endAuthorizationsOf(tx: Tx, user_id: number, now: Temporal.Instant): Promise<void> {
+  const t = tx.q.use(authorizationTable);
+  await tx.q
     .update(t)
     .set({ ended_at: iso(now) })
-    .where(and(ofUser(q, scope, user_id), isNull(t.ended_at)));
+    .where(and(ofUser(tx, user_id), isNull(t.ended_at)));
 }
 
 /** Lets an authorization hold until an instant. */
@@ -290,8 +280,7 @@ export async function deleteTokensBefore(q: Queries, expired: string, limit: num
 }
 
 export async function deleteAuthorizationsBefore(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   over: string,
   limit: number,
 ): Promise<number> {
@@ -324,7 +313,7 @@ export async function deleteAgentsBefore(q: Queries, registered: string, limit: 
   return (await q.delete(t).where(inArray(t.id, unused)).returning({ id: t.id })).length;
 }
 
-function ofUser(q: Reads, scope: Scope, user_id: number) {
+function ofUser({ q, scope }: ReadTx, user_id: number) {
   const t = q.use(authorizationTable);
   return and(eq(t.company_id, scope.company_id), eq(t.user_id, user_id));
 }

@@ -11,6 +11,7 @@ import type { Queries } from "../../store/store.ts";
 import { AgentMetadata, Authorization, ListAuthorizations, RegisteredAgent, SCOPE } from "./model.ts";
 import * as queries from "./queries.ts";
 import { isRedirectUri, OAuthError } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Registers an agent, whoever asks: it may show a sign-in page, nothing more. It keeps no secret, whatever it
@@ -57,10 +58,8 @@ export const listAuthorizations = operation({
   permission: "profile:read",
   input: ListAuthorizations,
   output: listed(Authorization),
-  run: ({ store, actor, now }, page) =>
-    listPage(page, (slice) =>
-      queries.listAuthorizations(store.read, scopeOf(actor), userOf(actor), now, slice),
-    ),
+  run: (ctx, page) =>
+    listPage(page, (slice) => queries.listAuthorizations(readTx(ctx), userOf(ctx.actor), ctx.now, slice)),
 });
 
 /** Ends one of them, with all its tokens. Errors: not_found. */
@@ -69,9 +68,9 @@ export const endAuthorization = operation({
   permission: "profile:write",
   input: ById,
   output: Nothing,
-  async run({ store, actor, now }, { id }) {
-    await store.tx(async (q) => {
-      if (!(await queries.endAuthorization(q, scopeOf(actor), userOf(actor), id, now)))
+  async run(ctx, { id }) {
+    await transaction(ctx, async (tx) => {
+      if (!(await queries.endAuthorization(tx, userOf(ctx.actor), id, ctx.now)))
         throw notFound("Authorization", id);
     });
     return {};
@@ -95,7 +94,8 @@ export const pruneAuthorizations = operation({
     const works: ((q: Queries, limit: number) => Promise<number>)[] = [
       (q, limit) => queries.deleteRequestsBefore(q, iso(now), limit),
       (q, limit) => queries.deleteTokensBefore(q, ago(LIMITS.oauth_token_kept_hours), limit),
-      (q, limit) => queries.deleteAuthorizationsBefore(q, scope, ago(LIMITS.agent_ended_days * 24), limit),
+      (q, limit) =>
+        queries.deleteAuthorizationsBefore({ q, scope, now }, ago(LIMITS.agent_ended_days * 24), limit),
       (q, limit) => queries.deleteAgentsBefore(q, ago(LIMITS.agent_unused_hours), limit),
     ];
     for (const work of works) await prune(background, (limit) => store.tx((q) => work(q, limit)));

@@ -1,10 +1,9 @@
 import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, max, min, or, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads } from "../../store/store.ts";
 import { billingModelColumns } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
@@ -30,39 +29,37 @@ interface BillableFilter {
 
 /** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */
 export async function listBillable(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   { ids, after_id = 0, limit, due_by }: BillableFilter,
 ): Promise<BillableSubscription[]> {
-  const t = q.use(subscriptionTable);
-  const billing_models = q.use(billingModelTable);
-  const rows = await q
+  const t = tx.q.use(subscriptionTable);
+  const billing_models = tx.q.use(billingModelTable);
+  const rows = await tx.q
     .select({
       id: t.id,
       started_at: t.started_at,
       ends_at: t.ends_at,
       billing_anchor_day: t.billing_anchor_day,
-      billing_model: billingModelColumns(q),
+      billing_model: billingModelColumns(tx.q),
     })
     .from(t)
     .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
     .where(
       and(
-        eq(t.company_id, scope.company_id),
-        scope.client_id === undefined ? undefined : eq(t.client_id, scope.client_id),
+        eq(t.company_id, tx.scope.company_id),
+        tx.scope.client_id === undefined ? undefined : eq(t.client_id, tx.scope.client_id),
         gt(t.id, after_id),
         ids === undefined ? undefined : inArray(t.id, [...ids]),
       ),
     )
     .orderBy(asc(t.id))
     .limit(limit);
-  return withTimelines(q, scope, rows, due_by);
+  return withTimelines(tx, rows, due_by);
 }
 
 /** Which of the ids are subscriptions of the company. */
 export async function existingSubscriptions(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   ids: readonly number[],
 ): Promise<Set<number>> {
   const t = q.use(subscriptionTable);
@@ -75,12 +72,11 @@ export async function existingSubscriptions(
 
 /** How many periods of each subscription have a record, where the first one starts, and the last one. */
 export async function listClosedPeriods(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   subscription_ids: readonly number[],
 ): Promise<Map<number, ClosedPeriods>> {
-  const t = q.use(billingRecordTable);
-  const rows = await q
+  const t = tx.q.use(billingRecordTable);
+  const rows = await tx.q
     .select({
       subscription_id: t.subscription_id,
       count: count(),
@@ -89,7 +85,7 @@ export async function listClosedPeriods(
       last_end: max(t.billingEndAt),
     })
     .from(t)
-    .where(firstRecordsOf(q, scope, subscription_ids))
+    .where(firstRecordsOf(tx, subscription_ids))
     .groupBy(t.subscription_id);
   return new Map(
     rows.flatMap(({ subscription_id, count: periods, first_start, last_start, last_end }) => {
@@ -102,18 +98,17 @@ export async function listClosedPeriods(
 
 /** The bounds of each subscription's periods that have a record, ascending; `touching`: only those that do. */
 export async function listRecordedBounds(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   subscription_ids: readonly number[],
   touching?: Bounds,
 ): Promise<Map<number, Bounds[]>> {
-  const t = q.use(billingRecordTable);
+  const t = tx.q.use(billingRecordTable);
   const { subscription_id, billingStartAt, billingEndAt } = t;
   const touches = touching && [gt(billingEndAt, iso(touching.from)), lt(billingStartAt, iso(touching.to))];
-  const rows = await q
+  const rows = await tx.q
     .select({ subscription_id, billingStartAt, billingEndAt })
     .from(t)
-    .where(and(firstRecordsOf(q, scope, subscription_ids), ...(touches ?? [])))
+    .where(and(firstRecordsOf(tx, subscription_ids), ...(touches ?? [])))
     .orderBy(asc(subscription_id), asc(billingStartAt));
   const groups = Map.groupBy(rows, (row) => row.subscription_id);
   return new Map(
@@ -139,8 +134,7 @@ export type CountedPeriod = Pick<
  * settled by then.
  */
 export async function listCountedPeriods(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   subscription_ids: readonly number[],
   which: { open_since: Temporal.Instant } | { settled_by: Temporal.Instant },
 ): Promise<CountedPeriod[]> {
@@ -171,7 +165,7 @@ export async function listCountedPeriods(
   );
 }
 
-function firstRecordsOf(q: Reads, scope: Scope, ids: readonly number[]) {
+function firstRecordsOf({ q, scope }: ReadTx, ids: readonly number[]) {
   const t = q.use(billingRecordTable);
   return and(eq(t.company_id, scope.company_id), inArray(t.subscription_id, [...ids]), eq(t.sequence, 0));
 }
@@ -192,8 +186,7 @@ export interface RecordedPart {
 
 /** The records of periods that start at `starts`, first to last. */
 export async function listRecorded(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   subscription_ids: readonly number[],
   starts: readonly IsoInstant[],
 ): Promise<RecordedPart[]> {
@@ -214,8 +207,7 @@ export async function listRecorded(
 
 /** Up to when the records of a subscription's periods from `start` on have counted events, at the latest. */
 export async function findLastCount(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   subscription_id: number,
   start: IsoInstant,
 ): Promise<IsoInstant | null> {
@@ -297,46 +289,40 @@ export interface RecordFilter {
 
 /** Records without their lines, the last written first, and how many there are in all. */
 export async function listRecords(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   filter: RecordFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingRecord[]; total: number }> {
-  const t = q.use(billingRecordTable);
+  const t = tx.q.use(billingRecordTable);
   const where = and(
-    recordsInScope(q, scope),
+    recordsInScope(tx),
     filter.subscription_id === undefined ? undefined : eq(t.subscription_id, filter.subscription_id),
-    filter.client_id === undefined ? undefined : ofClient(q, filter.client_id),
+    filter.client_id === undefined ? undefined : ofClient(tx.q, filter.client_id),
     filter.kind === undefined ? undefined : eq(t.kind, filter.kind),
   );
-  const rows = await q
-    .select(recordColumns(q))
+  const rows = await tx.q
+    .select(recordColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(desc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows: rows.map(toRecord), total: await q.$count(t, where) };
+  return { rows: rows.map(toRecord), total: await tx.q.$count(t, where) };
 }
 
 /** A record with its lines and its subscription as it is at `now`. */
-export async function findRecord(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  id: number,
-): Promise<BillingRecordDetail | undefined> {
-  const t = q.use(billingRecordTable);
-  const subscriptions = q.use(subscriptionTable);
-  const [row] = await q
-    .select({ ...recordColumns(q), lines: t.lines, subscription: subscriptionColumns(q) })
+export async function findRecord(tx: ReadTx, id: number): Promise<BillingRecordDetail | undefined> {
+  const t = tx.q.use(billingRecordTable);
+  const subscriptions = tx.q.use(subscriptionTable);
+  const [row] = await tx.q
+    .select({ ...recordColumns(tx.q), lines: t.lines, subscription: subscriptionColumns(tx.q) })
     .from(t)
     .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(recordsInScope(q, scope), eq(t.id, id)));
-  return row && { ...toRecord(row), subscription: withStatus(row.subscription, now) };
+    .where(and(recordsInScope(tx), eq(t.id, id)));
+  return row && { ...toRecord(row), subscription: withStatus(row.subscription, tx.now) };
 }
 
-function recordsInScope(q: Reads, scope: Scope): SQL | undefined {
+function recordsInScope({ q, scope }: ReadTx): SQL | undefined {
   const t = q.use(billingRecordTable);
   return and(
     eq(t.company_id, scope.company_id),

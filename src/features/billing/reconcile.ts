@@ -173,8 +173,8 @@ async function writeAll(
 ): Promise<RunRecord[]> {
   const records = ready.map(({ record, usage_seq }) => ({ ...record, usage_seq }));
   const written = await insertRecords(q, now, records);
-  await deleteBilled(q, scope, written);
-  await recordEvents(q, scope, now, written.map(eventOf));
+  await deleteBilled({ q, scope, now }, written);
+  await recordEvents({ q, scope, now }, written.map(eventOf));
   return written;
 }
 
@@ -210,9 +210,12 @@ async function compareAll(
 ): Promise<Compared> {
   const ids = [...new Set(rated.map(({ item }) => item.subscription.id))];
   const starts = [...new Set(rated.map(({ item }) => iso(item.period.from)))];
-  const facts = await listBillable(q, options.scope, { ids, limit: ids.length, due_by: dueBy(options, now) });
+  const facts = await listBillable(
+    { q, scope: options.scope, now },
+    { ids, limit: ids.length, due_by: dueBy(options, now) },
+  );
   const current = new Map(facts.map((subscription) => [subscription.id, subscription]));
-  const recorded = Map.groupBy(await listRecorded(q, options.scope, ids, starts), (part) =>
+  const recorded = Map.groupBy(await listRecorded({ q, scope: options.scope, now }, ids, starts), (part) =>
     placeOf(part.subscription_id, part.billingStartAt),
   );
   const isCurrent = ({ item }: Rated) =>

@@ -1,11 +1,10 @@
 import { and, desc, eq, getTableColumns, lt } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { BillingRun, BillingRunDetail } from "./model.ts";
 import { billingRunTable } from "./tables.ts";
 
@@ -19,9 +18,7 @@ function runColumns(q: Reads) {
 }
 
 export async function insertRun(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   run: Pick<BillingRunDetail, "dry_run" | "period" | "requested_by" | "counts">,
 ): Promise<BillingRunDetail> {
   const t = q.use(billingRunTable);
@@ -50,8 +47,7 @@ export async function deleteRun(q: Queries, id: number): Promise<void> {
 
 /** Runs that say they are running but have not told of any progress since: their process died. */
 export async function interruptRunsSilentSince(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   since: Temporal.Instant,
   now: Temporal.Instant,
 ): Promise<void> {
@@ -64,8 +60,7 @@ export async function interruptRunsSilentSince(
 
 /** Runs without their errors, newest first, and how many there are in all. */
 export async function listRuns(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingRun[]; total: number }> {
   const t = q.use(billingRunTable);
@@ -80,7 +75,7 @@ export async function listRuns(
   return { rows, total: await q.$count(t, where) };
 }
 
-export async function findRun(q: Reads, scope: Scope, id: number): Promise<BillingRunDetail | undefined> {
+export async function findRun({ q, scope }: ReadTx, id: number): Promise<BillingRunDetail | undefined> {
   const t = q.use(billingRunTable);
   const [row] = await q
     .select({ ...runColumns(q), errors: t.errors })

@@ -82,9 +82,9 @@ function noteUnbilled(
 }
 
 /** Forgets a run that found nothing to do, and that it was started. */
-async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Run): Promise<void> {
+async function forget(q: Queries, { ctx, options: { scope, billing_run_id: id } }: Run): Promise<void> {
   await deleteRun(q, id);
-  await deleteEntriesOf(q, scope, { type: "billing_run", id });
+  await deleteEntriesOf({ q, scope, now: ctx.now }, { type: "billing_run", id });
 }
 
 /**
@@ -95,7 +95,7 @@ async function forget(q: Queries, { options: { scope, billing_run_id: id } }: Ru
 async function billAll(run: Run): Promise<boolean> {
   const { ctx, options, progress, subscription_ids: ids } = run;
   const { read } = ctx.store;
-  const zones = await listZones(read, options.scope);
+  const zones = await listZones({ q: read, scope: options.scope, now: ctx.now });
   const guard = new StoreGuard();
   let after_id = 0;
   let looked_at = 0;
@@ -103,7 +103,10 @@ async function billAll(run: Run): Promise<boolean> {
   while (!ctx.background.is_stopping) {
     const limit = LIMITS.billing_batch_subscriptions;
     const due_by = dueBy(options, ctx.now);
-    const batch = await queries.listBillable(read, options.scope, { ids, after_id, limit, due_by });
+    const batch = await queries.listBillable(
+      { q: read, scope: options.scope, now: ctx.now },
+      { ids, after_id, limit, due_by },
+    );
     due.push(...(await dueOf(run, await withChangesApplied(run, batch), zones)));
     looked_at += batch.length;
     const last = batch.at(-1);
@@ -152,7 +155,7 @@ async function withChangesApplied(
   const overdue = new Set<number>();
   if (!dry_run && batch.length > 0) {
     const ids = batch.map(({ id }) => id);
-    for (const id of await listOverdue(store.read, scope, now, ids)) overdue.add(id);
+    for (const id of await listOverdue({ q: store.read, scope, now }, ids)) overdue.add(id);
   }
   if (overdue.size === 0) return batch;
   const applied: number[] = [];
@@ -168,7 +171,10 @@ async function withChangesApplied(
       );
     }
   }
-  const again = await queries.listBillable(store.read, scope, { ids: applied, limit: applied.length });
+  const again = await queries.listBillable(
+    { q: store.read, scope, now },
+    { ids: applied, limit: applied.length },
+  );
   return [...batch.filter(({ id }) => !overdue.has(id)), ...again];
 }
 
@@ -215,12 +221,12 @@ async function duePeriodsOf(
   const { now, config, store } = ctx;
   const ids = batch.map(({ id }) => id);
   const boundsOf = (some: readonly number[], touching?: Bounds) =>
-    queries.listRecordedBounds(store.read, options.scope, some, touching);
+    queries.listRecordedBounds({ q: store.read, scope: options.scope, now }, some, touching);
   if (period !== undefined) {
     const recorded = await boundsOf(ids, aroundMonth(period));
     return (subscription) => namedPeriod(subscription, zones, period, now, recorded.get(subscription.id));
   }
-  const closed = await queries.listClosedPeriods(store.read, options.scope, ids);
+  const closed = await queries.listClosedPeriods({ q: store.read, scope: options.scope, now }, ids);
   const gapless = batch.filter((subscription) => {
     const own = closed.get(subscription.id);
     return own === undefined || isGapless(subscription, own, zones);
@@ -247,7 +253,7 @@ async function latePeriodsOf(
   const { store, usage, config, now } = ctx;
   const { scope } = options;
   const ids = batch.map(({ id }) => id);
-  const periods = await queries.listCountedPeriods(store.read, scope, ids, { open_since });
+  const periods = await queries.listCountedPeriods({ q: store.read, scope, now }, ids, { open_since });
   const known = periods.map((period) => ({
     subscription_id: period.subscription_id,
     start_ms: instant(period.billingStartAt).epochMilliseconds,

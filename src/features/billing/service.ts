@@ -1,12 +1,12 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
+import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { endedWithin } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import {
   BillingRecord,
   BillingRecordDetail,
@@ -24,6 +24,7 @@ import * as queries from "./queries.ts";
 import * as runs from "./run_queries.ts";
 import { type Run, runToEnd } from "./runs.ts";
 import { listUnbilled } from "./unbilled_queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Bills: without `period` every period that ended at least BILLING_GRACE ago and has no record, with it the
@@ -38,7 +39,7 @@ export const runBilling = operation({
   input: RunBilling,
   output: BillingRunResult,
   async run(ctx, { period, subscription_ids, dry_run = false }) {
-    if (subscription_ids) await checkSubscriptions(ctx.store.read, scopeOf(ctx.actor), subscription_ids);
+    if (subscription_ids) await checkSubscriptions(readTx(ctx), subscription_ids);
     return startRun(ctx, { period, subscription_ids, dry_run });
   },
 });
@@ -67,8 +68,8 @@ export const interruptRuns = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now }) {
-    await store.tx((q) => runs.interruptRunsSilentSince(q, scopeOf(actor), now, now));
+  async run(ctx) {
+    await transaction(ctx, (tx) => runs.interruptRunsSilentSince(tx, ctx.now, ctx.now));
     return {};
   },
 });
@@ -79,8 +80,8 @@ export const listBillingRuns = operation({
   permission: "billing:read",
   input: ListBillingRuns,
   output: paged(BillingRun),
-  run: ({ store, actor }, page) =>
-    pagedList(page, LIMITS.page_limit_default, (slice) => runs.listRuns(store.read, scopeOf(actor), slice)),
+  run: (ctx, page) =>
+    pagedList(page, LIMITS.page_limit_default, (slice) => runs.listRuns(readTx(ctx), slice)),
 });
 
 /** Finds one billing run with its errors. Errors: not_found. Decision 0030. */
@@ -89,8 +90,8 @@ export const getBillingRun = operation({
   permission: "billing:read",
   input: ById,
   output: BillingRunDetail,
-  async run({ store, actor }, { id }) {
-    const run = await runs.findRun(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const run = await runs.findRun(readTx(ctx), id);
     if (!run) throw notFound("Billing run", id);
     return run;
   },
@@ -105,9 +106,9 @@ export const listBillingRecords = operation({
   permission: "billing:read",
   input: ListBillingRecords,
   output: paged(BillingRecord),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listRecords(store.read, scopeOf(actor), filter, slice),
+      queries.listRecords(readTx(ctx), filter, slice),
     ),
 });
 
@@ -120,8 +121,8 @@ export const getBillingRecord = operation({
   permission: "billing:read",
   input: ById,
   output: BillingRecordDetail,
-  async run({ store, actor, now }, { id }) {
-    const record = await queries.findRecord(store.read, scopeOf(actor), now, id);
+  async run(ctx, { id }) {
+    const record = await queries.findRecord(readTx(ctx), id);
     if (!record) throw notFound("Billing record", id);
     return record;
   },
@@ -136,9 +137,9 @@ export const listUnbilledUsage = operation({
   permission: "billing:read",
   input: ListUnbilledUsage,
   output: paged(UnbilledUsage),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      listUnbilled(store.read, scopeOf(actor), filter, slice),
+      listUnbilled(readTx(ctx), filter, slice),
     ),
 });
 
@@ -152,9 +153,9 @@ async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Pro
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
   const begun = await store.tx(async (q) => {
-    await runs.interruptRunsSilentSince(q, scope, silent_since, now);
+    await runs.interruptRunsSilentSince({ q, scope, now }, silent_since, now);
     const row = { dry_run, period: asked.period ?? null, requested_by, counts: NO_COUNTS };
-    return runs.insertRun(q, scope, now, row);
+    return runs.insertRun({ q, scope, now }, row);
   });
   const progress = new Progress(begun, now);
   const options = { scope, billing_run_id: begun.id, dry_run };
@@ -163,8 +164,8 @@ async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Pro
   return (await endedWithin(run, LIMITS.billing_run_wait_ms)) ?? progress.told();
 }
 
-async function checkSubscriptions(q: Reads, scope: Scope, ids: readonly number[]): Promise<void> {
-  const known = await queries.existingSubscriptions(q, scope, ids);
+async function checkSubscriptions(tx: ReadTx, ids: readonly number[]): Promise<void> {
+  const known = await queries.existingSubscriptions(tx, ids);
   const unknown = ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) throw invalid(`/subscription_ids/${unknown}`, "names no subscription of this company");
 }

@@ -20,6 +20,7 @@ import { type Claim, claimsOf, storedBy, verify, windowOf } from "./proof.ts";
 import { findRecord, listBillable, listRecorded, listRecordedBounds, type RecordedPart } from "./queries.ts";
 import { total } from "./rating.ts";
 import { rateSoFar } from "./reconcile.ts";
+import { readTx } from "../../app/transaction.ts";
 
 // What bills say, and what one would say now: nothing here is written.
 
@@ -35,10 +36,10 @@ export const previewSubscription = operation({
   output: BillPreview,
   async run(ctx, { id }) {
     const scope = scopeOf(ctx.actor);
-    const [subscription] = await listBillable(ctx.store.read, scope, { ids: [id], limit: 1 });
+    const [subscription] = await listBillable(readTx(ctx), { ids: [id], limit: 1 });
     if (!subscription) throw notFound("Subscription", id);
-    const zones = await listZones(ctx.store.read, scope);
-    const recorded = await listRecordedBounds(ctx.store.read, scope, [id]);
+    const zones = await listZones(readTx(ctx));
+    const recorded = await listRecordedBounds(readTx(ctx), [id]);
     const period = runningPeriod(subscription, zones, ctx.now, recorded.get(id));
     const { lines, currency } = await rateSoFar(ctx, scope, { subscription, period });
     const bounds = { from: iso(period.from), to: iso(period.to) };
@@ -60,11 +61,11 @@ export const verifyBillingRecord = operation({
     const { read } = ctx.store;
     const record = await recordOf(ctx, scope, id);
     const { subscription_id, billingStartAt, sequence, currency } = record;
-    const recorded = (await listRecorded(read, scope, [subscription_id], [billingStartAt])).filter(
-      (part) => part.sequence <= sequence,
-    );
+    const recorded = (
+      await listRecorded({ q: read, scope, now: ctx.now }, [subscription_id], [billingStartAt])
+    ).filter((part) => part.sequence <= sequence);
     const named = record.lines.map(({ billing_model_id }) => billing_model_id);
-    const models = await findStoredModels(read, scope, [...new Set(named)]);
+    const models = await findStoredModels({ q: read, scope, now: ctx.now }, [...new Set(named)]);
     const modelOf = (model_id: number) => {
       const model = models.get(model_id);
       if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
@@ -92,9 +93,9 @@ export const getInvoice = operation({
     const { read } = ctx.store;
     const record = await recordOf(ctx, scope, id);
     const [company, subscription, zones] = await Promise.all([
-      findCompany(read, scope),
-      findSubscription(read, scope, ctx.now, record.subscription_id),
-      listZones(read, scope),
+      findCompany({ q: read, scope, now: ctx.now }),
+      findSubscription({ q: read, scope, now: ctx.now }, record.subscription_id),
+      listZones({ q: read, scope, now: ctx.now }),
     ]);
     if (!company || !subscription) throw notFound("Billing record", id);
     const { adjusts_billing_record_id: adjusts } = record;
@@ -106,7 +107,7 @@ export const getInvoice = operation({
 });
 
 async function recordOf({ store, now }: Context, scope: Scope, id: number): Promise<BillingRecordDetail> {
-  const record = await findRecord(store.read, scope, now, id);
+  const record = await findRecord({ q: store.read, scope, now }, id);
   if (!record) throw notFound("Billing record", id);
   return record;
 }

@@ -1,6 +1,5 @@
-import type { Scope } from "../../core/access.ts";
 import type { IsoInstant } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { listAppliedChanges } from "../billing_model_changes/queries.ts";
 import { findStoredModels, type StoredBillingModel } from "../billing_models/queries.ts";
 
@@ -21,15 +20,14 @@ export interface BillableSubscription {
  * still scheduled and due by then: two statements, however many.
  */
 export async function withTimelines(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   rows: readonly Omit<BillableSubscription, "timeline">[],
   due_by?: IsoInstant,
 ): Promise<BillableSubscription[]> {
   const ids = rows.map(({ id }) => id);
-  const changes = rows.length === 0 ? [] : await listAppliedChanges(q, scope, ids, due_by);
+  const changes = rows.length === 0 ? [] : await listAppliedChanges(tx, ids, due_by);
   const named = changes.flatMap((change) => [change.old_billing_model_id, change.new_billing_model_id]);
-  const models = named.length === 0 ? new Map() : await findStoredModels(q, scope, [...new Set(named)]);
+  const models = named.length === 0 ? new Map() : await findStoredModels(tx, [...new Set(named)]);
   const modelOf = (id: number): StoredBillingModel => {
     const model = models.get(id);
     if (!model) throw new Error(`Cannot read a timeline: billing model ${id} is not there`);

@@ -36,11 +36,11 @@ export async function noteUnbilledUsage(looking: Looking, looked_until: number |
   const { store, usage, config } = ctx;
   const timeout_ms = config.usage_query_timeout_ms;
   const last_seq = await usage.lastSeq(scope.company_id, timeout_ms);
-  const looked_through = (await findLookedThrough(store.read, scope)) ?? 0;
+  const looked_through = (await findLookedThrough({ q: store.read, scope, now: ctx.now })) ?? 0;
   let noted = 0;
   for (let after_id = 0; ; ) {
     const limit = LIMITS.billing_batch_periods;
-    const ids = await listSubscriptionIds(store.read, scope, { after_id, limit });
+    const ids = await listSubscriptionIds({ q: store.read, scope, now: ctx.now }, { after_id, limit });
     const last = ids.at(-1);
     if (last === undefined) break;
     after_id = last;
@@ -51,7 +51,8 @@ export async function noteUnbilledUsage(looking: Looking, looked_until: number |
       await Bun.sleep(LIMITS.billing_pause_ms);
     }
   }
-  if (looked_until !== null) await store.tx((q) => setLookedThrough(q, scope, looked_until));
+  if (looked_until !== null)
+    await store.tx((q) => setLookedThrough({ q, scope, now: ctx.now }, looked_until));
   return noted;
 }
 
@@ -80,7 +81,7 @@ async function findAfterEnd(
   after_seq: number,
 ): Promise<NewUnbilled[]> {
   const { ctx, scope, settled_by } = looking;
-  const ended = await listEnded(ctx.store.read, scope, ctx.now, ids);
+  const ended = await listEnded({ q: ctx.store.read, scope, now: ctx.now }, ids);
   const windows = ended.map(({ id, ends_at }) => ({
     subscription_id: id,
     ends_at,
@@ -117,8 +118,10 @@ async function findAfterEnd(
 async function findLate(looking: Looking, ids: readonly number[]): Promise<NewUnbilled[]> {
   const { ctx, scope, settled_by } = looking;
   const { read } = ctx.store;
-  const settled = await listCountedPeriods(read, scope, ids, { settled_by });
-  const life = new Map((await listBillable(read, scope, { ids, limit: ids.length })).map((s) => [s.id, s]));
+  const settled = await listCountedPeriods({ q: read, scope, now: ctx.now }, ids, { settled_by });
+  const life = new Map(
+    (await listBillable({ q: read, scope, now: ctx.now }, { ids, limit: ids.length })).map((s) => [s.id, s]),
+  );
   const windows = settled.map((period) => ({
     period,
     ...windowOf(period, life.get(period.subscription_id)),
@@ -128,7 +131,7 @@ async function findLate(looking: Looking, ids: readonly number[]): Promise<NewUn
   for (const some of chunked(windows, LIMITS.billing_batch_periods)) {
     const sums = await ctx.usage.sums(scope.company_id, some, timeout_ms);
     const starts = [...new Set(some.map(({ period }) => period.billingStartAt))];
-    const records = await listRecorded(read, scope, ids, starts);
+    const records = await listRecorded({ q: read, scope, now: ctx.now }, ids, starts);
     for (const [i, { period }] of some.entries()) {
       const own = records.filter(
         (part) =>
@@ -174,10 +177,10 @@ async function save(ctx: Context, scope: Scope, found: readonly NewUnbilled[]): 
     noted += await ctx.store.tx(async (q) => {
       const saved: UnbilledUsage[] = [];
       for (const one of some) {
-        const row = await saveUnbilled(q, scope, ctx.now, one);
+        const row = await saveUnbilled({ q, scope, now: ctx.now }, one);
         if (row) saved.push(row);
       }
-      await recordEvents(q, scope, ctx.now, saved.map(eventOf));
+      await recordEvents({ q, scope, now: ctx.now }, saved.map(eventOf));
       return saved.length;
     });
   }

@@ -1,10 +1,9 @@
 import { and, asc, desc, eq, gt, inArray, lte, type SQL, sum } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { UnbilledUsage } from "./model.ts";
 import { unbilledUsageCheckTable, unbilledUsageTable } from "./tables.ts";
@@ -14,8 +13,7 @@ export type NewUnbilled = Omit<UnbilledUsage, "id" | "company_id" | "created_at"
 
 /** Usage that no bill counts, the latest found first, and how much there is in all. */
 export async function listUnbilled(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { subscription_id }: { subscription_id?: number },
   { limit, offset }: Slice,
 ): Promise<{ rows: UnbilledUsage[]; total: number }> {
@@ -36,28 +34,20 @@ export async function countUnbilledEvents(q: Reads): Promise<number> {
 }
 
 /** Writes down what was found; returns null where the same is on record. */
-export async function saveUnbilled(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  found: NewUnbilled,
-): Promise<UnbilledUsage | null> {
-  const t = q.use(unbilledUsageTable);
-  const [known] = await q
-    .select()
-    .from(t)
-    .where(isPlace(q, scope, found));
+export async function saveUnbilled(tx: Tx, found: NewUnbilled): Promise<UnbilledUsage | null> {
+  const t = tx.q.use(unbilledUsageTable);
+  const [known] = await tx.q.select().from(t).where(isPlace(tx, found));
   if (!known) {
-    const row = { ...found, company_id: scope.company_id, ...stamped(now) };
-    return only(await q.insert(t).values(row).returning());
+    const row = { ...found, company_id: tx.scope.company_id, ...stamped(tx.now) };
+    return only(await tx.q.insert(t).values(row).returning());
   }
   const { units, event_count } = found;
   if (known.units === units && known.event_count === event_count) return null;
-  const changed = { units, event_count, updated_at: iso(now) };
-  return only(await q.update(t).set(changed).where(eq(t.id, known.id)).returning());
+  const changed = { units, event_count, updated_at: iso(tx.now) };
+  return only(await tx.q.update(t).set(changed).where(eq(t.id, known.id)).returning());
 }
 
-function isPlace(q: Reads, scope: Scope, { subscription_id, reason, from }: NewUnbilled): SQL | undefined {
+function isPlace({ q, scope }: ReadTx, { subscription_id, reason, from }: NewUnbilled): SQL | undefined {
   const t = q.use(unbilledUsageTable);
   return and(
     eq(t.company_id, scope.company_id),
@@ -69,8 +59,7 @@ function isPlace(q: Reads, scope: Scope, { subscription_id, reason, from }: NewU
 
 /** Forgets the late usage of periods that were billed again: every event stored by then is counted. */
 export async function deleteBilled(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   records: readonly { subscription_id: number; billingStartAt: IsoInstant }[],
 ): Promise<void> {
   if (records.length === 0) return;
@@ -92,8 +81,7 @@ export async function deleteBilled(
 
 /** The company's subscriptions by id, after the one where the batch before ended. */
 export async function listSubscriptionIds(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
   const t = q.use(subscriptionTable);
@@ -108,9 +96,7 @@ export async function listSubscriptionIds(
 
 /** Those of the subscriptions that ended by `now`, and when. */
 export async function listEnded(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: ReadTx,
   ids: readonly number[],
 ): Promise<{ id: number; ends_at: IsoInstant }[]> {
   const t = q.use(subscriptionTable);
@@ -123,13 +109,13 @@ export async function listEnded(
 }
 
 /** Up to which event the company's usage was looked through for what no bill counts; null: never. */
-export async function findLookedThrough(q: Reads, scope: Scope): Promise<number | null> {
+export async function findLookedThrough({ q, scope }: ReadTx): Promise<number | null> {
   const t = q.use(unbilledUsageCheckTable);
   const [row] = await q.select().from(t).where(eq(t.company_id, scope.company_id));
   return row?.usage_seq ?? null;
 }
 
-export async function setLookedThrough(q: Queries, scope: Scope, usage_seq: number): Promise<void> {
+export async function setLookedThrough({ q, scope }: Tx, usage_seq: number): Promise<void> {
   const t = q.use(unbilledUsageCheckTable);
   await q
     .insert(t)

@@ -3,7 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import { closedPeriods } from "../billing/due.ts";
 import { findLastCount, listBillable, listRecordedBounds } from "../billing/queries.ts";
 import { type Rated, rateAhead, recordRated } from "../billing/reconcile.ts";
@@ -55,8 +55,8 @@ interface Owner {
   readonly zones: ZoneTimeline;
 }
 
-async function findClosed(q: Reads, scope: Scope, { subscription, zones }: Owner, since: IsoInstant) {
-  const recorded = await listRecordedBounds(q, scope, [subscription.id]);
+async function findClosed(tx: ReadTx, { subscription, zones }: Owner, since: IsoInstant) {
+  const recorded = await listRecordedBounds(tx, [subscription.id]);
   return closedPeriods(subscription, zones, recorded.get(subscription.id), instant(since));
 }
 
@@ -70,14 +70,14 @@ export async function rateClosed(
 ): Promise<Adjusting> {
   const { read } = tools.store;
   const { id } = owner.subscription;
-  const periods = await findClosed(read, scope, owner, since);
+  const periods = await findClosed({ q: read, scope, now: tools.now }, owner, since);
   const [first] = periods;
   if (!first) return nothingClosed(tools.now);
-  const [facts] = await listBillable(read, scope, { ids: [id], limit: 1 });
+  const [facts] = await listBillable({ q: read, scope, now: tools.now }, { ids: [id], limit: 1 });
   const timeline = facts && timelineOf(facts);
   const in_force = timeline?.at(-1);
   if (!facts || !timeline || !in_force) throw new FactsChanged();
-  const last_count = await findLastCount(read, scope, id, iso(first.from));
+  const last_count = await findLastCount({ q: read, scope, now: tools.now }, id, iso(first.from));
   const counted_at =
     last_count === null ? tools.now : later(tools.now, instant(last_count).subtract({ milliseconds: 1 }));
   const subscription = { ...facts, billing_model: in_force.billing_model, timeline };
@@ -90,21 +90,19 @@ export async function rateClosed(
  * Writes the adjustments of a timeline that has just become another; returns their ids. Errors: FactsChanged.
  */
 export async function recordAdjustments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   owner: Owner,
   since: IsoInstant,
   { starts, rated, counted_at }: Adjusting,
 ): Promise<number[]> {
-  const closed = await findClosed(q, scope, owner, since);
+  const closed = await findClosed(tx, owner, since);
   const [first] = starts;
   if (closed.map(({ from }) => iso(from)).join() !== starts.join()) throw new FactsChanged();
   if (first === undefined) return [];
-  const last_count = await findLastCount(q, scope, owner.subscription.id, first);
+  const last_count = await findLastCount(tx, owner.subscription.id, first);
   if (last_count !== null && last_count > iso(counted_at.add({ milliseconds: 1 }))) throw new FactsChanged();
-  const options = { scope, billing_run_id: null, dry_run: false };
-  const records = await recordRated(q, now, options, rated, counted_at);
+  const options = { scope: tx.scope, billing_run_id: null, dry_run: false };
+  const records = await recordRated(tx.q, tx.now, options, rated, counted_at);
   if (records === null) throw new FactsChanged();
   return records.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b);
 }

@@ -4,7 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import type { BillingModel } from "../billing_models/model.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
@@ -38,16 +38,11 @@ export interface Standing {
 }
 
 /** Errors: not_found. */
-export async function findStanding(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  subscription_id: number,
-): Promise<Standing> {
-  const subscription = await findSubscription(q, scope, now, subscription_id);
+export async function findStanding(tx: ReadTx, subscription_id: number): Promise<Standing> {
+  const subscription = await findSubscription(tx, subscription_id);
   if (!subscription) throw notFound("Subscription", subscription_id);
-  const changes = await queries.listTimelineChanges(q, scope, subscription_id);
-  return { subscription, changes, zones: await listZones(q, scope) };
+  const changes = await queries.listTimelineChanges(tx, subscription_id);
+  return { subscription, changes, zones: await listZones(tx) };
 }
 
 /** A step of the timeline: from when on which model is in force. */
@@ -60,7 +55,9 @@ async function rateStep(
   standing: Standing,
   { new_billing_model_id: id, effective_at }: Step,
 ): Promise<Adjusting> {
-  const billing_model = (await findStoredModels(tools.store.read, scope, [id])).get(id);
+  const billing_model = (await findStoredModels({ q: tools.store.read, scope, now: tools.now }, [id])).get(
+    id,
+  );
   if (!billing_model) throw new FactsChanged();
   return rateClosed(tools, scope, standing, effective_at, ({ timeline }) => [
     ...timeline,
@@ -70,19 +67,17 @@ async function rateStep(
 
 /** What a change that was applied means for its subscription, and for the changes after it. */
 async function settleApplied(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   standing: Standing,
   applied: BillingModelChange,
   adjusting: Adjusting,
 ): Promise<BillingModelChange> {
   const { id } = standing.subscription;
-  await updateSubscription(q, scope, now, id, { billing_model_id: applied.new_billing_model_id });
-  const ids = await recordAdjustments(q, scope, now, standing, applied.effective_at, adjusting);
-  const change = ids.length === 0 ? applied : await queries.setAdjustments(q, scope, applied.id, ids);
-  await relinkChanges(q, scope, now, id);
-  await recordEvents(q, scope, now, [changeEvent(change)]);
+  await updateSubscription(tx, id, { billing_model_id: applied.new_billing_model_id });
+  const ids = await recordAdjustments(tx, standing, applied.effective_at, adjusting);
+  const change = ids.length === 0 ? applied : await queries.setAdjustments(tx, applied.id, ids);
+  await relinkChanges(tx, id);
+  await recordEvents(tx, [changeEvent(change)]);
   return change;
 }
 
@@ -91,12 +86,11 @@ async function settleApplied(
  * be chosen, or in another currency, or when the subscription has too many changes.
  */
 export async function findNewModel(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   { subscription, changes }: Standing,
   id: number,
 ): Promise<BillingModel> {
-  const model = await findBillingModel(q, scope, id);
+  const model = await findBillingModel(tx, id);
   if (!model) throw invalid("/new_billing_model_id", "names no active billing model of this company");
   const { currency } = subscription.billing_model;
   if (model.currency !== currency) {
@@ -115,31 +109,24 @@ export async function findNewModel(
  * Brings the scheduled changes of a subscription in order after one of them came or went, and cancels those
  * that would change nothing any more.
  */
-export async function relinkChanges(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  subscription_id: number,
-): Promise<void> {
-  const { subscription, changes } = await findStanding(q, scope, now, subscription_id);
+export async function relinkChanges(tx: Tx, subscription_id: number): Promise<void> {
+  const { subscription, changes } = await findStanding(tx, subscription_id);
   const { moved, pointless } = relink(firstModel(subscription, changes), changes);
   for (const { id, old_billing_model_id } of moved) {
-    await queries.updateChange(q, scope, now, id, { old_billing_model_id });
+    await queries.updateChange(tx, id, { old_billing_model_id });
   }
-  await cancelChanges(q, scope, now, subscription_id, pointless);
+  await cancelChanges(tx, subscription_id, pointless);
 }
 
 /** Cancels the changes with these ids that are still scheduled, and tells of them. */
 export async function cancelChanges(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   subscription_id: number,
   ids: readonly number[],
 ): Promise<BillingModelChange[]> {
   if (ids.length === 0) return [];
-  const cancelled = await queries.cancelScheduledChanges(q, scope, now, subscription_id, { ids });
-  await recordEvents(q, scope, now, cancelled.map(changeEvent));
+  const cancelled = await queries.cancelScheduledChanges(tx, subscription_id, { ids });
+  await recordEvents(tx, cancelled.map(changeEvent));
   return cancelled;
 }
 
@@ -175,26 +162,26 @@ export async function requestChange(
   return untilFactsHold(async () => {
     // Not what was asked for: it stays, also when that is refused.
     await applyBefore({ ...ctx, store: ctx.untold }, scope, subscription_id);
-    const before = await findStanding(store.read, scope, now, subscription_id);
+    const before = await findStanding({ q: store.read, scope, now }, subscription_id);
     const planned = await decide(store.read, before);
     const adjusting = planned.is_applied ? await rateStep(ctx, scope, before, planned) : nothingClosed(now);
     return store.tx(async (q) => {
-      const standing = await findStanding(q, scope, now, subscription_id);
+      const standing = await findStanding({ q, scope, now }, subscription_id);
       // Another call, with a later clock, may have scheduled what is due by this one's.
       if (nextOf(standing, now)) throw new FactsChanged();
       const { replaces, is_applied, ...decided } = await decide(q, standing);
       if (decided.effective_at !== planned.effective_at) throw new FactsChanged();
-      await cancelChanges(q, scope, now, subscription_id, replaces);
+      await cancelChanges({ q, scope, now }, subscription_id, replaces);
       const status = is_applied ? "applied" : "scheduled";
       const row = { ...decided, subscription_id, status, requested_by } as const;
-      const written = await queries.insertChange(q, scope, now, row);
+      const written = await queries.insertChange({ q, scope, now }, row);
       if (is_applied) {
-        const change = await settleApplied(q, scope, now, standing, written, adjusting);
+        const change = await settleApplied({ q, scope, now }, standing, written, adjusting);
         await note(q, change);
         return change;
       }
-      await relinkChanges(q, scope, now, subscription_id);
-      await recordEvents(q, scope, now, [changeEvent(written)]);
+      await relinkChanges({ q, scope, now }, subscription_id);
+      await recordEvents({ q, scope, now }, [changeEvent(written)]);
       await note(q, written);
       return written;
     });
@@ -222,7 +209,7 @@ export function nextOf({ changes }: Standing, now: Temporal.Instant): BillingMod
 export async function applyDueOf(ctx: Context, scope: Scope, subscription_id: number): Promise<number> {
   const { store, now } = ctx;
   for (let applied = 0; ; applied++) {
-    const next = await queries.findNextChange(store.read, scope, subscription_id);
+    const next = await queries.findNextChange({ q: store.read, scope, now }, subscription_id);
     if (!next || next.effective_at > iso(now)) return applied;
     try {
       await applyNext(ctx, scope, subscription_id);
@@ -244,14 +231,14 @@ async function noteFailure(
   const last_error = error instanceof AppError ? error.message : "Internal error";
   const failure = { last_error, attempts, next_attempt_at: nextAttempt(attempts, now) };
   // Where the database is what failed, the change stays due and is tried again at once.
-  await store.tx((q) => queries.noteFailure(q, scope, now, id, failure)).catch(() => undefined);
+  await store.tx((q) => queries.noteFailure({ q, scope, now }, id, failure)).catch(() => undefined);
 }
 
 /** Applies the next due change of a subscription, if there still is one. */
 function applyNext(ctx: Context, scope: Scope, subscription_id: number): Promise<void> {
   const { store, now } = ctx;
   return untilFactsHold(async () => {
-    const before = await findStanding(store.read, scope, now, subscription_id);
+    const before = await findStanding({ q: store.read, scope, now }, subscription_id);
     const next = nextOf(before, now);
     if (!next) return;
     const adjusting = await rateStep(ctx, scope, before, next);
@@ -272,7 +259,7 @@ export async function applyTogether(
   try {
     await store.tx(async (q) => {
       for (const id of subscription_ids) {
-        const next = await queries.findNextChange(q, scope, id);
+        const next = await queries.findNextChange({ q, scope, now }, id);
         if (next && next.effective_at <= iso(now)) {
           await applyNextIn(ctx, q, scope, id, next.id, nothingClosed(now));
         }
@@ -295,13 +282,13 @@ async function applyNextIn(
   adjusting: Adjusting,
 ): Promise<void> {
   const { now } = ctx;
-  const standing = await findStanding(q, scope, now, subscription_id);
+  const standing = await findStanding({ q, scope, now }, subscription_id);
   const next = nextOf(standing, now);
   if (next?.id !== change_id) throw new FactsChanged();
   const old_model_id = standing.subscription.billing_model_id;
-  const applied = await queries.applyScheduledChange(q, scope, now, change_id, old_model_id);
+  const applied = await queries.applyScheduledChange({ q, scope, now }, change_id, old_model_id);
   if (!applied) throw new FactsChanged();
-  await settleApplied(q, scope, now, standing, applied, adjusting);
+  await settleApplied({ q, scope, now }, standing, applied, adjusting);
   const target = { type: "billing_model_change", id: change_id };
   await tellOfHouse(ctx, q, scope, "apply_billing_model_change", target);
 }

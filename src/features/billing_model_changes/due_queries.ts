@@ -1,16 +1,13 @@
 import { and, asc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx, Reads } from "../../store/store.ts";
 import { billingModelChangeTable } from "./tables.ts";
 
 // Which changes are due.
 
 /** Those of the subscriptions with a change that is due and not applied, also one that has failed before. */
 export async function listOverdue(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: ReadTx,
   subscription_ids: readonly number[],
 ): Promise<number[]> {
   const t = q.use(billingModelChangeTable);
@@ -38,9 +35,7 @@ export async function listCompaniesWithDueChanges(q: Reads, now: Temporal.Instan
 
 /** Subscriptions with a change to apply, by id, after the one where the batch before ended. */
 export async function listSubscriptionsWithDueChanges(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: ReadTx,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
   const t = q.use(billingModelChangeTable);

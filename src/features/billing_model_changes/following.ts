@@ -1,7 +1,6 @@
-import type { Scope } from "../../core/access.ts";
 import { periodContaining } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Reads, Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import {
   listCompaniesWithSuchEnds,
@@ -19,14 +18,14 @@ import { changeEvent } from "./rules.ts";
  * rules as they are now: the ends of subscriptions that were cancelled so, and downgrades that wait. Events tell of
  * each. Decision 0133.
  */
-export async function followZones(q: Queries, scope: Scope, now: Temporal.Instant): Promise<void> {
-  const ended = await moveEnds(q, scope, now);
-  const changed = await moveChanges(q, scope, now);
+export async function followZones(tx: Tx): Promise<void> {
+  const ended = await moveEnds(tx);
+  const changed = await moveChanges(tx);
   for (const { id, ends_at } of ended) {
-    const cancelled = await queries.cancelScheduledChanges(q, scope, now, id, { from: ends_at });
-    await recordEvents(q, scope, now, cancelled.map(changeEvent));
+    const cancelled = await queries.cancelScheduledChanges(tx, id, { from: ends_at });
+    await recordEvents(tx, cancelled.map(changeEvent));
   }
-  for (const id of new Set([...ended.map((of) => of.id), ...changed])) await relinkChanges(q, scope, now, id);
+  for (const id of new Set([...ended.map((of) => of.id), ...changed])) await relinkChanges(tx, id);
 }
 
 /** The companies that something of this is to happen in. */
@@ -38,20 +37,16 @@ export async function listFollowingCompanies(q: Reads, now: Temporal.Instant): P
   return [...new Set(ids)];
 }
 
-async function moveEnds(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-): Promise<{ id: number; ends_at: string }[]> {
-  const zones = await listZones(q, scope);
+async function moveEnds(tx: Tx): Promise<{ id: number; ends_at: string }[]> {
+  const zones = await listZones(tx);
   const moved: { id: number; ends_at: string }[] = [];
-  for (const { last_period_at, ...subscription } of await listEndsWithPeriods(q, scope, now)) {
+  for (const { last_period_at, ...subscription } of await listEndsWithPeriods(tx)) {
     const { id, billing_anchor_day } = subscription;
     const ends_at = iso(periodContaining(instant(last_period_at), billing_anchor_day, zones).to);
     if (ends_at === subscription.ends_at) continue;
-    const turn = turnOf(subscription, now);
-    await updateSubscription(q, scope, turn, id, { ends_at });
-    await recordEvents(q, scope, turn, [
+    const turn = turnOf(subscription, tx.now);
+    await updateSubscription({ ...tx, now: turn }, id, { ends_at });
+    await recordEvents({ ...tx, now: turn }, [
       subscriptionEvent("subscription.updated", { ...subscription, ends_at }),
     ]);
     moved.push({ id, ends_at });
@@ -60,23 +55,20 @@ async function moveEnds(
 }
 
 /** Returns the subscriptions whose changes were moved. */
-async function moveChanges(q: Queries, scope: Scope, now: Temporal.Instant): Promise<number[]> {
-  const zones = await listZones(q, scope);
+async function moveChanges(tx: Tx): Promise<number[]> {
+  const zones = await listZones(tx);
   const moved: number[] = [];
-  for (const { change, after_period_at, billing_anchor_day } of await queries.listChangesAfterPeriods(
-    q,
-    scope,
-  )) {
+  for (const { change, after_period_at, billing_anchor_day } of await queries.listChangesAfterPeriods(tx)) {
     const { id, subscription_id } = change;
     let at = periodContaining(instant(after_period_at), billing_anchor_day, zones).to;
-    const others = await queries.listTimelineChanges(q, scope, subscription_id);
+    const others = await queries.listTimelineChanges(tx, subscription_id);
     const taken = new Set(others.filter((other) => other.id !== id).map((other) => other.effective_at));
     // An instant belongs to one change.
     while (taken.has(iso(at))) at = at.add({ milliseconds: 1 });
     if (iso(at) === change.effective_at) continue;
-    const after = await queries.updateChange(q, scope, now, id, { effective_at: iso(at) });
+    const after = await queries.updateChange(tx, id, { effective_at: iso(at) });
     if (!after) continue;
-    await recordEvents(q, scope, now, [changeEvent(after)]);
+    await recordEvents(tx, [changeEvent(after)]);
     moved.push(subscription_id);
   }
   return moved;

@@ -1,10 +1,9 @@
 import { and, asc, count, eq, gte, inArray, isNotNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillingModelChange } from "./model.ts";
 import { billingModelChangeTable } from "./tables.ts";
@@ -37,50 +36,47 @@ function changeColumns(q: Reads) {
 
 /** All changes of a subscription in the order in which they take effect, and how many there are. */
 export async function listChanges(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   subscription_id: number,
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingModelChange[]; total: number }> {
-  const t = q.use(billingModelChangeTable);
-  const where = ofSubscription(q, scope, subscription_id);
-  const rows = await q
-    .select(changeColumns(q))
+  const t = tx.q.use(billingModelChangeTable);
+  const where = ofSubscription(tx, subscription_id);
+  const rows = await tx.q
+    .select(changeColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(asc(t.effective_at), asc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  return { rows, total: await tx.q.$count(t, where) };
 }
 
 /** The changes of a subscription that are not cancelled, in the order in which they take effect. */
 export async function listTimelineChanges(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   subscription_id: number,
 ): Promise<BillingModelChange[]> {
-  const t = q.use(billingModelChangeTable);
-  const rows = await q
-    .select(changeColumns(q))
+  const t = tx.q.use(billingModelChangeTable);
+  const rows = await tx.q
+    .select(changeColumns(tx.q))
     .from(t)
-    .where(and(ofSubscription(q, scope, subscription_id), ne(t.status, "cancelled")))
+    .where(and(ofSubscription(tx, subscription_id), ne(t.status, "cancelled")))
     .orderBy(asc(t.effective_at));
   return rows;
 }
 
 /** A change of a subscription, whatever its status. */
 export async function findChange(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   subscription_id: number,
   id: number,
 ): Promise<BillingModelChange | undefined> {
-  const t = q.use(billingModelChangeTable);
-  const [row] = await q
-    .select(changeColumns(q))
+  const t = tx.q.use(billingModelChangeTable);
+  const [row] = await tx.q
+    .select(changeColumns(tx.q))
     .from(t)
-    .where(and(ofSubscription(q, scope, subscription_id), eq(t.id, id)));
+    .where(and(ofSubscription(tx, subscription_id), eq(t.id, id)));
   return row;
 }
 
@@ -94,8 +90,7 @@ export interface AppliedChange {
 
 /** The applied changes of many subscriptions, in the order in which they took effect: what bills go by. */
 export async function listAppliedChanges(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   subscription_ids: readonly number[],
   due_by?: IsoInstant,
 ): Promise<AppliedChange[]> {
@@ -120,15 +115,14 @@ export async function listAppliedChanges(
 
 /** The next change of a subscription, and when it is tried at the earliest if it has failed before. */
 export async function findNextChange(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   subscription_id: number,
 ): Promise<(BillingModelChange & { next_attempt_at: IsoInstant | null }) | undefined> {
-  const t = q.use(billingModelChangeTable);
-  const [row] = await q
-    .select({ ...changeColumns(q), next_attempt_at: t.next_attempt_at })
+  const t = tx.q.use(billingModelChangeTable);
+  const [row] = await tx.q
+    .select({ ...changeColumns(tx.q), next_attempt_at: t.next_attempt_at })
     .from(t)
-    .where(and(ofSubscription(q, scope, subscription_id), eq(t.status, "scheduled")))
+    .where(and(ofSubscription(tx, subscription_id), eq(t.status, "scheduled")))
     .orderBy(asc(t.effective_at))
     .limit(1);
   return row;
@@ -136,8 +130,7 @@ export async function findNextChange(
 
 /** How many scheduled changes turn to a billing model. */
 export async function countScheduledChangesTo(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   billing_model_id: number,
 ): Promise<number> {
   const t = q.use(billingModelChangeTable);
@@ -155,7 +148,7 @@ export async function countScheduledChangesTo(
 }
 
 /** Whether any change, a cancelled one too, names the billing model. */
-export async function isNamedByChange(q: Reads, scope: Scope, billing_model_id: number): Promise<boolean> {
+export async function isNamedByChange({ q, scope }: ReadTx, billing_model_id: number): Promise<boolean> {
   const t = q.use(billingModelChangeTable);
   const named = await q
     .select({ id: t.id })
@@ -187,12 +180,7 @@ export type NewChange = Pick<
 };
 
 /** Errors: invalid for an instant at which another change takes effect. */
-export async function insertChange(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  change: NewChange,
-): Promise<BillingModelChange> {
+export async function insertChange({ q, scope, now }: Tx, change: NewChange): Promise<BillingModelChange> {
   const rows = await q
     .insert(q.use(billingModelChangeTable))
     .values({
@@ -214,83 +202,72 @@ export async function insertChange(
 
 /** Applies a change if it is still scheduled; else returns nothing. */
 export async function applyScheduledChange(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   old_billing_model_id: number,
 ): Promise<BillingModelChange | undefined> {
-  const t = q.use(billingModelChangeTable);
-  const applied = { applied_at: iso(now), last_error: null, next_attempt_at: null };
-  const [row] = await q
+  const t = tx.q.use(billingModelChangeTable);
+  const applied = { applied_at: iso(tx.now), last_error: null, next_attempt_at: null };
+  const [row] = await tx.q
     .update(t)
-    .set({ status: "applied", old_billing_model_id, ...applied, updated_at: iso(now) })
-    .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")))
-    .returning(changeColumns(q));
+    .set({ status: "applied", old_billing_model_id, ...applied, updated_at: iso(tx.now) })
+    .where(and(inCompany(tx), eq(t.id, id), eq(t.status, "scheduled")))
+    .returning(changeColumns(tx.q));
   return row;
 }
 
 /** Takes those of these changes that are applied out of the timeline, by their ids; returns them. */
-export async function voidAppliedChanges(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  ids: readonly number[],
-): Promise<BillingModelChange[]> {
-  const t = q.use(billingModelChangeTable);
-  const rows = await q
+export async function voidAppliedChanges(tx: Tx, ids: readonly number[]): Promise<BillingModelChange[]> {
+  const t = tx.q.use(billingModelChangeTable);
+  const rows = await tx.q
     .update(t)
-    .set({ status: "cancelled", cancelled_at: iso(now), voided_at: iso(now), updated_at: iso(now) })
-    .where(and(inCompany(q, scope), inArray(t.id, [...ids]), eq(t.status, "applied")))
-    .returning(changeColumns(q));
+    .set({ status: "cancelled", cancelled_at: iso(tx.now), voided_at: iso(tx.now), updated_at: iso(tx.now) })
+    .where(and(inCompany(tx), inArray(t.id, [...ids]), eq(t.status, "applied")))
+    .returning(changeColumns(tx.q));
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
 /** Names the adjustments that a change has made. */
 export async function setAdjustments(
-  q: Queries,
-  scope: Scope,
+  tx: Tx,
   id: number,
   adjustment_billing_record_ids: number[],
 ): Promise<BillingModelChange> {
-  const t = q.use(billingModelChangeTable);
-  const rows = await q
+  const t = tx.q.use(billingModelChangeTable);
+  const rows = await tx.q
     .update(t)
     .set({ adjustment_billing_record_ids })
-    .where(and(inCompany(q, scope), eq(t.id, id)))
-    .returning(changeColumns(q));
+    .where(and(inCompany(tx), eq(t.id, id)))
+    .returning(changeColumns(tx.q));
   return only(rows);
 }
 
 /** Writes down why a scheduled change could not be applied, and when it is tried again. */
 export async function noteFailure(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   failure: { last_error: string; attempts: number; next_attempt_at: IsoInstant },
 ): Promise<void> {
-  const t = q.use(billingModelChangeTable);
-  await q
+  const t = tx.q.use(billingModelChangeTable);
+  await tx.q
     .update(t)
-    .set({ ...failure, updated_at: iso(now) })
-    .where(and(inCompany(q, scope), eq(t.id, id), eq(t.status, "scheduled")));
+    .set({ ...failure, updated_at: iso(tx.now) })
+    .where(and(inCompany(tx), eq(t.id, id), eq(t.status, "scheduled")));
 }
 
 /** Changes that wait for the end of a billing period: an instant of it, and the day on which periods start. */
 export async function listChangesAfterPeriods(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
 ): Promise<{ change: BillingModelChange; after_period_at: IsoInstant; billing_anchor_day: number }[]> {
-  const t = q.use(billingModelChangeTable);
-  const subscriptions = q.use(subscriptionTable);
+  const t = tx.q.use(billingModelChangeTable);
+  const subscriptions = tx.q.use(subscriptionTable);
   const { after_period_at } = t;
   const { billing_anchor_day } = subscriptions;
-  const rows = await q
-    .select({ change: changeColumns(q), after_period_at, billing_anchor_day })
+  const rows = await tx.q
+    .select({ change: changeColumns(tx.q), after_period_at, billing_anchor_day })
     .from(t)
     .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(inCompany(q, scope), sql`${t.status} = 'scheduled'`, isNotNull(after_period_at)))
+    .where(and(inCompany(tx), sql`${t.status} = 'scheduled'`, isNotNull(after_period_at)))
     .orderBy(asc(t.id));
   return rows.flatMap(({ after_period_at: at, ...row }) =>
     at === null ? [] : [{ ...row, after_period_at: at }],
@@ -307,50 +284,46 @@ export async function listCompaniesWaitingForPeriods(q: Reads): Promise<number[]
 
 /** Says from which model a change takes over, or when; returns nothing of one that is cancelled. */
 export async function updateChange(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: { old_billing_model_id: number } | { effective_at: IsoInstant },
 ): Promise<BillingModelChange | undefined> {
-  const t = q.use(billingModelChangeTable);
-  const [row] = await q
+  const t = tx.q.use(billingModelChangeTable);
+  const [row] = await tx.q
     .update(t)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inCompany(q, scope), eq(t.id, id), ne(t.status, "cancelled")))
-    .returning(changeColumns(q));
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inCompany(tx), eq(t.id, id), ne(t.status, "cancelled")))
+    .returning(changeColumns(tx.q));
   return row;
 }
 
 /** Cancels those changes of a subscription that are still scheduled: by their ids, or from an instant on. */
 export async function cancelScheduledChanges(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   subscription_id: number,
   which: { ids: readonly number[] } | { from: IsoInstant },
 ): Promise<BillingModelChange[]> {
-  const t = q.use(billingModelChangeTable);
-  const rows = await q
+  const t = tx.q.use(billingModelChangeTable);
+  const rows = await tx.q
     .update(t)
-    .set({ status: "cancelled", cancelled_at: iso(now), next_attempt_at: null, updated_at: iso(now) })
+    .set({ status: "cancelled", cancelled_at: iso(tx.now), next_attempt_at: null, updated_at: iso(tx.now) })
     .where(
       and(
-        ofSubscription(q, scope, subscription_id),
+        ofSubscription(tx, subscription_id),
         eq(t.status, "scheduled"),
         "ids" in which ? inArray(t.id, [...which.ids]) : gte(t.effective_at, which.from),
       ),
     )
-    .returning(changeColumns(q));
+    .returning(changeColumns(tx.q));
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
-function inCompany(q: Reads, scope: Scope): SQL {
+function inCompany({ q, scope }: ReadTx): SQL {
   const t = q.use(billingModelChangeTable);
   return eq(t.company_id, scope.company_id);
 }
 
 /** Whose subscription it is has been asked before: a client user reaches only its client's. */
-function ofSubscription(q: Reads, scope: Scope, subscription_id: number): SQL | undefined {
-  return and(inCompany(q, scope), eq(q.use(billingModelChangeTable).subscription_id, subscription_id));
+function ofSubscription(tx: ReadTx, subscription_id: number): SQL | undefined {
+  return and(inCompany(tx), eq(tx.q.use(billingModelChangeTable).subscription_id, subscription_id));
 }

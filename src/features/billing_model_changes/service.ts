@@ -28,6 +28,7 @@ import { listSubscriptionsWithDueChanges } from "./due_queries.ts";
 import * as queries from "./queries.ts";
 import { placeChange } from "./rules.ts";
 import { voidChange } from "./voiding.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Lists all changes of a subscription, whatever their status, in the order in which they take effect; whole
@@ -38,10 +39,9 @@ export const listBillingModelChanges = operation({
   permission: "subscriptions:read",
   input: ListBillingModelChanges,
   output: listed(BillingModelChange),
-  async run({ store, actor, now }, { id, ...page }) {
-    const scope = scopeOf(actor);
-    if (!(await findSubscription(store.read, scope, now, id))) throw notFound("Subscription", id);
-    return listPage(page, (slice) => queries.listChanges(store.read, scope, id, slice));
+  async run(ctx, { id, ...page }) {
+    if (!(await findSubscription(readTx(ctx), id))) throw notFound("Subscription", id);
+    return listPage(page, (slice) => queries.listChanges(readTx(ctx), id, slice));
   },
 });
 
@@ -60,7 +60,7 @@ export const createBillingModelChange = operation({
     const scope = scopeOf(ctx.actor);
     const effective_at = iso(instant(told));
     return requestChange(ctx, scope, id, async (q, standing) => {
-      await findNewModel(q, scope, standing, new_billing_model_id);
+      await findNewModel({ q, scope, now: ctx.now }, standing, new_billing_model_id);
       checkAhead(effective_at, ctx.now);
       const placed = placeChange(standing.subscription, standing.changes, {
         new_billing_model_id,
@@ -83,13 +83,12 @@ export const cancelBillingModelChange = operation({
   permission: "subscriptions:write",
   input: ChangePath,
   output: BillingModelChange,
-  run({ store, actor, now }, { id, changeId }) {
-    const scope = scopeOf(actor);
-    return store.tx(async (q) => {
-      await findStanding(q, scope, now, id);
-      const [cancelled] = await cancelChanges(q, scope, now, id, [changeId]);
+  run(ctx, { id, changeId }) {
+    return transaction(ctx, async (tx) => {
+      await findStanding(tx, id);
+      const [cancelled] = await cancelChanges(tx, id, [changeId]);
       if (!cancelled) throw notFound("Scheduled billing model change", changeId);
-      await relinkChanges(q, scope, now, id);
+      await relinkChanges(tx, id);
       return cancelled;
     });
   },
@@ -126,7 +125,7 @@ export const applyDueChanges = operation({
     let after_id = 0;
     while (!ctx.background.is_stopping) {
       const batch = { after_id, limit: LIMITS.changes_batch };
-      const ids = await listSubscriptionsWithDueChanges(ctx.store.read, scope, ctx.now, batch);
+      const ids = await listSubscriptionsWithDueChanges(readTx(ctx), batch);
       const last = ids.at(-1);
       if (last === undefined) break;
       const { applied, failed } = await applyBatch(ctx, scope, ids);
@@ -150,8 +149,8 @@ export const followZoneRules = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now }) {
-    await store.tx((q) => followZones(q, scopeOf(actor), now));
+  async run(ctx) {
+    await transaction(ctx, (tx) => followZones(tx));
     return {};
   },
 });
@@ -182,7 +181,7 @@ async function applyBatch(
 
 /** Whether the first change of a subscription may be tried: a later one never goes before it. */
 async function isReady({ store, now }: Context, scope: Scope, subscription_id: number): Promise<boolean> {
-  const next = await queries.findNextChange(store.read, scope, subscription_id);
+  const next = await queries.findNextChange({ q: store.read, scope, now }, subscription_id);
   return next !== undefined && (next.next_attempt_at === null || next.next_attempt_at <= iso(now));
 }
 

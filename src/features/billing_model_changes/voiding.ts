@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import type { BillableSubscription } from "../billing/timelines.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -38,21 +38,21 @@ export async function voidChange(
   return untilFactsHold(async () => {
     // Not what was asked for: it stays, also when that is refused.
     await applyBefore({ ...ctx, store: ctx.untold }, scope, subscription_id);
-    const before = await findStanding(store.read, scope, now, subscription_id);
-    const planned = await planVoiding(store.read, scope, before, change_id);
+    const before = await findStanding({ q: store.read, scope, now }, subscription_id);
+    const planned = await planVoiding({ q: store.read, scope, now }, before, change_id);
     const { effective_at } = planned.change;
     const adjusting = await rateClosed(ctx, scope, before, effective_at, (facts) =>
       timelineWithout(facts, planned),
     );
     return store.tx(async (q) => {
-      const standing = await findStanding(q, scope, now, subscription_id);
+      const standing = await findStanding({ q, scope, now }, subscription_id);
       if (nextOf(standing, now)) throw new FactsChanged();
-      const voiding = await planVoiding(q, scope, standing, change_id);
-      const voided = await takeOut(q, scope, now, standing, voiding);
-      const ids = await recordAdjustments(q, scope, now, standing, effective_at, adjusting);
+      const voiding = await planVoiding({ q, scope, now }, standing, change_id);
+      const voided = await takeOut({ q, scope, now }, standing, voiding);
+      const ids = await recordAdjustments({ q, scope, now }, standing, effective_at, adjusting);
       const { adjustment_billing_record_ids: made } = voiding.change;
-      const after = await queries.setAdjustments(q, scope, change_id, [...made, ...ids]);
-      await recordEvents(q, scope, now, voided.map(changeEvent));
+      const after = await queries.setAdjustments({ q, scope, now }, change_id, [...made, ...ids]);
+      await recordEvents({ q, scope, now }, voided.map(changeEvent));
       ctx.note({ before: voiding.change, after });
       return after;
     });
@@ -60,17 +60,17 @@ export async function voidChange(
 }
 
 /** Errors: not_found, conflict. */
-async function planVoiding(q: Reads, scope: Scope, standing: Standing, change_id: number): Promise<Voiding> {
+async function planVoiding(tx: ReadTx, standing: Standing, change_id: number): Promise<Voiding> {
   const { subscription, changes } = standing;
-  const change = await queries.findChange(q, scope, subscription.id, change_id);
+  const change = await queries.findChange(tx, subscription.id, change_id);
   if (!change) throw notFound("Billing model change", change_id);
   if (change.status !== "applied") throw refusal(change_id, statusOf(change));
   const left = changes.filter(({ id }) => id !== change_id);
-  const relinked = relink(firstModel(subscription, changes), left, await downgradesHold(q, scope, changes));
+  const relinked = relink(firstModel(subscription, changes), left, await downgradesHold(tx, changes));
   const goes = new Set([change_id, ...relinked.pointless]);
   const { in_force } = relinked;
   const is_other = subscription.status === "active" && in_force !== subscription.billing_model_id;
-  if (is_other && !(await findBillingModel(q, scope, in_force))) {
+  if (is_other && !(await findBillingModel(tx, in_force))) {
     throw refusal(change_id, `billing model ${in_force}, which would be in force again, has been deleted`);
   }
   return {
@@ -91,12 +91,12 @@ function statusOf({ status, voided_at }: BillingModelChange): string {
 }
 
 /** Says of downgrades that wait whether they still lead to fewer credits. */
-async function downgradesHold(q: Reads, scope: Scope, changes: readonly BillingModelChange[]) {
+async function downgradesHold(tx: ReadTx, changes: readonly BillingModelChange[]) {
   const ids = changes.flatMap(({ old_billing_model_id, new_billing_model_id }) => [
     old_billing_model_id,
     new_billing_model_id,
   ]);
-  const models = await findStoredModels(q, scope, [...new Set(ids)]);
+  const models = await findStoredModels(tx, [...new Set(ids)]);
   const creditsOf = (id: number) => models.get(id)?.credit_plan?.monthly_credits ?? 0;
   return ({ kind, status, new_billing_model_id }: TimelineChange, before: number) =>
     kind !== "downgrade" || status !== "scheduled" || creditsOf(new_billing_model_id) < creditsOf(before);
@@ -114,19 +114,17 @@ function timelineWithout(
 
 /** Writes the timeline without the changes that go. Errors: FactsChanged. */
 async function takeOut(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   { subscription: { id } }: Standing,
   { voided, cancelled, moved, in_force }: Voiding,
 ): Promise<BillingModelChange[]> {
   const ids = voided.map((change) => change.id);
-  const gone = await queries.voidAppliedChanges(q, scope, now, ids);
+  const gone = await queries.voidAppliedChanges(tx, ids);
   if (gone.length !== ids.length) throw new FactsChanged();
-  await cancelChanges(q, scope, now, id, cancelled);
+  await cancelChanges(tx, id, cancelled);
   for (const { id: change_id, old_billing_model_id } of moved) {
-    await queries.updateChange(q, scope, now, change_id, { old_billing_model_id });
+    await queries.updateChange(tx, change_id, { old_billing_model_id });
   }
-  await updateSubscription(q, scope, now, id, { billing_model_id: in_force });
+  await updateSubscription(tx, id, { billing_model_id: in_force });
   return gone;
 }

@@ -1,11 +1,10 @@
 import { and, asc, eq, inArray, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { modelFacts } from "./facts.ts";
 import type { BillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
@@ -43,37 +42,32 @@ export function toBillingModel(row: StoredBillingModel): BillingModel {
 
 /** Billing models by id, and how many there are in all; archived ones are left out. */
 export async function listBillingModels(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   filter: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingModel[]; total: number }> {
-  const billing_models = q.use(billingModelTable);
+  const billing_models = tx.q.use(billingModelTable);
   const where = and(
-    inScope(q, scope),
+    inScope(tx),
     filter.search === undefined ? undefined : contains(billing_models.name, filter.search),
   );
-  const rows = await q
-    .select(billingModelColumns(q))
+  const rows = await tx.q
+    .select(billingModelColumns(tx.q))
     .from(billing_models)
     .where(where)
     .orderBy(asc(billing_models.id))
     .limit(limit)
     .offset(offset);
-  return { rows: rows.map(toBillingModel), total: await q.$count(billing_models, where) };
+  return { rows: rows.map(toBillingModel), total: await tx.q.$count(billing_models, where) };
 }
 
 /** An active billing model: one that may be chosen. */
-export async function findBillingModel(
-  q: Reads,
-  scope: Scope,
-  id: number,
-): Promise<BillingModel | undefined> {
-  const billing_models = q.use(billingModelTable);
-  const [row] = await q
-    .select(billingModelColumns(q))
+export async function findBillingModel(tx: ReadTx, id: number): Promise<BillingModel | undefined> {
+  const billing_models = tx.q.use(billingModelTable);
+  const [row] = await tx.q
+    .select(billingModelColumns(tx.q))
     .from(billing_models)
-    .where(and(inScope(q, scope), eq(billing_models.id, id)));
+    .where(and(inScope(tx), eq(billing_models.id, id)));
   return row && toBillingModel(row);
 }
 
@@ -82,8 +76,7 @@ export type StoredBillingModel = Omit<BillingModel, "billing_type">;
 
 /** Billing models by id, archived ones too: what was billed by them stays known. */
 export async function findStoredModels(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   ids: readonly number[],
 ): Promise<Map<number, StoredBillingModel>> {
   const billing_models = q.use(billingModelTable);
@@ -95,9 +88,7 @@ export async function findStoredModels(
 }
 
 export async function insertBillingModel(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   model: Pricing & { name: string; description: string },
 ): Promise<BillingModel> {
   const rows = await q
@@ -108,23 +99,21 @@ export async function insertBillingModel(
 }
 
 export async function updateBillingModel(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: Partial<Pricing> & { name?: string; description?: string; status?: BillingModel["status"] },
 ): Promise<BillingModel | undefined> {
-  const billing_models = q.use(billingModelTable);
-  const [row] = await q
+  const billing_models = tx.q.use(billingModelTable);
+  const [row] = await tx.q
     .update(billing_models)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(billing_models.id, id)))
-    .returning(billingModelColumns(q));
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(billing_models.id, id)))
+    .returning(billingModelColumns(tx.q));
   return row && toBillingModel(row);
 }
 
 /** Billing models belong to the company as a whole: a client user meets them only inside its subscriptions. */
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const billing_models = q.use(billingModelTable);
   return and(eq(billing_models.company_id, scope.company_id), eq(billing_models.status, "active"));
 }

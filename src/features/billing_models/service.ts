@@ -1,10 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
 import { AppError, inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -19,6 +18,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { hasPricing, mergePricing, UNPRICED } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the billing types, which are the same for every company. */
 export const listBillingTypes = operation({
@@ -42,10 +42,8 @@ export const listBillingModels = operation({
   permission: "billing_models:read",
   input: ListBillingModels,
   output: listed(BillingModel),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) =>
-      queries.listBillingModels(store.read, scopeOf(actor), filter, slice),
-    ),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listBillingModels(readTx(ctx), filter, slice)),
 });
 
 /** Finds one billing model. Errors: not_found. */
@@ -54,8 +52,8 @@ export const getBillingModel = operation({
   permission: "billing_models:read",
   input: ById,
   output: BillingModel,
-  async run({ store, actor }, { id }) {
-    const model = await queries.findBillingModel(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const model = await queries.findBillingModel(readTx(ctx), id);
     if (!model) throw notFound("Billing model", id);
     return model;
   },
@@ -67,13 +65,12 @@ export const createBillingModel = operation({
   permission: "billing_models:write",
   input: CreateBillingModel,
   output: BillingModel,
-  async run({ store, actor, now }, { name, description, ...input }) {
+  async run(ctx, { name, description, ...input }) {
     const { billing_type_id, currency } = input;
     const pricing = mergePricing({ ...UNPRICED, billing_type_id, currency }, input);
-    return store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const model = await queries.insertBillingModel(q, scope, now, { name, description, ...pricing });
-      await recordEvents(q, scope, now, [event("billing_model.created", model)]);
+    return transaction(ctx, async (tx) => {
+      const model = await queries.insertBillingModel(tx, { name, description, ...pricing });
+      await recordEvents(tx, [event("billing_model.created", model)]);
       return model;
     });
   },
@@ -89,23 +86,22 @@ export const updateBillingModel = operation({
   permission: "billing_models:write",
   input: UpdateBillingModel,
   output: BillingModel,
-  run: ({ store, actor, now, note }, { id, name, description, ...input }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findBillingModel(q, scope, id);
+  run: (ctx, { id, name, description, ...input }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findBillingModel(tx, id);
       if (!before) throw notFound("Billing model", id);
       const pricing = mergePricing(before, input);
-      if (!hasPricing(before, pricing) && (await isUsed(q, scope, id))) {
+      if (!hasPricing(before, pricing) && (await isUsed(tx, id))) {
         throw new AppError(
           "conflict",
           `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
             "Make a new billing model and schedule a billing model change",
         );
       }
-      const model = await queries.updateBillingModel(q, scope, now, id, { name, description, ...pricing });
+      const model = await queries.updateBillingModel(tx, id, { name, description, ...pricing });
       if (!model) throw notFound("Billing model", id);
-      await recordEvents(q, scope, now, [event("billing_model.updated", model)]);
-      note({ before, after: model });
+      await recordEvents(tx, [event("billing_model.updated", model)]);
+      ctx.note({ before, after: model });
       return model;
     }),
 });
@@ -119,19 +115,18 @@ export const deleteBillingModel = operation({
   permission: "billing_models:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const active = await countActiveSubscriptions(q, scope, now, { billing_model_id: id });
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const active = await countActiveSubscriptions(tx, { billing_model_id: id });
       if (active > 0) throw inUse("billing model", id, active);
-      const coming = await countScheduledChangesTo(q, scope, id);
+      const coming = await countScheduledChangesTo(tx, id);
       if (coming > 0) {
         const changes = coming === 1 ? "a scheduled change turns" : `${coming} scheduled changes turn`;
         throw new AppError("conflict", `Cannot delete billing model ${id}: ${changes} to it`);
       }
-      const model = await queries.updateBillingModel(q, scope, now, id, { status: "archived" });
+      const model = await queries.updateBillingModel(tx, id, { status: "archived" });
       if (!model) throw notFound("Billing model", id);
-      await recordEvents(q, scope, now, [event("billing_model.deleted", model)]);
+      await recordEvents(tx, [event("billing_model.deleted", model)]);
       return {};
     }),
 });
@@ -141,6 +136,6 @@ function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
 }
 
 /** Whether anything was, is or was going to be billed by the model. Decision 0011. */
-async function isUsed(q: Reads, scope: Scope, id: number): Promise<boolean> {
-  return (await isBillingModelUsed(q, scope, id)) || (await isNamedByChange(q, scope, id));
+async function isUsed(tx: ReadTx, id: number): Promise<boolean> {
+  return (await isBillingModelUsed(tx, id)) || (await isNamedByChange(tx, id));
 }

@@ -1,12 +1,11 @@
 import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Client } from "./model.ts";
 import { clientTable } from "./tables.ts";
 
@@ -14,27 +13,22 @@ import { clientTable } from "./tables.ts";
 export const clientColumns = (q: Reads) => columnsOf(q.use(clientTable), Client);
 
 /** Clients by id, and how many there are in all. */
-export function listClients(q: Reads, scope: Scope, { search }: { search?: string }, slice: Slice) {
-  const t = q.use(clientTable);
-  const where = and(inScope(q, scope), containing(t.name, search));
-  return listRows(q, t, { columns: clientColumns(q), where, order: asc(t.id), slice });
+export function listClients(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+  const t = tx.q.use(clientTable);
+  const where = and(inScope(tx), containing(t.name, search));
+  return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findClient(q: Reads, scope: Scope, id: number): Promise<Client | undefined> {
-  const clients = q.use(clientTable);
-  const [client] = await q
-    .select(clientColumns(q))
+export async function findClient(tx: ReadTx, id: number): Promise<Client | undefined> {
+  const clients = tx.q.use(clientTable);
+  const [client] = await tx.q
+    .select(clientColumns(tx.q))
     .from(clients)
-    .where(and(inScope(q, scope), eq(clients.id, id)));
+    .where(and(inScope(tx), eq(clients.id, id)));
   return client;
 }
 
-export async function insertClient(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  name: string,
-): Promise<Client> {
+export async function insertClient({ q, scope, now }: Tx, name: string): Promise<Client> {
   const rows = await q
     .insert(q.use(clientTable))
     .values({ name, company_id: scope.company_id, ...stamped(now) })
@@ -43,22 +37,20 @@ export async function insertClient(
 }
 
 export async function updateClient(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: { name?: string; deleted_at?: string },
 ): Promise<Client | undefined> {
-  const clients = q.use(clientTable);
-  const [client] = await q
+  const clients = tx.q.use(clientTable);
+  const [client] = await tx.q
     .update(clients)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(clients.id, id)))
-    .returning(clientColumns(q));
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(clients.id, id)))
+    .returning(clientColumns(tx.q));
   return client;
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const clients = q.use(clientTable);
   return and(
     eq(clients.company_id, scope.company_id),

@@ -1,5 +1,4 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
@@ -9,6 +8,7 @@ import { countActiveSubscriptions, listSubscriptionsOf } from "../subscriptions/
 import { deleteUsersOfClient } from "../users/queries.ts";
 import { Client, ClientDetail, CreateClient, ListClients, UpdateClient } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's clients by id; whole when no page is asked for. */
 export const listClients = operation({
@@ -16,8 +16,8 @@ export const listClients = operation({
   permission: "clients:read",
   input: ListClients,
   output: listed(Client),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listClients(store.read, scopeOf(actor), filter, slice)),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listClients(readTx(ctx), filter, slice)),
 });
 
 /** Finds one client with its subscriptions. Errors: not_found. */
@@ -26,11 +26,10 @@ export const getClient = operation({
   permission: "clients:read",
   input: ById,
   output: ClientDetail,
-  async run({ store, actor, now }, { id }) {
-    const scope = scopeOf(actor);
-    const client = await queries.findClient(store.read, scope, id);
+  async run(ctx, { id }) {
+    const client = await queries.findClient(readTx(ctx), id);
     if (!client) throw notFound("Client", id);
-    return { ...client, subscriptions: await listSubscriptionsOf(store.read, scope, now, { client_id: id }) };
+    return { ...client, subscriptions: await listSubscriptionsOf(readTx(ctx), { client_id: id }) };
   },
 });
 
@@ -40,11 +39,10 @@ export const createClient = operation({
   permission: "clients:write",
   input: CreateClient,
   output: Client,
-  run: ({ store, actor, now }, { name }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const client = await queries.insertClient(q, scope, now, name);
-      await recordEvents(q, scope, now, [{ type: "client.created", data: { id: client.id } }]);
+  run: (ctx, { name }) =>
+    transaction(ctx, async (tx) => {
+      const client = await queries.insertClient(tx, name);
+      await recordEvents(tx, [{ type: "client.created", data: { id: client.id } }]);
       return client;
     }),
 });
@@ -55,14 +53,13 @@ export const updateClient = operation({
   permission: "clients:write",
   input: UpdateClient,
   output: Client,
-  run: ({ store, actor, now, note }, { id, name }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findClient(q, scope, id);
-      const client = await queries.updateClient(q, scope, now, id, { name });
+  run: (ctx, { id, name }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findClient(tx, id);
+      const client = await queries.updateClient(tx, id, { name });
       if (!before || !client) throw notFound("Client", id);
-      note({ before, after: client });
-      await recordEvents(q, scope, now, [{ type: "client.updated", data: { id } }]);
+      ctx.note({ before, after: client });
+      await recordEvents(tx, [{ type: "client.updated", data: { id } }]);
       return client;
     }),
 });
@@ -76,15 +73,14 @@ export const deleteClient = operation({
   permission: "clients:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const active = await countActiveSubscriptions(q, scope, now, { client_id: id });
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const active = await countActiveSubscriptions(tx, { client_id: id });
       if (active > 0) throw inUse("client", id, active);
-      const client = await queries.updateClient(q, scope, now, id, { deleted_at: iso(now) });
+      const client = await queries.updateClient(tx, id, { deleted_at: iso(ctx.now) });
       if (!client) throw notFound("Client", id);
-      await deleteUsersOfClient(q, scope, id);
-      await recordEvents(q, scope, now, [{ type: "client.deleted", data: { id } }]);
+      await deleteUsersOfClient(tx, id);
+      await recordEvents(tx, [{ type: "client.deleted", data: { id } }]);
       return {};
     }),
 });

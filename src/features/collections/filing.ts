@@ -1,8 +1,7 @@
-import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { updateOrders } from "../mandate_orders/queries.ts";
 import { giveUp } from "../mandate_payments/giving_up.ts";
@@ -18,16 +17,14 @@ import { fileOrders, listUnfiled, setAmounts, type UnfiledOrder } from "./querie
  * by hand in the last days. Decision 0140.
  */
 export async function fileDebits(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   ids: readonly number[],
   { today, run_id }: { today: Temporal.PlainDate; run_id: number },
 ): Promise<Partial<CollectionCounts>> {
   // Those that stand in a file since they were listed are none of ours.
-  const orders = await listUnfiled(q, scope, { after_id: 0, limit: ids.length, ids });
+  const orders = await listUnfiled(tx, { after_id: 0, limit: ids.length, ids });
   const payment_ids = orders.map(({ payment_id }) => payment_id);
-  const listed = await listWithMandates(q, scope, payment_ids);
+  const listed = await listWithMandates(tx, payment_ids);
   // The bank may have said meanwhile that the attempt before was paid.
   const submitted = listed.filter(({ status }) => status === "submitted");
   const amounts = new Map<number, Decimal>();
@@ -36,18 +33,18 @@ export async function fileDebits(
     if (amount !== payment.amount) amounts.set(payment.id, amount);
   }
   const payments = submitted.map((one) => ({ ...one, amount: amounts.get(one.id) ?? one.amount }));
-  const by_hand = lateByHand(orders, payments, now);
-  const { good, bad } = await judgeDebits(q, scope, payments, today, by_hand);
+  const by_hand = lateByHand(orders, payments, tx.now);
+  const { good, bad } = await judgeDebits(tx, payments, today, by_hand);
   const going = new Set(good.map(({ id }) => id));
   const filed = orders.flatMap(({ id, payment_id }) => (going.has(payment_id) ? id : []));
   const amended = orders.flatMap(({ id, payment_id }) => {
     const amount = amounts.get(payment_id);
     return amount === undefined ? [] : { id, payment_id, amount };
   });
-  await setAmounts(q, scope, now, amended);
-  await fileOrders(q, scope, now, run_id, filed);
-  await setDebitDate(q, scope, [...going], today.toString());
-  const refused = await giveUp(q, scope, now, bad);
+  await setAmounts(tx, amended);
+  await fileOrders(tx, run_id, filed);
+  await setDebitDate(tx, [...going], today.toString());
+  const refused = await giveUp(tx, bad);
   // Those of mandates that may be debited later wait.
   const given_up = new Set(refused.map(({ id }) => id));
   const waiting = new Set(payments.flatMap(({ id }) => (given_up.has(id) ? [] : id)));
@@ -56,8 +53,8 @@ export async function fileDebits(
     order,
     change: { status: "failed" as const, awaits: null, response_message: "Never given to the bank" },
   }));
-  await updateOrders(q, scope, now, closed);
-  await recordEvents(q, scope, now, refused.map(paymentEvent));
+  await updateOrders(tx, closed);
+  await recordEvents(tx, refused.map(paymentEvent));
   return { submitted: good.length, refused: refused.length };
 }
 

@@ -13,14 +13,13 @@ import {
   type SQL,
   sql,
 } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
@@ -38,9 +37,7 @@ import { collectionRunTable } from "./tables.ts";
 
 /** Errors: conflict while another run of the company goes on. */
 export async function insertRun(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: Tx,
   run: Pick<CollectionRun, "connector" | "date" | "requested_by" | "counts" | "error">,
 ): Promise<CollectionRun> {
   const begun = { status: "running" as const, finished_at: null };
@@ -66,7 +63,7 @@ export async function updateRun(
 }
 
 /** Ends the company's runs that say they are running. Whoever calls it holds the lock of runs: nobody runs them. */
-export async function interruptRuns(q: Queries, scope: Scope, now: Temporal.Instant): Promise<void> {
+export async function interruptRuns({ q, scope, now }: Tx): Promise<void> {
   const t = q.use(collectionRunTable);
   await q
     .update(t)
@@ -76,8 +73,7 @@ export async function interruptRuns(q: Queries, scope: Scope, now: Temporal.Inst
 
 /** Runs, newest first, and how many there are in all. */
 export async function listRuns(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { limit, offset }: Slice,
 ): Promise<{ rows: CollectionRun[]; total: number }> {
   const t = q.use(collectionRunTable);
@@ -86,7 +82,7 @@ export async function listRuns(
   return { rows, total: await q.$count(t, where) };
 }
 
-export async function findRun(q: Reads, scope: Scope, id: number): Promise<CollectionRun | undefined> {
+export async function findRun({ q, scope }: ReadTx, id: number): Promise<CollectionRun | undefined> {
   const t = q.use(collectionRunTable);
   const [row] = await q
     .select()
@@ -97,8 +93,7 @@ export async function findRun(q: Reads, scope: Scope, id: number): Promise<Colle
 
 /** Active mandates that are debited by one of these and collected by `before`, the longest due first. */
 export async function listDueMandates(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { before, connectors, limit }: { before: IsoInstant; connectors: readonly ConnectorName[]; limit: number },
 ): Promise<DueMandate[]> {
   const t = q.use(mandateTable);
@@ -123,26 +118,19 @@ export async function listDueMandates(
 }
 
 /** Whether a run would find anything to do by `before`; mandates count only where it `collects` them. */
-export async function isAnythingDue(
-  q: Reads,
-  scope: Scope,
-  before: IsoInstant,
-  collects: boolean,
-): Promise<boolean> {
+export async function isAnythingDue(tx: ReadTx, before: IsoInstant, collects: boolean): Promise<boolean> {
   const due = { before, connectors: CONNECTORS, limit: 1 };
-  if (collects && (await listDueMandates(q, scope, due)).length > 0) return true;
+  if (collects && (await listDueMandates(tx, due)).length > 0) return true;
   const where = { before, after: undefined, usable: CONNECTORS, collects, limit: 1 };
   for (const status of OPEN_STATUSES) {
-    if ((await listDuePayments(q, scope, status, where)).length > 0) return true;
+    if ((await listDuePayments(tx, status, where)).length > 0) return true;
   }
-  return (await listUnfiled(q, scope, { after_id: 0, limit: 1 })).length > 0;
+  return (await listUnfiled(tx, { after_id: 0, limit: 1 })).length > 0;
 }
 
 /** Says when mandates are collected next that stand as they were read, and so were collected by nobody else. */
 export async function advanceMandates(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   ids: readonly number[],
   { was, next }: { was: IsoInstant; next: IsoInstant | null },
 ): Promise<number[]> {
@@ -173,8 +161,7 @@ export interface UnfiledOrder extends Pick<MandateOrder, "id" | "awaits" | "conn
  * and those of runs that were interrupted, whose file nobody gets. By id, from `after_id` on.
  */
 export async function listUnfiled(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { after_id, limit, ids }: { after_id: number; limit: number; ids?: readonly number[] },
 ): Promise<UnfiledOrder[]> {
   const t = q.use(mandateOrderTable);
@@ -222,9 +209,7 @@ function awaitsFile(q: Reads): SQL | undefined {
 
 /** Lets debits of which no bank has heard take other amounts, with their payments. */
 export async function setAmounts(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   debits: readonly (Pick<UnfiledOrder, "id" | "payment_id"> & { amount: Decimal })[],
 ): Promise<void> {
   const t = q.use(mandateOrderTable);
@@ -246,9 +231,7 @@ export async function setAmounts(
 
 /** Writes debits into the file of a run: what they await counts from then on. */
 export async function fileOrders(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   run_id: number,
   ids: readonly number[],
 ): Promise<void> {
@@ -270,8 +253,7 @@ export async function fileOrders(
 
 /** The debits of a run as lines of its file, those of one connector, in the order in which they were made. */
 export async function listRunLines(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { id: run_id, connector }: Pick<CollectionRun, "id" | "connector">,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<(CollectionLine & { id: number })[]> {
@@ -310,8 +292,7 @@ export async function listRunLines(
 
 /** The debits with these numbers, of one run where one is named: all that results need of them. */
 export async function listDebitOrders(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   order_nos: readonly string[],
   run_id?: number,
 ): Promise<Map<string, MandateOrder>> {

@@ -21,14 +21,14 @@ interface About {
 /** What a bank says of debits, of one run's where one is named. */
 export function aboutDebits(scope: Scope, now: Temporal.Instant, run_id?: number): About {
   return {
-    listOrders: (q, order_nos) => listDebitOrders(q, scope, order_nos, run_id),
+    listOrders: (q, order_nos) => listDebitOrders({ q, scope, now }, order_nos, run_id),
     // Said of the debit itself, as often as it is said.
     apply: (q, heard) => {
       const debits = heard.map(({ order, result }) => ({
         order,
         result: { ...result, answers: "payment" as const },
       }));
-      return applyPaymentResults(q, scope, now, debits);
+      return applyPaymentResults({ q, scope, now }, debits);
     },
     unknown: run_id === undefined ? "order_no is of no debit" : "order_no is of no debit of this run",
   };

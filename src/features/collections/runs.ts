@@ -118,7 +118,7 @@ async function scheduleAll(work: Work, progress: Progress): Promise<void> {
   while (!ctx.background.is_stopping) {
     const { found } = await inStep(work, progress, async (q) => {
       // Read where it is written: a change that the bank has just taken counts.
-      const due = await queries.listDueMandates(q, scope, page);
+      const due = await queries.listDueMandates({ q, scope, now: ctx.now }, page);
       return { found: due.length, ...(await scheduleSome(q, work, due)) };
     });
     if (found === 0) return;
@@ -138,16 +138,14 @@ async function scheduleSome(
     if (!first) continue;
     const ids = [first, ...others].map(({ mandate }) => mandate.id);
     const step = { was: first.mandate.next_collection_at, next: first.next };
-    for (const id of await queries.advanceMandates(q, scope, now, ids, step)) won.add(id);
+    for (const id of await queries.advanceMandates({ q, scope, now }, ids, step)) won.add(id);
   }
   const mine = planned.filter(({ mandate }) => won.has(mandate.id));
   const payments = await insertPayments(
-    q,
-    scope,
-    now,
+    { q, scope, now },
     mine.flatMap((one) => one.payments),
   );
-  await recordEvents(q, scope, now, payments.map(paymentEvent));
+  await recordEvents({ q, scope, now }, payments.map(paymentEvent));
   const scheduled = payments.filter(({ status }) => status === "scheduled").length;
   return { due: mine.length, scheduled, skipped: payments.length - scheduled };
 }
@@ -157,13 +155,16 @@ async function fileAll(work: Work, progress: Progress): Promise<void> {
   const { ctx, scope, run, today, connects } = work;
   const limit = LIMITS.collection_batch;
   for (let after_id = 0; connects.includes("fpx") && !ctx.background.is_stopping; ) {
-    const unfiled = await queries.listUnfiled(ctx.store.read, scope, { after_id, limit });
+    const unfiled = await queries.listUnfiled(
+      { q: ctx.store.read, scope, now: ctx.now },
+      { after_id, limit },
+    );
     const last = unfiled.at(-1);
     if (!last) return;
     after_id = last.id;
     const ids = unfiled.map(({ id }) => id);
     const day = { today, run_id: run.id };
-    await inStep(work, progress, (q) => fileDebits(q, scope, ctx.now, ids, day));
+    await inStep(work, progress, (q) => fileDebits({ q, scope, now: ctx.now }, ids, day));
   }
 }
 
@@ -179,13 +180,13 @@ async function submitAll(
   let after: DueCursor | undefined;
   while (!ctx.background.is_stopping) {
     const where = { before, after, usable, collects, limit: LIMITS.collection_batch };
-    const due = await listDuePayments(ctx.store.read, scope, status, where);
+    const due = await listDuePayments({ q: ctx.store.read, scope, now: ctx.now }, status, where);
     after = due.at(-1);
     if (!after) return;
     const ids = due.map(({ id }) => id);
     const options = { today, collection_run_id: run.id };
     const orders = await inStep(work, progress, async (q) => {
-      const submitted = await submitPayments(q, scope, ctx.now, ids, options);
+      const submitted = await submitPayments({ q, scope, now: ctx.now }, ids, options);
       const counts = { submitted: submitted.orders.length, refused: submitted.refused.length };
       return { ...counts, orders: submitted.orders };
     });

@@ -10,7 +10,7 @@ import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
 import { endedWithin } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig, worksWithFpx } from "../emandate_config/queries.ts";
 import type { StoredConfig } from "../emandate_config/rules.ts";
@@ -29,6 +29,7 @@ import * as queries from "./queries.ts";
 import { runningError } from "./tables.ts";
 import { aboutDebits, applyResults } from "./results.ts";
 import { runToEnd, type Work } from "./runs.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Collects what is due by the end of a day in Kuala Lumpur, today without one: payments of mandates whose day has
@@ -55,9 +56,9 @@ export const collectDue = operation({
   async run(ctx) {
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
-    const { auto_collect } = await findConfig(store.read, scope);
+    const { auto_collect } = await findConfig({ q: store.read, scope, now });
     const before = dueAt(dayAt(now).add({ days: 1 }));
-    if (!(await queries.isAnythingDue(store.read, scope, before, auto_collect))) return {};
+    if (!(await queries.isAnythingDue({ q: store.read, scope, now }, before, auto_collect))) return {};
     try {
       await startRun(ctx);
     } catch (error) {
@@ -74,12 +75,12 @@ export const interruptCollections = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now }) {
-    const scope = scopeOf(actor);
-    const lock = await lockRuns(store, scope);
+  async run(ctx) {
+    const scope = scopeOf(ctx.actor);
+    const lock = await lockRuns(ctx.store, scope);
     if (lock === null) return {};
     try {
-      await store.tx((q) => queries.interruptRuns(q, scope, now));
+      await transaction(ctx, (tx) => queries.interruptRuns(tx));
     } finally {
       await lock.release();
     }
@@ -93,10 +94,8 @@ export const listCollectionRuns = operation({
   permission: "emandate:read",
   input: ListCollectionRuns,
   output: paged(CollectionRun),
-  run: ({ store, actor }, page) =>
-    pagedList(page, LIMITS.page_limit_default, (slice) =>
-      queries.listRuns(store.read, scopeOf(actor), slice),
-    ),
+  run: (ctx, page) =>
+    pagedList(page, LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
 });
 
 /** Finds one collection run. Errors: not_found. */
@@ -105,7 +104,7 @@ export const getCollectionRun = operation({
   permission: "emandate:read",
   input: ById,
   output: CollectionRun,
-  run: ({ store, actor }, { id }) => findRun(store.read, scopeOf(actor), id),
+  run: (ctx, { id }) => findRun(readTx(ctx), id),
 });
 
 /**
@@ -119,16 +118,15 @@ export const getCollectionFile = operation({
   target: "collection",
   input: ById,
   output: Type.Unsafe<Download>(Type.Any()),
-  async run({ store, actor, log, request_id }, { id }) {
-    const scope = scopeOf(actor);
-    const run = await findRun(store.read, scope, id);
+  async run(ctx, { id }) {
+    const run = await findRun(readTx(ctx), id);
     checkFile(run);
     const encoder = new TextEncoder();
     const body = await streamOf(
       async (write, gone) => {
         await write(encoder.encode(COLLECTION_HEADER));
         for (let after_id = 0; !gone.aborted; ) {
-          const lines = await queries.listRunLines(store.read, scope, run, {
+          const lines = await queries.listRunLines(readTx(ctx), run, {
             after_id,
             limit: LIMITS.collection_file_batch,
           });
@@ -141,7 +139,8 @@ export const getCollectionFile = operation({
       {
         idle_ms: LIMITS.usage_export_idle_ms,
         bytes_s: LIMITS.download_bytes_s,
-        onBreak: (error) => log.warn({ err: error, request_id, id }, "collection file broke off"),
+        onBreak: (error) =>
+          ctx.log.warn({ err: error, request_id: ctx.request_id, id }, "collection file broke off"),
       },
     );
     return { media_type: "text/csv; charset=utf-8", filename: `collection-${id}-${run.date}.csv`, body };
@@ -161,7 +160,7 @@ export const applyCollectionResults = operation({
   output: CollectionResults,
   async run(ctx, { id, csv }) {
     const scope = scopeOf(ctx.actor);
-    await findRun(ctx.store.read, scope, id);
+    await findRun(readTx(ctx), id);
     return applyResults(ctx.store, aboutDebits(scope, ctx.now, id), await readResults(csv));
   },
 });
@@ -187,23 +186,23 @@ const NOTHING_YET: CollectionCounts = { due: 0, scheduled: 0, skipped: 0, submit
 async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   const { store, actor, now, origin, background } = ctx;
   const scope = scopeOf(actor);
-  const config = await findConfig(store.read, scope);
+  const config = await findConfig({ q: store.read, scope, now });
   const day = dayAt(now);
   const until = date === undefined ? day : Temporal.PlainDate.from(date);
   const is_ahead = Temporal.PlainDate.compare(until, day) > 0;
   if (is_ahead) checkAhead(until, day, config);
   // Only mandates of the sandbox look ahead, and what a bank gets stands in a file without any of theirs.
   const connector: ConnectorName =
-    !is_ahead && (await needsFpx(store.read, scope, config)) ? "fpx" : "sandbox";
+    !is_ahead && (await needsFpx({ q: store.read, scope, now }, config)) ? "fpx" : "sandbox";
   const connects = connector === "fpx" ? CONNECTORS : [connector];
   const { connectors, error } = await openConnectors(ctx, config, connects);
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const lock = await lockRuns(store, scope);
   if (lock === null) throw runningError();
   const begun = store.tx(async (q) => {
-    await queries.interruptRuns(q, scope, now);
+    await queries.interruptRuns({ q, scope, now });
     const row = { connector, date: until.toString(), requested_by, counts: NOTHING_YET, error };
-    return queries.insertRun(q, scope, now, row);
+    return queries.insertRun({ q, scope, now }, row);
   });
   const run = await begun.catch(async (refused: unknown) => {
     await lock.release();
@@ -217,15 +216,15 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   if (is_job || origin === "cli") return running;
   return (
     (await endedWithin(running, LIMITS.collection_wait_ms)) ??
-    (await queries.findRun(store.read, scope, run.id)) ??
+    (await queries.findRun({ q: store.read, scope, now }, run.id)) ??
     run
   );
 }
 
 /** Whether there may be anything for a bank's file, be it only a debit to give up whose mandate has ended. */
-async function needsFpx(q: Reads, scope: Scope, config: StoredConfig): Promise<boolean> {
-  if (await worksWithFpx(q, scope, config)) return true;
-  return (await queries.listUnfiled(q, scope, { after_id: 0, limit: 1 })).length > 0;
+async function needsFpx(tx: ReadTx, config: StoredConfig): Promise<boolean> {
+  if (await worksWithFpx(tx, config)) return true;
+  return (await queries.listUnfiled(tx, { after_id: 0, limit: 1 })).length > 0;
 }
 
 async function runUnder(lock: Lock, work: Work): Promise<CollectionRun> {
@@ -285,8 +284,8 @@ function checkFile({ id, status, connector }: CollectionRun): void {
 }
 
 /** Errors: not_found. */
-async function findRun(q: Context["store"]["read"], scope: Scope, id: number): Promise<CollectionRun> {
-  const run = await queries.findRun(q, scope, id);
+async function findRun(tx: ReadTx, id: number): Promise<CollectionRun> {
+  const run = await queries.findRun(tx, id);
   if (!run) throw notFound("Collection run", id);
   return run;
 }

@@ -1,9 +1,8 @@
 import { asc, eq } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { Company } from "./model.ts";
 import { companyTable, companyTimezoneTable } from "./tables.ts";
 
@@ -17,17 +16,17 @@ export function listCompanies(q: Reads): Promise<Company[]> {
     .then((rows) => rows);
 }
 
-export async function findCompany(q: Reads, scope: Scope): Promise<Company | undefined> {
+export async function findCompany({ q, scope }: ReadTx): Promise<Company | undefined> {
   const companies = q.use(companyTable);
   const [company] = await q.select().from(companies).where(eq(companies.id, scope.company_id));
   return company;
 }
 
 /** The zones that the company's billing periods were and are cut in, oldest first. */
-export async function listTimezones(
-  q: Reads,
-  scope: Scope,
-): Promise<{ timezone: string; set_at: string | null }[]> {
+export async function listTimezones({
+  q,
+  scope,
+}: ReadTx): Promise<{ timezone: string; set_at: string | null }[]> {
   const company_timezones = q.use(companyTimezoneTable);
   return q
     .select({ timezone: company_timezones.timezone, set_at: company_timezones.set_at })
@@ -54,9 +53,7 @@ export async function insertCompany(
 }
 
 export async function updateCompany(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   change: { name: string; timezone: string; currency: string },
 ): Promise<Company | undefined> {
   const companies = q.use(companyTable);
@@ -68,12 +65,7 @@ export async function updateCompany(
   return company;
 }
 
-export async function insertTimezone(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  timezone: string,
-): Promise<void> {
+export async function insertTimezone({ q, scope, now }: Tx, timezone: string): Promise<void> {
   await q
     .insert(q.use(companyTimezoneTable))
     .values({ company_id: scope.company_id, timezone, set_at: iso(now) });

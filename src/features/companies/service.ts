@@ -10,6 +10,7 @@ import { insertUser } from "../users/queries.ts";
 import { checkPassword } from "../users/rules.ts";
 import { AddCompany, Company, UpdateCompany } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** The company of the signed-in user. */
 export const getCompany = operation({
@@ -17,9 +18,9 @@ export const getCompany = operation({
   permission: "company:read",
   input: Nothing,
   output: Company,
-  async run({ store, actor }) {
-    const scope = scopeOf(actor);
-    const company = await queries.findCompany(store.read, scope);
+  async run(ctx) {
+    const scope = scopeOf(ctx.actor);
+    const company = await queries.findCompany(readTx(ctx));
     if (!company) throw notFound("Company", scope.company_id);
     return company;
   },
@@ -34,16 +35,15 @@ export const updateCompany = operation({
   permission: "company:write",
   input: UpdateCompany,
   output: Company,
-  run: ({ store, actor, now, note }, change) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findCompany(q, scope);
-      const company = await queries.updateCompany(q, scope, now, change);
-      if (!before || !company) throw notFound("Company", scope.company_id);
-      note({ before, after: company });
+  run: (ctx, change) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findCompany(tx);
+      const company = await queries.updateCompany(tx, change);
+      if (!before || !company) throw notFound("Company", tx.scope.company_id);
+      ctx.note({ before, after: company });
       if (before.timezone !== company.timezone) {
-        await queries.insertTimezone(q, scope, now, company.timezone);
-        await followZones(q, scope, now);
+        await queries.insertTimezone(tx, company.timezone);
+        await followZones(tx);
       }
       return company;
     }),
@@ -103,13 +103,16 @@ async function insertWithAdmin(
   password_hash: string,
 ): Promise<Company> {
   const company = await queries.insertCompany(q, now, { name, timezone, currency });
-  await insertUser(q, { company_id: company.id }, now, {
-    email,
-    name: null,
-    role: "admin",
-    client_id: null,
-    password_hash,
-  });
+  await insertUser(
+    { q, scope: { company_id: company.id }, now },
+    {
+      email,
+      name: null,
+      role: "admin",
+      client_id: null,
+      password_hash,
+    },
+  );
   note({ company_id: company.id, target: { type: "company", id: company.id } });
   return company;
 }

@@ -1,7 +1,6 @@
 import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import { creditThresholdTable } from "./tables.ts";
@@ -20,8 +19,7 @@ export async function listCompaniesWithCredits(q: Reads, since: Temporal.Instant
 
 /** Subscriptions on credit plans that live at `since` or later, by id, after the batch before. */
 export async function listCreditSubscriptions(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   since: Temporal.Instant,
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
@@ -54,8 +52,7 @@ export interface ReachedThreshold {
 
 /** What was told of the months of these subscriptions that start at `since` or later, first told first. */
 export async function listToldThresholds(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   subscription_ids: readonly number[],
   since: IsoInstant,
 ): Promise<ReachedThreshold[]> {
@@ -76,9 +73,7 @@ export async function listToldThresholds(
 
 /** Writes down thresholds that were reached, and returns those that nobody has told of before. */
 export async function insertThresholds(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   rows: readonly ReachedThreshold[],
 ): Promise<ReachedThreshold[]> {
   const t = q.use(creditThresholdTable);

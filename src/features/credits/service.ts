@@ -6,7 +6,7 @@ import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { type Bounds, isSameStart, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import { ById, Nothing } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx } from "../../store/store.ts";
 import { type Decided, findNewModel, requestChange, type Standing } from "../billing_model_changes/apply.ts";
 import { BillingModelChange } from "../billing_model_changes/model.ts";
 import { placeChange, soonest } from "../billing_model_changes/rules.ts";
@@ -37,7 +37,7 @@ export const getCredits = operation({
   async run(ctx, { id }) {
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
-    const subscription = await findSubscription(store.read, scope, now, id);
+    const subscription = await findSubscription({ q: store.read, scope, now }, id);
     if (!subscription) throw notFound("Subscription", id);
     const { billing_model } = subscription;
     if (billing_model.credit_plan === null) {
@@ -46,9 +46,9 @@ export const getCredits = operation({
         `Cannot tell the credits of subscription ${id}: its billing model is not credit-based`,
       );
     }
-    const zones = await listZones(store.read, scope);
-    const [facts] = await listBillable(store.read, scope, { ids: [id], limit: 1 });
-    const recorded = (await listRecordedBounds(store.read, scope, [id])).get(id);
+    const zones = await listZones({ q: store.read, scope, now });
+    const [facts] = await listBillable({ q: store.read, scope, now }, { ids: [id], limit: 1 });
+    const recorded = (await listRecordedBounds({ q: store.read, scope, now }, [id])).get(id);
     const running = facts ? [monthOf(facts, now, zones, recorded)] : [];
     const [month = null] = await countMonths(ctx, scope, running);
     return balanceOf(billing_model, billing_model.credit_plan, month);
@@ -73,11 +73,11 @@ export const upgradeSubscription = operation({
       scope,
       id,
       async (q, standing) => {
-        const model = await findNewModel(q, scope, standing, new_billing_model_id);
+        const model = await findNewModel({ q, scope, now: ctx.now }, standing, new_billing_model_id);
         checkPlans("upgrade", standing.subscription.billing_model, model);
         const from = soonest(standing.changes, ctx.now);
         const decided = placePlan(standing, "upgrade", new_billing_model_id, iso(from));
-        const [facts] = await listBillable(q, scope, { ids: [id], limit: 1 });
+        const [facts] = await listBillable({ q, scope, now: ctx.now }, { ids: [id], limit: 1 });
         if (!facts) throw notFound("Subscription", id);
         const { started_at, ends_at } = facts;
         const life = { timeline: timelineOf(facts), started_at, ends_at };
@@ -107,7 +107,7 @@ export const downgradeSubscription = operation({
       scope,
       id,
       async (q, standing) => {
-        const model = await findNewModel(q, scope, standing, new_billing_model_id);
+        const model = await findNewModel({ q, scope, now: ctx.now }, standing, new_billing_model_id);
         const { subscription, zones } = standing;
         checkPlans("downgrade", subscription.billing_model, model);
         const { started_at, billing_anchor_day } = subscription;
@@ -134,13 +134,13 @@ export const tellThresholds = operation({
   async run(ctx) {
     const scope = scopeOf(ctx.actor);
     const { read } = ctx.store;
-    const zones = await listZones(read, scope);
+    const zones = await listZones({ q: read, scope, now: ctx.now });
     const [, since] = watchedInstants(ctx.now);
     let told = 0;
     let after_id = 0;
     while (!ctx.background.is_stopping) {
       const batch = { after_id, limit: LIMITS.credits_batch };
-      const ids = await queries.listCreditSubscriptions(read, scope, since, batch);
+      const ids = await queries.listCreditSubscriptions({ q: read, scope, now: ctx.now }, since, batch);
       const last = ids.at(-1);
       if (last === undefined) break;
       told += await tellBatch(ctx, scope, zones, ids);
@@ -191,7 +191,7 @@ function noting({ now }: Context, scope: Scope, type: EventType) {
   return async (q: Queries, change: BillingModelChange): Promise<void> => {
     const { id, subscription_id, new_billing_model_id, effective_at, credits_added } = change;
     const data = { id, subscription_id, new_billing_model_id, effective_at, credits_added };
-    await recordEvents(q, scope, now, [{ type, data }]);
+    await recordEvents({ q, scope, now }, [{ type, data }]);
   };
 }
 
@@ -204,7 +204,7 @@ async function tellBatch(
   ids: readonly number[],
 ): Promise<number> {
   const { store, now } = ctx;
-  const months = await untoldMonths(store.read, scope, now, zones, ids);
+  const months = await untoldMonths({ q: store.read, scope, now }, zones, ids);
   const counted = await countMonths(ctx, scope, months);
   const rows = months.flatMap(({ subscription, month_start }, i) =>
     thresholdsOf(counted[i] ?? null).map((threshold) => ({
@@ -216,7 +216,7 @@ async function tellBatch(
   if (rows.length === 0) return 0;
   const credits = new Map(months.map((month, i) => [keyOf(month), counted[i] ?? null]));
   return store.tx(async (q) => {
-    const fresh = await queries.insertThresholds(q, scope, now, rows);
+    const fresh = await queries.insertThresholds({ q, scope, now }, rows);
     const events = fresh.map(({ subscription_id, month_start, threshold }) => {
       const month = credits.get(`${subscription_id} ${month_start}`);
       const allocated = toldCredits(month?.allocated ?? 0n);
@@ -224,7 +224,7 @@ async function tellBatch(
       const data = { subscription_id, month_start, threshold, allocated, consumed };
       return { type: "credits.threshold_reached" as const, data };
     });
-    await recordEvents(q, scope, now, events);
+    await recordEvents({ q, scope, now }, events);
     return fresh.length;
   });
 }
@@ -244,20 +244,18 @@ function keyOf({ subscription, month_start }: WatchedMonth): string {
 
 /** The months to look at: the running one and, just after its start, the one before; not those told of whole. */
 async function untoldMonths(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: ReadTx,
   zones: ZoneTimeline,
   ids: readonly number[],
 ): Promise<WatchedMonth[]> {
-  const [latest, earliest] = watchedInstants(now);
-  const facts = await listBillable(q, scope, { ids, limit: ids.length });
+  const [latest, earliest] = watchedInstants(tx.now);
+  const facts = await listBillable(tx, { ids, limit: ids.length });
   // Those that the months go on from.
   const around = { from: earliest.subtract({ hours: 24 * LONGEST_MONTH_DAYS }), to: latest };
-  const recorded = await listRecordedBounds(q, scope, ids, around);
+  const recorded = await listRecordedBounds(tx, ids, around);
   const since = iso(earliest.subtract({ hours: 24 * 2 * LONGEST_MONTH_DAYS }));
   const told = Map.groupBy(
-    await queries.listToldThresholds(q, scope, ids, since),
+    await queries.listToldThresholds(tx, ids, since),
     ({ subscription_id }) => subscription_id,
   );
   const months = facts.flatMap((subscription) =>

@@ -1,9 +1,8 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { companyTable } from "../companies/tables.ts";
 import { MANDATE_STATUSES } from "../mandates/model.ts";
 import { isFinal } from "../mandates/rules.ts";
@@ -13,7 +12,7 @@ import { DEFAULTS, type StoredConfig } from "./rules.ts";
 import { emandateBankListTable, emandateConfigTable } from "./tables.ts";
 
 /** The company's configuration, or the defaults, as of the company's beginning, where it never changed any. */
-export async function findConfig(q: Reads, { company_id }: Scope): Promise<StoredConfig> {
+export async function findConfig({ q, scope: { company_id } }: ReadTx): Promise<StoredConfig> {
   const companies = q.use(companyTable);
   const t = q.use(emandateConfigTable);
   const rows = await q
@@ -29,15 +28,14 @@ export async function findConfig(q: Reads, { company_id }: Scope): Promise<Store
 
 /** Whether a company works with FPX: by its configuration, or because mandates began with it that go on. */
 export async function worksWithFpx(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   { connector }: Pick<StoredConfig, "connector">,
 ): Promise<boolean> {
-  return connector === "fpx" || (await hasFpxMandates(q, scope));
+  return connector === "fpx" || (await hasFpxMandates(tx));
 }
 
 /** Whether a company has mandates that are or may be debited by FPX, whatever its configuration says by now. */
-export async function hasFpxMandates(q: Reads, { company_id }: Scope): Promise<boolean> {
+export async function hasFpxMandates({ q, scope: { company_id } }: ReadTx): Promise<boolean> {
   const t = q.use(mandateTable);
   const going_on = MANDATE_STATUSES.filter((status) => !isFinal(status));
   const rows = await q
@@ -59,8 +57,7 @@ export async function saveConfig(q: Queries, now: Temporal.Instant, config: Stor
 
 /** Puts another seal on the same key: the configuration stays as it was. */
 export async function updateSealedKey(
-  q: Queries,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: Tx,
   private_key_sealed: string,
 ): Promise<void> {
   const t = q.use(emandateConfigTable);
@@ -99,7 +96,7 @@ export interface BankList {
   checked_at: string | null;
 }
 
-export async function findBankList(q: Reads, { company_id }: Scope): Promise<BankList | undefined> {
+export async function findBankList({ q, scope: { company_id } }: ReadTx): Promise<BankList | undefined> {
   const t = q.use(emandateBankListTable);
   const { banks, asked_at, checked_at } = t;
   const [list] = await q.select({ banks, asked_at, checked_at }).from(t).where(eq(t.company_id, company_id));
@@ -107,7 +104,7 @@ export async function findBankList(q: Reads, { company_id }: Scope): Promise<Ban
 }
 
 /** Notes that the scheme is being asked. The list stays as it was. */
-export async function noteAsked(q: Queries, { company_id }: Scope, now: Temporal.Instant): Promise<void> {
+export async function noteAsked({ q, scope: { company_id }, now }: Tx): Promise<void> {
   const t = q.use(emandateBankListTable);
   const asked_at = iso(now);
   await q
@@ -117,9 +114,7 @@ export async function noteAsked(q: Queries, { company_id }: Scope, now: Temporal
 }
 
 export async function updateBankList(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: Tx,
   banks: SchemeBank[],
 ): Promise<void> {
   const t = q.use(emandateBankListTable);

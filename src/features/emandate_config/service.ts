@@ -16,6 +16,7 @@ import {
   emptiedProblems,
   mayRefresh,
 } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Answers how the company works with the debit scheme, never its keys. */
 export const getEmandateConfig = operation({
@@ -23,8 +24,7 @@ export const getEmandateConfig = operation({
   permission: "emandate:read",
   input: Nothing,
   output: MerchantConfig,
-  run: async ({ store, actor, config }) =>
-    answered(await queries.findConfig(store.read, scopeOf(actor)), config),
+  run: async (ctx) => answered(await queries.findConfig(readTx(ctx)), ctx.config),
 });
 
 /**
@@ -37,31 +37,31 @@ export const updateEmandateConfig = operation({
   permission: "emandate_config:write",
   input: UpdateEmandateConfig,
   output: MerchantConfig,
-  async run({ store, actor, now, config, secrets, note }, change) {
-    const scope = scopeOf(actor);
-    refuse(changeProblems(change, config, now));
+  async run(ctx, change) {
+    const scope = scopeOf(ctx.actor);
+    refuse(changeProblems(change, ctx.config, ctx.now));
     const { private_key_pem: pem, holidays, ...plain } = change;
-    if (pem && !secrets.can_seal) {
+    if (pem && !ctx.secrets.can_seal) {
       throw invalid("/private_key_pem", "can't be stored: SECRETS_KEY is not set on the deployment");
     }
-    return store.tx(async (q) => {
-      const stored = await queries.findConfig(q, scope);
+    return transaction(ctx, async (tx) => {
+      const stored = await queries.findConfig(tx);
       const changed = {
         ...stored,
         ...plain,
         ...(holidays === undefined ? {} : { holidays: [...new Set(holidays)].toSorted() }),
         ...(pem === undefined
           ? {}
-          : { private_key_sealed: pem && secrets.seal(normalised(pem), keyPlace(scope.company_id)) }),
-        updated_at: iso(now),
+          : { private_key_sealed: pem && ctx.secrets.seal(normalised(pem), keyPlace(scope.company_id)) }),
+        updated_at: iso(ctx.now),
       };
       refuse([
-        ...connectorProblems(changed, config),
-        ...((await queries.hasFpxMandates(q, scope)) ? emptiedProblems(stored, changed, config) : []),
+        ...connectorProblems(changed, ctx.config),
+        ...((await queries.hasFpxMandates(tx)) ? emptiedProblems(stored, changed, ctx.config) : []),
       ]);
-      await queries.saveConfig(q, now, changed);
-      const after = answered(changed, config);
-      note({ before: answered(stored, config), after });
+      await queries.saveConfig(tx.q, ctx.now, changed);
+      const after = answered(changed, ctx.config);
+      ctx.note({ before: answered(stored, ctx.config), after });
       return after;
     });
   },
@@ -88,10 +88,9 @@ export const listEmandateBanks = operation({
   permission: "emandate:read",
   input: ListEmandateBanks,
   output: listed(Bank),
-  async run({ store, actor, now }, { type }) {
-    const scope = scopeOf(actor);
-    const { connector } = await queries.findConfig(store.read, scope);
-    const { banks, checked_at } = await findBanks(store.read, scope, connector, now);
+  async run(ctx, { type }) {
+    const { connector } = await queries.findConfig(readTx(ctx));
+    const { banks, checked_at } = await findBanks(readTx(ctx), connector, ctx.now);
     return { data: answeredBanks(banks, checked_at, type) };
   },
 });
@@ -109,13 +108,13 @@ export const refreshEmandateBanks = operation({
   async run(ctx) {
     const { store, actor, now, log } = ctx;
     const scope = scopeOf(actor);
-    const stored = await queries.findConfig(store.read, scope);
-    if (!(await queries.worksWithFpx(store.read, scope, stored))) return {};
+    const stored = await queries.findConfig({ q: store.read, scope, now });
+    if (!(await queries.worksWithFpx({ q: store.read, scope, now }, stored))) return {};
     // Before it is asked, so that one whose calls fail is not asked more often.
     const may_ask = await store.tx(async (q) => {
-      const asked_at = (await queries.findBankList(q, scope))?.asked_at;
+      const asked_at = (await queries.findBankList({ q, scope, now }))?.asked_at;
       if (!mayRefresh(asked_at === undefined ? null : instant(asked_at), now)) return false;
-      await queries.noteAsked(q, scope, now);
+      await queries.noteAsked({ q, scope, now });
       return true;
     });
     if (!may_ask) return {};
@@ -123,7 +122,7 @@ export const refreshEmandateBanks = operation({
     const banks = await connector.listBanks(now);
     if (banks === null)
       log.warn({ company_id: scope.company_id }, "the scheme's list of banks could not be read");
-    else await store.tx((q) => queries.updateBankList(q, scope, now, banks));
+    else await store.tx((q) => queries.updateBankList({ q, scope, now }, banks));
     return {};
   },
 });
@@ -138,11 +137,11 @@ export const resealEmandateKey = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  run: ({ store, actor, secrets }) =>
-    store.tx(async (q) => {
-      const { company_id, private_key_sealed } = await queries.findConfig(q, scopeOf(actor));
-      const resealed = private_key_sealed && secrets.reseal(private_key_sealed, keyPlace(company_id));
-      if (resealed) await queries.updateSealedKey(q, { company_id }, resealed);
+  run: (ctx) =>
+    transaction(ctx, async (tx) => {
+      const { company_id, private_key_sealed } = await queries.findConfig(tx);
+      const resealed = private_key_sealed && ctx.secrets.reseal(private_key_sealed, keyPlace(company_id));
+      if (resealed) await queries.updateSealedKey({ ...tx, scope: { company_id } }, resealed);
       return {};
     }),
 });

@@ -1,12 +1,11 @@
 import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { EmandateCustomer, GivenCustomer } from "./model.ts";
 import { learned } from "./rules.ts";
@@ -24,36 +23,31 @@ export function customerColumns(q: Reads) {
 
 /** Customers by id with their IC numbers masked, and how many there are in all. */
 export async function listEmandateCustomers(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   { search }: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: EmandateCustomer[]; total: number }> {
-  const t = q.use(emandateCustomerTable);
+  const t = tx.q.use(emandateCustomerTable);
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.email, search));
-  const where = and(ofCompany(t, scope), found);
-  const rows = await q
-    .select(customerColumns(q))
+  const where = and(ofCompany(t, tx.scope), found);
+  const rows = await tx.q
+    .select(customerColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(asc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows: (await withCounts(q, scope, rows)).map(masked), total: await q.$count(t, where) };
+  return { rows: (await withCounts(tx, rows)).map(masked), total: await tx.q.$count(t, where) };
 }
 
 /** A customer with its whole IC number. */
-export async function findEmandateCustomer(
-  q: Reads,
-  scope: Scope,
-  id: number,
-): Promise<EmandateCustomer | undefined> {
-  const t = q.use(emandateCustomerTable);
-  const rows = await q
-    .select(customerColumns(q))
+export async function findEmandateCustomer(tx: ReadTx, id: number): Promise<EmandateCustomer | undefined> {
+  const t = tx.q.use(emandateCustomerTable);
+  const rows = await tx.q
+    .select(customerColumns(tx.q))
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
-  return (await withCounts(q, scope, rows))[0];
+    .where(and(ofCompany(t, tx.scope), eq(t.id, id)));
+  return (await withCounts(tx, rows))[0];
 }
 
 /**
@@ -62,9 +56,7 @@ export async function findEmandateCustomer(
  * Errors: invalid where that is not the customer's.
  */
 export async function findOrMakeCustomer(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   given: GivenCustomer,
   ic_path: string,
 ): Promise<StoredCustomer> {
@@ -93,7 +85,7 @@ function masked<C extends { ic_number: string | null }>(customer: C): C {
   return { ...customer, ic_number: ic_number === null ? null : maskIcNumber(ic_number) };
 }
 
-async function withCounts(q: Reads, scope: Scope, rows: StoredCustomer[]): Promise<EmandateCustomer[]> {
+async function withCounts({ q, scope }: ReadTx, rows: StoredCustomer[]): Promise<EmandateCustomer[]> {
   const t = q.use(mandateTable);
   const ids = rows.map(({ id }) => id);
   const counted = await q

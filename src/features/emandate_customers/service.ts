@@ -1,11 +1,11 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { EmandateCustomer, ListEmandateCustomers } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx } from "../../app/transaction.ts";
 
 /** Lists the customers that mandates were made for, by id, with their IC numbers masked; always one page. */
 export const listEmandateCustomers = operation({
@@ -13,9 +13,9 @@ export const listEmandateCustomers = operation({
   permission: "emandate:read",
   input: ListEmandateCustomers,
   output: paged(EmandateCustomer),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listEmandateCustomers(store.read, scopeOf(actor), filter, slice),
+      queries.listEmandateCustomers(readTx(ctx), filter, slice),
     ),
 });
 
@@ -25,8 +25,8 @@ export const getEmandateCustomer = operation({
   permission: "emandate:read",
   input: ById,
   output: EmandateCustomer,
-  async run({ store, actor }, { id }) {
-    const customer = await queries.findEmandateCustomer(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const customer = await queries.findEmandateCustomer(readTx(ctx), id);
     if (!customer) throw notFound("Customer", id);
     return customer;
   },

@@ -1,11 +1,10 @@
 import { and, asc, eq, isNull, notInArray, or, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { FINAL_STATUSES } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { EmandateProduct } from "./model.ts";
@@ -37,36 +36,31 @@ function toProduct(row: Omit<EmandateProduct, "frequency_mode">): EmandateProduc
 
 /** Products by id, and how many there are in all. */
 export async function listEmandateProducts(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   { search, is_active }: { search?: string; is_active?: boolean },
   { limit, offset }: Slice,
 ): Promise<{ rows: EmandateProduct[]; total: number }> {
-  const t = q.use(emandateProductTable);
+  const t = tx.q.use(emandateProductTable);
   const found =
     search === undefined ? undefined : or(contains(t.product_code, search), contains(t.product_name, search));
   const active = is_active === undefined ? undefined : eq(t.is_active, is_active);
-  const where = and(inScope(q, scope), found, active);
-  const rows = await q
-    .select(productColumns(q))
+  const where = and(inScope(tx), found, active);
+  const rows = await tx.q
+    .select(productColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(asc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows: rows.map(toProduct), total: await q.$count(t, where) };
+  return { rows: rows.map(toProduct), total: await tx.q.$count(t, where) };
 }
 
-export async function findEmandateProduct(
-  q: Reads,
-  scope: Scope,
-  id: number,
-): Promise<EmandateProduct | undefined> {
-  const t = q.use(emandateProductTable);
-  const [row] = await q
-    .select(productColumns(q))
+export async function findEmandateProduct(tx: ReadTx, id: number): Promise<EmandateProduct | undefined> {
+  const t = tx.q.use(emandateProductTable);
+  const [row] = await tx.q
+    .select(productColumns(tx.q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
   return row && toProduct(row);
 }
 
@@ -77,9 +71,7 @@ type Editable = Pick<
 
 /** Errors: invalid where the code is another product's, deleted ones included. */
 export async function insertEmandateProduct(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   product: Editable,
 ): Promise<EmandateProduct> {
   const rows = await q
@@ -91,25 +83,22 @@ export async function insertEmandateProduct(
 
 /** Errors: as those of an insert. */
 export async function updateEmandateProduct(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: Partial<Editable> & { is_active?: boolean; deleted_at?: string },
 ): Promise<EmandateProduct | undefined> {
-  const t = q.use(emandateProductTable);
-  const [row] = await q
+  const t = tx.q.use(emandateProductTable);
+  const [row] = await tx.q
     .update(t)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id)))
-    .returning(productColumns(q));
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(t.id, id)))
+    .returning(productColumns(tx.q));
   return row && toProduct(row);
 }
 
 /** How many mandates were made after a product; of those that have not ended for good only, if asked so. */
 export function countMandatesOf(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   id: number,
   { are_open }: { are_open: boolean },
 ): Promise<number> {
@@ -122,7 +111,7 @@ export function countMandatesOf(
   return q.$count(t, where).then(Number);
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const t = q.use(emandateProductTable);
   return and(ofCompany(t, scope), isNull(t.deleted_at));
 }

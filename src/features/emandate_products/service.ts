@@ -1,5 +1,4 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
@@ -11,6 +10,7 @@ import {
   UpdateEmandateProduct,
 } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** What a product allows a mandate in a period, where it does not say. */
 const ONE_DEBIT = "1";
@@ -21,10 +21,8 @@ export const listEmandateProducts = operation({
   permission: "emandate:read",
   input: ListEmandateProducts,
   output: listed(EmandateProduct),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) =>
-      queries.listEmandateProducts(store.read, scopeOf(actor), filter, slice),
-    ),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listEmandateProducts(readTx(ctx), filter, slice)),
 });
 
 /** Finds one e-mandate product. Errors: not_found. */
@@ -33,8 +31,8 @@ export const getEmandateProduct = operation({
   permission: "emandate:read",
   input: ById,
   output: EmandateProduct,
-  async run({ store, actor }, { id }) {
-    const product = await queries.findEmandateProduct(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const product = await queries.findEmandateProduct(readTx(ctx), id);
     if (!product) throw notFound("Product", id);
     return product;
   },
@@ -46,8 +44,8 @@ export const createEmandateProduct = operation({
   permission: "emandate:write",
   input: CreateEmandateProduct,
   output: EmandateProduct,
-  run: ({ store, actor, now }, { max_no_debit = ONE_DEBIT, ...product }) =>
-    store.tx((q) => queries.insertEmandateProduct(q, scopeOf(actor), now, { ...product, max_no_debit })),
+  run: (ctx, { max_no_debit = ONE_DEBIT, ...product }) =>
+    transaction(ctx, (tx) => queries.insertEmandateProduct(tx, { ...product, max_no_debit })),
 });
 
 /**
@@ -59,19 +57,18 @@ export const updateEmandateProduct = operation({
   permission: "emandate:write",
   input: UpdateEmandateProduct,
   output: EmandateProduct,
-  run: ({ store, actor, now, note }, { id, max_no_debit = ONE_DEBIT, ...product }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findEmandateProduct(q, scope, id);
+  run: (ctx, { id, max_no_debit = ONE_DEBIT, ...product }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findEmandateProduct(tx, id);
       if (!before) throw notFound("Product", id);
       if (product.product_code !== before.product_code) {
-        const mandates = await queries.countMandatesOf(q, scope, id, { are_open: false });
+        const mandates = await queries.countMandatesOf(tx, id, { are_open: false });
         if (mandates > 0)
           throw invalid("/product_code", `must stay ${before.product_code}: mandates were made under it`);
       }
-      const after = await queries.updateEmandateProduct(q, scope, now, id, { ...product, max_no_debit });
+      const after = await queries.updateEmandateProduct(tx, id, { ...product, max_no_debit });
       if (!after) throw notFound("Product", id);
-      note({ before, after });
+      ctx.note({ before, after });
       return after;
     }),
 });
@@ -85,15 +82,14 @@ export const deleteEmandateProduct = operation({
   permission: "emandate:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const open = await queries.countMandatesOf(q, scope, id, { are_open: true });
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const open = await queries.countMandatesOf(tx, id, { are_open: true });
       if (open > 0) {
         const mandates = open === 1 ? "1 mandate that has" : `${open} mandates that have`;
         throw new AppError("conflict", `Cannot delete product ${id}: it has ${mandates} not ended`);
       }
-      const product = await queries.updateEmandateProduct(q, scope, now, id, { deleted_at: iso(now) });
+      const product = await queries.updateEmandateProduct(tx, id, { deleted_at: iso(ctx.now) });
       if (!product) throw notFound("Product", id);
       return {};
     }),

@@ -1,18 +1,15 @@
 import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { type Event, EVENT_TYPES, type NewEvent, typesMatching } from "./model.ts";
 import { eventTable } from "./tables.ts";
 
 /** Writes down what happened, in the transaction in which it happens. */
 export async function recordEvents(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: Tx,
   events: readonly NewEvent[],
 ): Promise<void> {
   const rows = events.map(({ type, data }) => ({
@@ -40,8 +37,7 @@ export interface EventFilter {
 
 /** Events, newest first, and how many there are in all. */
 export async function listEvents(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { type, from, to }: EventFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: Event[]; total: number }> {
@@ -108,8 +104,7 @@ export async function listEventsById(q: Reads, ids: readonly number[]): Promise<
 
 /** Forgets events from before `until`, at most `limit` of them; those that somebody must be told of stay. */
 export async function deleteOldEvents(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   until: Temporal.Instant,
   limit: number,
 ): Promise<number> {

@@ -1,11 +1,11 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { Nothing, paged } from "../../core/schema.ts";
 import { Event, ListEvents } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists what happened in the company, newest first. */
 export const listEvents = operation({
@@ -13,9 +13,9 @@ export const listEvents = operation({
   permission: "events:read",
   input: ListEvents,
   output: paged(Event),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listEvents(store.read, scopeOf(actor), filter, slice),
+      queries.listEvents(readTx(ctx), filter, slice),
     ),
 });
 
@@ -26,10 +26,10 @@ export const pruneEvents = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now, background }) {
-    const until = now.subtract({ hours: 24 * LIMITS.event_days });
-    await prune(background, (limit) =>
-      store.tx((q) => queries.deleteOldEvents(q, scopeOf(actor), until, limit)),
+  async run(ctx) {
+    const until = ctx.now.subtract({ hours: 24 * LIMITS.event_days });
+    await prune(ctx.background, (limit) =>
+      transaction(ctx, (tx) => queries.deleteOldEvents(tx, until, limit)),
     );
     return {};
   },

@@ -6,7 +6,7 @@ import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { FormConfig, type FormStructure } from "./model.ts";
 import { formTable } from "./tables.ts";
 
@@ -28,25 +28,24 @@ export interface FormInput {
 const formColumns = (q: Reads) => columnsOf(q.use(formTable), FormConfig);
 
 /** Forms by id, and how many there are in all. */
-export function listForms(q: Reads, scope: Scope, { search, ...equal }: FormFilter, slice: Slice) {
-  const t = q.use(formTable);
-  const where = and(inScope(q, scope), matching(t, equal), containing(t.name, search));
-  return listRows(q, t, { columns: formColumns(q), where, order: asc(t.id), slice });
+export function listForms(tx: ReadTx, { search, ...equal }: FormFilter, slice: Slice) {
+  const t = tx.q.use(formTable);
+  const where = and(inScope(tx), matching(t, equal), containing(t.name, search));
+  return listRows(tx.q, t, { columns: formColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findForm(q: Reads, scope: Scope, id: number): Promise<FormConfig | undefined> {
-  const forms = q.use(formTable);
-  const [form] = await q
-    .select(formColumns(q))
+export async function findForm(tx: ReadTx, id: number): Promise<FormConfig | undefined> {
+  const forms = tx.q.use(formTable);
+  const [form] = await tx.q
+    .select(formColumns(tx.q))
     .from(forms)
-    .where(and(inScope(q, scope), eq(forms.id, id)));
+    .where(and(inScope(tx), eq(forms.id, id)));
   return form;
 }
 
 /** What a form asks for, also when it was deleted: what was filled in by it is still held against it. */
 export async function findFormStructure(
-  q: Reads,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: ReadTx,
   id: number,
 ): Promise<FormStructure | undefined> {
   const forms = q.use(formTable);
@@ -58,8 +57,8 @@ export async function findFormStructure(
 }
 
 /** How many forms there are. */
-export function countForms(q: Reads, scope: Scope): Promise<number> {
-  return q.$count(q.use(formTable), inScope(q, scope)).then(Number);
+export function countForms(tx: ReadTx): Promise<number> {
+  return tx.q.$count(tx.q.use(formTable), inScope(tx)).then(Number);
 }
 
 export async function insertForm(
@@ -76,22 +75,20 @@ export async function insertForm(
 }
 
 export async function updateForm(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: Partial<FormInput> & { is_active?: boolean; deleted_at?: string },
 ): Promise<FormConfig | undefined> {
-  const forms = q.use(formTable);
-  const [form] = await q
+  const forms = tx.q.use(formTable);
+  const [form] = await tx.q
     .update(forms)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(forms.id, id)))
-    .returning(formColumns(q));
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(forms.id, id)))
+    .returning(formColumns(tx.q));
   return form;
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const forms = q.use(formTable);
   return and(
     eq(forms.company_id, scope.company_id),

@@ -18,6 +18,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { checkForm, problemText } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the forms of all clients by id, always one page. Decision 0070. */
 export const listForms = operation({
@@ -25,9 +26,9 @@ export const listForms = operation({
   permission: "forms:read",
   input: ListForms,
   output: paged(FormConfig),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listForms(store.read, scopeOf(actor), filter, slice),
+      queries.listForms(readTx(ctx), filter, slice),
     ),
 });
 
@@ -37,8 +38,8 @@ export const listMyForms = operation({
   permission: "forms:read",
   input: ListMyForms,
   output: listed(FormConfig),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listForms(store.read, scopeOf(actor), filter, slice)),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listForms(readTx(ctx), filter, slice)),
 });
 
 /** Finds one form. Errors: not_found, for a client user also when it is another client's. */
@@ -47,8 +48,8 @@ export const getForm = operation({
   permission: "forms:read",
   input: ById,
   output: FormConfig,
-  async run({ store, actor }, { id }) {
-    const form = await queries.findForm(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const form = await queries.findForm(readTx(ctx), id);
     if (!form) throw notFound("Form", id);
     return form;
   },
@@ -68,7 +69,7 @@ export const createForm = operation({
     const owner = ownerOf(actor);
     const form = { name, description, config: formOf(config) };
     return store.tx(async (q) => {
-      if ((await queries.countForms(q, owner)) >= LIMITS.forms_client) {
+      if ((await queries.countForms({ q, scope: owner, now })) >= LIMITS.forms_client) {
         throw new AppError("conflict", `Cannot add a form: the client has ${LIMITS.forms_client} already`);
       }
       return queries.insertForm(q, owner, now, form);
@@ -97,19 +98,18 @@ export const updateForm = operation({
   permission: "forms:write",
   input: UpdateForm,
   output: FormConfig,
-  async run({ store, actor, now, note }, { id, name, description = null, config, is_active }) {
-    const scope = scopeOf(actor);
+  async run(ctx, { id, name, description = null, config, is_active }) {
     const change = {
       name,
       description,
       config: formOf(config),
       ...(is_active === undefined ? {} : { is_active }),
     };
-    return store.tx(async (q) => {
-      const before = await queries.findForm(q, scope, id);
-      const form = before && (await queries.updateForm(q, scope, now, id, change));
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findForm(tx, id);
+      const form = before && (await queries.updateForm(tx, id, change));
       if (!form) throw notFound("Form", id);
-      note({ before, after: form });
+      ctx.note({ before, after: form });
       return form;
     });
   },
@@ -121,9 +121,9 @@ export const deleteForm = operation({
   permission: "forms:write",
   input: ById,
   output: Nothing,
-  async run({ store, actor, now }, { id }) {
-    const deletion = { deleted_at: iso(now) };
-    const form = await store.tx((q) => queries.updateForm(q, scopeOf(actor), now, id, deletion));
+  async run(ctx, { id }) {
+    const deletion = { deleted_at: iso(ctx.now) };
+    const form = await transaction(ctx, (tx) => queries.updateForm(tx, id, deletion));
     if (!form) throw notFound("Form", id);
     return {};
   },

@@ -1,8 +1,7 @@
 import { and, eq, inArray, lte, sql } from "drizzle-orm";
 import type { KeptAnswer, KeyedRequest } from "../../app/claim.ts";
-import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, Reads, Tx } from "../../store/store.ts";
 import type { FoundKey } from "./model.ts";
 import { idempotencyKeyTable } from "./tables.ts";
 
@@ -107,7 +106,7 @@ export async function deleteClaim(q: Queries, id: number, claim: string): Promis
 }
 
 /** Ends the company's claims whose process is gone: what was not committed was not done, other answers are lost. */
-export async function endClaims(q: Queries, scope: Scope): Promise<void> {
+export async function endClaims({ q, scope }: Tx): Promise<void> {
   const t = q.use(idempotencyKeyTable);
   const inCompany = eq(t.company_id, scope.company_id);
   await q.delete(t).where(and(inCompany, eq(t.state, "in_progress")));
@@ -118,12 +117,7 @@ export async function endClaims(q: Queries, scope: Scope): Promise<void> {
 }
 
 /** Deletes some of the keys that have expired. Returns how many. */
-export async function deleteExpired(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  limit: number,
-): Promise<number> {
+export async function deleteExpired({ q, scope, now }: Tx, limit: number): Promise<number> {
   const t = q.use(idempotencyKeyTable);
   const expired = q
     .select({ id: t.id })

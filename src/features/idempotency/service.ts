@@ -1,8 +1,8 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { prune } from "../../core/prune.ts";
 import { Nothing } from "../../core/schema.ts";
 import * as queries from "./queries.ts";
+import { transaction } from "../../app/transaction.ts";
 
 /** Deletes the Idempotency-Keys that have expired, some at a time. Decision 0076. */
 export const pruneIdempotencyKeys = operation({
@@ -11,8 +11,8 @@ export const pruneIdempotencyKeys = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now, background }) {
-    await prune(background, (limit) => store.tx((q) => queries.deleteExpired(q, scopeOf(actor), now, limit)));
+  async run(ctx) {
+    await prune(ctx.background, (limit) => transaction(ctx, (tx) => queries.deleteExpired(tx, limit)));
     return {};
   },
 });
@@ -27,8 +27,8 @@ export const releaseIdempotencyKeys = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor }) {
-    await store.tx((q) => queries.endClaims(q, scopeOf(actor)));
+  async run(ctx) {
+    await transaction(ctx, (tx) => queries.endClaims(tx));
     return {};
   },
 });

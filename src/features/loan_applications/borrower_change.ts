@@ -1,5 +1,5 @@
 import type { LoanScope } from "../../core/access.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { revokeConsents } from "../loan_consents/queries.ts";
 import { consentEvent } from "../loan_consents/rules.ts";
@@ -9,19 +9,12 @@ import { voidReviews } from "../loan_documents/queries.ts";
  * What it means to an application that somebody else borrows now: the consents were another person's and are
  * revoked, and documents that were verified as another person's wait for a review again. Decision 0103.
  */
-export async function voidEvidence(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
-  application_id: number,
-): Promise<void> {
+export async function voidEvidence(tx: Tx<LoanScope>, application_id: number): Promise<void> {
   const reason = "The application's borrower was changed";
-  const revoked = await revokeConsents(q, scope, now, application_id, reason);
+  const revoked = await revokeConsents(tx, application_id, reason);
   await recordEvents(
-    q,
-    scope,
-    now,
+    tx,
     revoked.map((consent) => consentEvent("revoked", consent)),
   );
-  await voidReviews(q, scope, now, application_id);
+  await voidReviews(tx, application_id);
 }

@@ -1,5 +1,5 @@
 import type { LoanScope } from "../../core/access.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { moveApplication } from "./moving.ts";
 import { findApplication, findTerms } from "./queries.ts";
 import { nextStatus } from "./rules.ts";
@@ -10,18 +10,16 @@ import { nextStatus } from "./rules.ts";
  * the consent is revoked. See docs/loans.md#states.
  */
 export async function loseConsent(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   { application_id, code }: { application_id: number; code: string },
 ): Promise<void> {
-  const application = await findApplication(q, scope, application_id);
+  const application = await findApplication(tx, application_id);
   if (!application || nextStatus(application.status, "lose_consent") === undefined) return;
-  const { requested } = await findTerms(q, scope, application_id);
+  const { requested } = await findTerms(tx, application_id);
   const is_needed =
     application.program_snapshot.required_consents.includes(code) ||
     requested.some((item) => item.kind === "consent" && item.code === code);
   if (!is_needed) return;
   const missing = [...application.missing, { kind: "consent" as const, code, note: null }];
-  await moveApplication(q, scope, now, application, "lose_consent", { missing });
+  await moveApplication(tx, application, "lose_consent", { missing });
 }

@@ -1,6 +1,6 @@
 import type { LoanScope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { LoanApplication } from "./model.ts";
 import { type ApplicationChange, updateApplication } from "./queries.ts";
@@ -12,30 +12,26 @@ import { applicationEvent, arrival, expiryOf, nextStatus, transition, type Trigg
  * forbids it, also when another call has just changed it.
  */
 export async function moveApplication(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   before: LoanApplication,
   trigger: Trigger,
   change: ApplicationChange = {},
 ): Promise<LoanApplication> {
-  const status = transition(before, trigger, now);
+  const status = transition(before, trigger, tx.now);
   const moves = status !== before.status;
   const { offer = before.offer } = change;
   const after = await updateApplication(
-    q,
-    scope,
-    now,
+    tx,
     { id: before.id, from: before.status },
     {
-      ...(moves ? { ...arrival(status, now), status } : {}),
-      expires_at: expiryOf(status, now, offer?.expires_at),
+      ...(moves ? { ...arrival(status, tx.now), status } : {}),
+      expires_at: expiryOf(status, tx.now, offer?.expires_at),
       ...change,
     },
   );
   if (!after) throw new AppError("conflict", `Cannot change application ${before.id}: it has just changed`);
   if (status !== "draft" && moves) {
-    await recordEvents(q, scope, now, [applicationEvent(status, after)]);
+    await recordEvents(tx, [applicationEvent(status, after)]);
   }
   return after;
 }
@@ -44,18 +40,7 @@ export async function moveApplication(
  * Notes that something was handed in with an application, as it was just read in this transaction: one that waits
  * for its agent is not idle then, and its time begins anew. Decision 0103.
  */
-export async function noteHandedIn(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
-  { id, status }: LoanApplication,
-): Promise<void> {
+export async function noteHandedIn(tx: Tx<LoanScope>, { id, status }: LoanApplication): Promise<void> {
   if (nextStatus(status, "edit") === undefined) return;
-  await updateApplication(
-    q,
-    scope,
-    now,
-    { id, from: status },
-    { expires_at: expiryOf(status, now, undefined) },
-  );
+  await updateApplication(tx, { id, from: status }, { expires_at: expiryOf(status, tx.now, undefined) });
 }

@@ -13,13 +13,13 @@ import {
   or,
   type SQL,
 } from "drizzle-orm";
-import type { LoanScope, Scope } from "../../core/access.ts";
+import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains, ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { FormStructure } from "../forms/model.ts";
 import type { ActionItem, ApplicationStatus, LoanApplication } from "./model.ts";
 import type { LoanRequest } from "./request.ts";
@@ -55,14 +55,13 @@ export interface ApplicationFilter {
 
 /** Applications, newest first, and how many there are in all. */
 export async function listApplications(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   { status, sent = false, program_id, search, from, to }: ApplicationFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanApplication[]; total: number }> {
-  const t = q.use(loanApplicationTable);
+  const t = tx.q.use(loanApplicationTable);
   const where = and(
-    inScope(q, scope),
+    inScope(tx),
     status === undefined ? undefined : eq(t.status, status),
     sent ? notInArray(t.status, ["draft"]) : undefined,
     program_id === undefined ? undefined : eq(t.program_id, program_id),
@@ -76,26 +75,25 @@ export async function listApplications(
     from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
     to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
   );
-  const rows = await q
-    .select(applicationColumns(q))
+  const rows = await tx.q
+    .select(applicationColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(desc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  return { rows, total: await tx.q.$count(t, where) };
 }
 
 export async function findApplication(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   id: number,
 ): Promise<LoanApplication | undefined> {
-  const t = q.use(loanApplicationTable);
-  const [application] = await q
-    .select(applicationColumns(q))
+  const t = tx.q.use(loanApplicationTable);
+  const [application] = await tx.q
+    .select(applicationColumns(tx.q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
   return application;
 }
 
@@ -107,45 +105,43 @@ export interface ApplicationTerms {
   requested: ActionItem[];
 }
 
-export async function findTerms(q: Reads, scope: LoanScope, id: number): Promise<ApplicationTerms> {
-  return only([...(await listTerms(q, scope, [id])).values()]);
+export async function findTerms(tx: ReadTx<LoanScope>, id: number): Promise<ApplicationTerms> {
+  return only([...(await listTerms(tx, [id])).values()]);
 }
 
 /** The terms of some applications, by their ids. */
 export async function listTerms(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   ids: readonly number[],
 ): Promise<Map<number, ApplicationTerms>> {
-  const t = q.use(loanApplicationTable);
-  const rows = await q
+  const t = tx.q.use(loanApplicationTable);
+  const rows = await tx.q
     .select({ id: t.id, form_snapshot: t.form_snapshot, requested: t.requested })
     .from(t)
-    .where(and(inScope(q, scope), inArray(t.id, [...ids])));
+    .where(and(inScope(tx), inArray(t.id, [...ids])));
   return new Map(rows.map(({ id, ...terms }) => [id, terms]));
 }
 
 /** The application that an agent knows by this reference; of users it is one for all of them. */
 export async function findByExternalReference(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   external_reference: string,
 ): Promise<LoanApplication | undefined> {
-  const t = q.use(loanApplicationTable);
+  const t = tx.q.use(loanApplicationTable);
   const is_owner =
-    scope.agent_key_id === undefined ? isNull(t.agent_key_id) : eq(t.agent_key_id, scope.agent_key_id);
-  const [application] = await q
-    .select(applicationColumns(q))
+    tx.scope.agent_key_id === undefined ? isNull(t.agent_key_id) : eq(t.agent_key_id, tx.scope.agent_key_id);
+  const [application] = await tx.q
+    .select(applicationColumns(tx.q))
     .from(t)
-    .where(and(inScope(q, scope), is_owner, eq(t.external_reference, external_reference)));
+    .where(and(inScope(tx), is_owner, eq(t.external_reference, external_reference)));
   return application;
 }
 
 /** How many applications to a program have not come to their end. */
-export function countOpenApplications(q: Reads, scope: LoanScope, program_id: number): Promise<number> {
-  const t = q.use(loanApplicationTable);
+export function countOpenApplications(tx: ReadTx<LoanScope>, program_id: number): Promise<number> {
+  const t = tx.q.use(loanApplicationTable);
   const is_open = notInArray(t.status, [...FINAL_STATUSES]);
-  return q.$count(t, and(inScope(q, scope), eq(t.program_id, program_id), is_open)).then(Number);
+  return tx.q.$count(t, and(inScope(tx), eq(t.program_id, program_id), is_open)).then(Number);
 }
 
 /** A new application, as a draft. */
@@ -156,9 +152,7 @@ export type NewApplication = LoanRequest &
   >;
 
 export async function insertApplication(
-  q: Queries,
-  { company_id, environment, agent_key_id }: LoanScope,
-  now: Temporal.Instant,
+  { q, scope: { company_id, environment, agent_key_id }, now }: Tx<LoanScope>,
   application: NewApplication,
 ): Promise<LoanApplication> {
   const t = q.use(loanApplicationTable);
@@ -185,23 +179,21 @@ export type ApplicationChange = Partial<
 
 /** Changes an application that is still in the state `from`; undefined when it is not. */
 export async function updateApplication(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   { id, from }: { id: number; from: ApplicationStatus },
   change: ApplicationChange,
 ): Promise<LoanApplication | undefined> {
-  const t = q.use(loanApplicationTable);
+  const t = tx.q.use(loanApplicationTable);
   const name = change.borrower === undefined ? {} : { borrower_name: change.borrower.name };
-  const [application] = await q
+  const [application] = await tx.q
     .update(t)
-    .set({ ...change, ...name, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id), eq(t.status, from)))
-    .returning(applicationColumns(q));
+    .set({ ...change, ...name, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(t.id, id), eq(t.status, from)))
+    .returning(applicationColumns(tx.q));
   return application;
 }
 
-function inScope(q: Reads, scope: LoanScope): SQL | undefined {
+function inScope({ q, scope }: ReadTx<LoanScope>): SQL | undefined {
   const t = q.use(loanApplicationTable);
   return and(
     ofEnvironment(t, scope),
@@ -212,13 +204,12 @@ function inScope(q: Reads, scope: LoanScope): SQL | undefined {
 
 /** The rows of a table that belong to the applications in a scope: for agents to their own, and to no deleted one. */
 export function ofApplications(
-  q: Reads,
+  tx: ReadTx<LoanScope>,
   table: { company_id: AnyColumn; environment: AnyColumn; application_id: AnyColumn },
-  scope: LoanScope,
 ): SQL | undefined {
-  const t = q.use(loanApplicationTable);
-  const applications = q.select({ id: t.id }).from(t).where(inScope(q, scope));
-  return and(ofEnvironment(table, scope), inArray(table.application_id, applications));
+  const t = tx.q.use(loanApplicationTable);
+  const applications = tx.q.select({ id: t.id }).from(t).where(inScope(tx));
+  return and(ofEnvironment(table, tx.scope), inArray(table.application_id, applications));
 }
 
 // What the house asks, for whole companies: its jobs work in no environment.
@@ -232,9 +223,7 @@ export async function listCompaniesWithRunOut(q: Reads, now: Temporal.Instant): 
 
 /** Applications of a company whose time has run out, in both environments, the first ones first. */
 export async function listRunOut(
-  q: Reads,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: ReadTx,
   limit: number,
 ): Promise<LoanApplication[]> {
   const t = q.use(loanApplicationTable);

@@ -7,7 +7,7 @@ import { pagedList, type Slice } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx } from "../../store/store.ts";
 import { findApiKey } from "../api_keys/queries.ts";
 import { tellOfHouse } from "../audit/telling.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -40,6 +40,7 @@ import {
 } from "./rules.ts";
 import { checkComplete, checkSubmission, dayOf, withMissing } from "./submitting.ts";
 import { findOpenProgram, formOf, termsAfterEdit } from "./terms.ts";
+import { loanReadTx, loanTransaction } from "../../loans/scope.ts";
 
 /**
  * Lists the applications that came to the lender, newest first: all but drafts. Numbers of people are masked.
@@ -96,24 +97,27 @@ export const createLoanApplication = operation({
     const { store, actor, now } = ctx;
     const scope = loanScopeOf(actor);
     const made = store.tx(async (q) => {
-      const program = await findOpenProgram(q, scope, program_id);
+      const program = await findOpenProgram({ q, scope, now }, program_id);
       const request = readRequest(
         { purpose: null, answers: {}, ...input },
         program,
-        await formOf(q, scope, program),
+        await formOf({ q, scope, now }, program),
       );
-      const key = actor.kind === "key" ? await findApiKey(q, scope, actor.key_id) : undefined;
-      const application = await queries.insertApplication(q, scope, now, {
-        ...request,
-        program_id,
-        program_snapshot: program,
-        external_reference,
-        reference: newReference(now),
-        agent_client_id: key?.clientId ?? null,
-        expires_at: expiryOf("draft", now, undefined),
-      });
-      await recordEvents(q, scope, now, [applicationEvent("created", application)]);
-      return only(await withMissing(q, scope, now, [application]));
+      const key = actor.kind === "key" ? await findApiKey({ q, scope, now }, actor.key_id) : undefined;
+      const application = await queries.insertApplication(
+        { q, scope, now },
+        {
+          ...request,
+          program_id,
+          program_snapshot: program,
+          external_reference,
+          reference: newReference(now),
+          agent_client_id: key?.clientId ?? null,
+          expires_at: expiryOf("draft", now, undefined),
+        },
+      );
+      await recordEvents({ q, scope, now }, [applicationEvent("created", application)]);
+      return only(await withMissing({ q, scope, now }, [application]));
     });
     return namingOwner(ctx, external_reference, made);
   },
@@ -131,9 +135,10 @@ export const updateLoanApplication = operation({
   output: LoanApplication,
   run(ctx, { id, program_id, external_reference, ...change }) {
     const edited = move(ctx, id, "edit", async (q, scope, before) => {
-      const { program, form } = await termsAfterEdit(q, scope, before, program_id);
+      const { program, form } = await termsAfterEdit({ q, scope, now: ctx.now }, before, program_id);
       const request = readRequest({ ...before, ...change }, program, form);
-      if (isAnotherBorrower(before.borrower, request.borrower)) await voidEvidence(q, scope, ctx.now, id);
+      if (isAnotherBorrower(before.borrower, request.borrower))
+        await voidEvidence({ q, scope, now: ctx.now }, id);
       return {
         ...request,
         program_id: program.id,
@@ -157,10 +162,13 @@ export const deleteLoanApplication = operation({
     const { store, actor, now } = ctx;
     await store.tx(async (q) => {
       const scope = loanScopeOf(actor);
-      const before = await findOne(q, scope, id);
+      const before = await findOne({ q, scope, now }, id);
       transition(before, "delete", now);
-      await blankSubjects(q, scope, now, id);
-      await moveApplication(q, scope, now, before, "delete", { ...blanked(before), deleted_at: iso(now) });
+      await blankSubjects({ q, scope, now }, id);
+      await moveApplication({ q, scope, now }, before, "delete", {
+        ...blanked(before),
+        deleted_at: iso(now),
+      });
     });
     return {};
   },
@@ -178,7 +186,7 @@ export const submitLoanApplication = operation({
   output: LoanApplication,
   run: (ctx, { id }) =>
     move(ctx, id, "submit", async (q, scope, before) => ({
-      ...(await checkSubmission(q, scope, ctx.now, before)),
+      ...(await checkSubmission({ q, scope, now: ctx.now }, before)),
       missing: [],
     })),
 });
@@ -204,7 +212,7 @@ export const acceptLoanOffer = operation({
   output: LoanApplication,
   run: (ctx, { id }) =>
     move(ctx, id, "accept", async (q, scope, before) => {
-      await checkComplete(q, scope, ctx.now, before, "accept");
+      await checkComplete({ q, scope, now: ctx.now }, before, "accept");
       return {};
     }),
 });
@@ -238,7 +246,7 @@ export const requestLoanAction = operation({
   run: (ctx, { id, items }) =>
     move(ctx, id, "request_action", async (q, scope) => {
       const missing = readItems(items);
-      const { requested } = await queries.findTerms(q, scope, id);
+      const { requested } = await queries.findTerms({ q, scope, now: ctx.now }, id);
       return { missing, requested: addRequested(requested, missing) };
     }),
 });
@@ -254,7 +262,7 @@ export const approveLoanApplication = operation({
   output: LoanApplication,
   run: (ctx, { id, ...approval }) =>
     move(ctx, id, "approve", async (q, scope, before) => {
-      await checkComplete(q, scope, ctx.now, before, "approve");
+      await checkComplete({ q, scope, now: ctx.now }, before, "approve");
       return {
         offer: readOffer(approval, before.borrower, before.program_snapshot, ctx.now),
         decision: { outcome: "approved", reason_code: null, note: null, decided_at: iso(ctx.now) },
@@ -288,13 +296,13 @@ export const disburseLoanApplication = operation({
       const paid_at = instant(disbursed_at);
       if (Temporal.Instant.compare(paid_at, ctx.now) > 0)
         throw invalid("/disbursed_at", "must not be in the future");
-      const accepted = await dayOf(q, scope, instant(before.accepted_at ?? disbursed_at));
-      if (Temporal.PlainDate.compare(await dayOf(q, scope, paid_at), accepted) < 0)
+      const accepted = await dayOf({ q, scope, now: ctx.now }, instant(before.accepted_at ?? disbursed_at));
+      if (Temporal.PlainDate.compare(await dayOf({ q, scope, now: ctx.now }, paid_at), accepted) < 0)
         throw invalid(
           "/disbursed_at",
           `must not be before the day of the acceptance, ${accepted.toString()}`,
         );
-      await checkComplete(q, scope, ctx.now, before, "disburse");
+      await checkComplete({ q, scope, now: ctx.now }, before, "disburse");
       return { disbursement_reference: reference, disbursed_at: iso(paid_at) };
     }),
 });
@@ -315,10 +323,10 @@ export const expireLoanApplications = operation({
     let ended: number = LIMITS.loan_expiry_batch;
     while (ended === LIMITS.loan_expiry_batch && !background.is_stopping) {
       ended = await store.tx(async (q) => {
-        const run_out = await queries.listRunOut(q, { company_id }, now, LIMITS.loan_expiry_batch);
+        const run_out = await queries.listRunOut({ q, scope: { company_id }, now }, LIMITS.loan_expiry_batch);
         for (const application of run_out) {
           const { id, environment } = application;
-          await moveApplication(q, { company_id, environment }, now, application, "expire");
+          await moveApplication({ q, scope: { company_id, environment }, now }, application, "expire");
           const target = { type: "loan_application", id };
           await tellOfHouse(ctx, q, { company_id }, "expire_loan_application", target);
         }
@@ -331,7 +339,7 @@ export const expireLoanApplications = operation({
 
 /** Leads an application through a trigger, in one transaction with what `prepare` says is written beside. */
 function move(
-  { store, actor, now, note }: Context,
+  ctx: Context,
   id: number,
   trigger: Trigger,
   prepare: (
@@ -340,38 +348,35 @@ function move(
     before: LoanApplication,
   ) => Promise<queries.ApplicationChange> = async () => ({}),
 ): Promise<LoanApplication> {
-  return store.tx(async (q) => {
-    const scope = loanScopeOf(actor);
-    const before = await findOne(q, scope, id);
-    transition(before, trigger, now);
-    const after = await moveApplication(q, scope, now, before, trigger, await prepare(q, scope, before));
-    note({ before, after });
-    return only(await withMissing(q, scope, now, [after]));
+  return loanTransaction(ctx, async (tx) => {
+    const before = await findOne(tx, id);
+    transition(before, trigger, ctx.now);
+    const after = await moveApplication(tx, before, trigger, await prepare(tx.q, tx.scope, before));
+    ctx.note({ before, after });
+    return only(await withMissing(tx, [after]));
   });
 }
 
 /** Errors: not_found. */
-async function findOne(q: Reads, scope: LoanScope, id: number): Promise<LoanApplication> {
-  const application = await queries.findApplication(q, scope, id);
+async function findOne(tx: ReadTx<LoanScope>, id: number): Promise<LoanApplication> {
+  const application = await queries.findApplication(tx, id);
   if (!application) throw notFound("Application", id);
   return application;
 }
 
-async function showOne({ store, actor, now }: Context, id: number): Promise<LoanApplication> {
-  const scope = loanScopeOf(actor);
-  const application = await findOne(store.read, scope, id);
-  return only(await withMissing(store.read, scope, now, [application]));
+async function showOne(ctx: Context, id: number): Promise<LoanApplication> {
+  const application = await findOne(loanReadTx(ctx), id);
+  return only(await withMissing(loanReadTx(ctx), [application]));
 }
 
-async function listMasked({ store, actor, now }: Context, filter: queries.ApplicationFilter, slice: Slice) {
-  const scope = loanScopeOf(actor);
-  const { rows, total } = await queries.listApplications(store.read, scope, filter, slice);
-  return { rows: (await withMissing(store.read, scope, now, rows)).map(masked), total };
+async function listMasked(ctx: Context, filter: queries.ApplicationFilter, slice: Slice) {
+  const { rows, total } = await queries.listApplications(loanReadTx(ctx), filter, slice);
+  return { rows: (await withMissing(loanReadTx(ctx), rows)).map(masked), total };
 }
 
 /** The work's outcome; where it is refused since another application has the reference, the conflict names that. */
 async function namingOwner<T>(
-  { store, actor }: Context,
+  ctx: Context,
   external_reference: string | null,
   work: Promise<T>,
   own_id?: number,
@@ -380,8 +385,7 @@ async function namingOwner<T>(
     return await work;
   } catch (error) {
     if (external_reference === null || !(error instanceof AppError) || error.kind !== "conflict") throw error;
-    const scope = loanScopeOf(actor);
-    const owner = await queries.findByExternalReference(store.read, scope, external_reference);
+    const owner = await queries.findByExternalReference(loanReadTx(ctx), external_reference);
     if (!owner || owner.id === own_id) throw error;
     throw new AppError(
       "conflict",

@@ -1,6 +1,6 @@
 import type { LoanScope } from "../../core/access.ts";
 import { AppError, type ErrorDetail, wordsOf } from "../../core/errors.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../companies/queries.ts";
 import type { FormStructure } from "../forms/model.ts";
 import { listHeldConsents } from "../loan_consents/queries.ts";
@@ -23,13 +23,11 @@ type SubmittedTerms = Pick<LoanApplication, "program_snapshot"> & Pick<Applicati
  * Errors: conflict when a draft's program takes none, invalid naming the broken rules and everything missing.
  */
 export async function checkSubmission(
-  q: Reads,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: ReadTx<LoanScope>,
   application: LoanApplication,
 ): Promise<SubmittedTerms> {
   const { id, status, program_id } = application;
-  const [submission] = await listSubmissions(q, scope, now, [application]);
+  const [submission] = await listSubmissions(tx, [application]);
   if (!submission) throw new Error(`Application ${id} has no terms`);
   const { program, form } = submission;
   if (status === "draft" && program.status !== "active") {
@@ -39,15 +37,15 @@ export async function checkSubmission(
     );
   }
   const missing = missingOf(submission);
-  const broken = brokenRules(application, program, await dayOf(q, scope, now));
+  const broken = brokenRules(application, program, await dayOf(tx, tx.now));
   if (missing.length > 0 || broken.length > 0) throw refused(id, broken, missing);
   return { program_snapshot: program, form_snapshot: form ?? null };
 }
 
 /** The day of an instant where the company is. */
-export async function dayOf(q: Reads, scope: LoanScope, at: Temporal.Instant): Promise<Temporal.PlainDate> {
-  const company = await findCompany(q, scope);
-  if (!company) throw new Error(`Company ${scope.company_id} is not there`);
+export async function dayOf(tx: ReadTx<LoanScope>, at: Temporal.Instant): Promise<Temporal.PlainDate> {
+  const company = await findCompany(tx);
+  if (!company) throw new Error(`Company ${tx.scope.company_id} is not there`);
   return at.toZonedDateTimeISO(company.timezone).toPlainDate();
 }
 
@@ -57,21 +55,19 @@ export async function dayOf(q: Reads, scope: LoanScope, at: Temporal.Instant): P
  * verified one, or came after the approval, counts once it is verified. Errors: conflict naming everything missing.
  */
 export async function checkComplete(
-  q: Reads,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: ReadTx<LoanScope>,
   application: LoanApplication,
   trigger: Trigger,
 ): Promise<void> {
   const { id, approved_at, program_snapshot: program } = application;
-  const { requested } = await findTerms(q, scope, id);
-  const consents = await listHeldConsents(q, scope, now, [id]);
+  const { requested } = await findTerms(tx, id);
+  const consents = await listHeldConsents(tx, [id]);
   const missing = missingOf({
     application: { ...application, missing: requested },
     program,
     // Nobody can change the answers of a submitted application, nor its form.
     form: undefined,
-    documents: decidedTypes(await listDocumentStates(q, scope, [id]), approved_at),
+    documents: decidedTypes(await listDocumentStates(tx, [id]), approved_at),
     consents: new Set(consents.map(({ code }) => code)),
   });
   if (missing.length === 0) return;
@@ -85,14 +81,12 @@ export async function checkComplete(
  * refused for as things are, with the lender's notes. Decision 0103.
  */
 export async function withMissing(
-  q: Reads,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: ReadTx<LoanScope>,
   applications: readonly LoanApplication[],
 ): Promise<LoanApplication[]> {
   const waiting = applications.filter(({ status }) => status === "draft" || status === "action_required");
   const lacks = new Map(
-    (await listSubmissions(q, scope, now, waiting)).map((submission) => [
+    (await listSubmissions(tx, waiting)).map((submission) => [
       submission.application.id,
       missingOf(submission),
     ]),
@@ -108,19 +102,16 @@ export async function withMissing(
  * are, also by a form that was deleted; others by both as they were at their submission.
  */
 async function listSubmissions(
-  q: Reads,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: ReadTx<LoanScope>,
   applications: readonly LoanApplication[],
 ): Promise<(Submission & { application: LoanApplication })[]> {
   if (applications.length === 0) return [];
   const ids = applications.map(({ id }) => id);
-  const terms = await listTerms(q, scope, ids);
-  const documents = Map.groupBy(await listDocumentStates(q, scope, ids), (row) => row.application_id);
-  const consents = Map.groupBy(await listHeldConsents(q, scope, now, ids), (row) => row.application_id);
+  const terms = await listTerms(tx, ids);
+  const documents = Map.groupBy(await listDocumentStates(tx, ids), (row) => row.application_id);
+  const consents = Map.groupBy(await listHeldConsents(tx, ids), (row) => row.application_id);
   const current = await currentPrograms(
-    q,
-    scope,
+    tx,
     applications.filter(({ status }) => status === "draft"),
   );
   return applications.map((application) => {
@@ -140,11 +131,11 @@ async function listSubmissions(
 }
 
 /** The programs of some applications as they are now, with their forms. */
-async function currentPrograms(q: Reads, scope: LoanScope, applications: readonly LoanApplication[]) {
+async function currentPrograms(tx: ReadTx<LoanScope>, applications: readonly LoanApplication[]) {
   const found = new Map<number, { program: LoanProgram; form: FormStructure | undefined }>();
   for (const id of new Set(applications.map(({ program_id }) => program_id))) {
-    const program = await findLoanProgram(q, scope, id);
-    if (program) found.set(id, { program, form: await formOf(q, scope, program) });
+    const program = await findLoanProgram(tx, id);
+    if (program) found.set(id, { program, form: await formOf(tx, program) });
   }
   return found;
 }

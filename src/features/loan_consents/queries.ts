@@ -1,11 +1,11 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lte, max, or, type SQL } from "drizzle-orm";
-import type { LoanScope, Scope } from "../../core/access.ts";
+import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../loan_applications/queries.ts";
 import type { Consent, ConsentDefinition, ConsentText, DefinitionStatus } from "./model.ts";
 import { consentDefinitionTable, consentTable } from "./tables.ts";
@@ -48,8 +48,7 @@ export interface DefinitionFilter {
 
 /** Definitions by code, language and version, and how many there are in all. */
 export async function listDefinitions(
-  q: Reads,
-  scope: LoanScope,
+  { q, scope }: ReadTx<LoanScope>,
   { code, locale, status }: DefinitionFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: ConsentDefinition[]; total: number }> {
@@ -71,8 +70,7 @@ export async function listDefinitions(
 }
 
 export async function findDefinition(
-  q: Reads,
-  scope: LoanScope,
+  { q, scope }: ReadTx<LoanScope>,
   id: number,
 ): Promise<ConsentDefinition | undefined> {
   const t = q.use(consentDefinitionTable);
@@ -85,8 +83,7 @@ export async function findDefinition(
 
 /** The newest version of a code in a language; 0 when there is none. */
 export async function findLastVersion(
-  q: Reads,
-  scope: LoanScope,
+  { q, scope }: ReadTx<LoanScope>,
   { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
 ): Promise<number> {
   const t = q.use(consentDefinitionTable);
@@ -98,9 +95,7 @@ export async function findLastVersion(
 }
 
 export async function insertDefinition(
-  q: Queries,
-  { company_id, environment }: LoanScope,
-  now: Temporal.Instant,
+  { q, scope: { company_id, environment }, now }: Tx<LoanScope>,
   definition: ConsentText & Pick<ConsentDefinition, "version" | "text_sha256">,
 ): Promise<ConsentDefinition> {
   const t = q.use(consentDefinitionTable);
@@ -110,9 +105,7 @@ export async function insertDefinition(
 
 /** Changes a definition that still has the status it was found with. Undefined when it has not. */
 export async function updateDefinition(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx<LoanScope>,
   { id, status: found }: Pick<ConsentDefinition, "id" | "status">,
   change: Partial<Omit<ConsentDefinition, "id" | "environment" | "code" | "locale" | "version">>,
 ): Promise<ConsentDefinition | undefined> {
@@ -127,9 +120,7 @@ export async function updateDefinition(
 
 /** Retires the published version of a code in a language, if there is one. */
 export async function retirePublished(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx<LoanScope>,
   { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
 ): Promise<void> {
   const t = q.use(consentDefinitionTable);
@@ -170,50 +161,48 @@ function consentColumns(q: Reads) {
 
 /** An application's consents, whatever became of them, in the order in which they were granted. */
 export async function listConsents(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   application_id: number,
   { limit, offset }: Slice,
 ): Promise<{ rows: Consent[]; total: number }> {
-  const t = q.use(consentTable);
-  const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
-  const rows = await q
-    .select(consentColumns(q))
+  const t = tx.q.use(consentTable);
+  const where = and(ofApplications(tx, t), eq(t.application_id, application_id));
+  const rows = await tx.q
+    .select(consentColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(asc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  return { rows, total: await tx.q.$count(t, where) };
 }
 
-export async function findConsent(q: Reads, scope: LoanScope, id: number): Promise<Consent | undefined> {
-  const t = q.use(consentTable);
-  const [consent] = await q
-    .select(consentColumns(q))
+export async function findConsent(tx: ReadTx<LoanScope>, id: number): Promise<Consent | undefined> {
+  const t = tx.q.use(consentTable);
+  const [consent] = await tx.q
+    .select(consentColumns(tx.q))
     .from(t)
-    .where(and(ofApplications(q, t, scope), eq(t.id, id)));
+    .where(and(ofApplications(tx, t), eq(t.id, id)));
   return consent;
 }
 
-export function countConsents(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
-  const t = q.use(consentTable);
-  return q.$count(t, and(ofApplications(q, t, scope), eq(t.application_id, application_id))).then(Number);
+export function countConsents(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
+  const t = tx.q.use(consentTable);
+  return tx.q.$count(t, and(ofApplications(tx, t), eq(t.application_id, application_id))).then(Number);
 }
 
 /** The consent to a definition that is still granted, whether or not its time has run out. */
 export async function findGranted(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   { application_id, definition_id }: Pick<Consent, "application_id" | "definition_id">,
 ): Promise<Consent | undefined> {
-  const t = q.use(consentTable);
-  const [consent] = await q
-    .select(consentColumns(q))
+  const t = tx.q.use(consentTable);
+  const [consent] = await tx.q
+    .select(consentColumns(tx.q))
     .from(t)
     .where(
       and(
-        ofApplications(q, t, scope),
+        ofApplications(tx, t),
         eq(t.application_id, application_id),
         eq(t.definition_id, definition_id),
         eq(t.status, "granted"),
@@ -224,51 +213,45 @@ export async function findGranted(
 
 /** Whether an application has a consent of the code that holds at `now`, to whatever version and language. */
 export async function hasConsentOf(
-  q: Reads,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: ReadTx<LoanScope>,
   { application_id, code }: Pick<Consent, "application_id" | "code">,
 ): Promise<boolean> {
-  const t = q.use(consentTable);
-  const held = await q.$count(
+  const t = tx.q.use(consentTable);
+  const held = await tx.q.$count(
     t,
-    and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.code, code), holdsAt(q, now)),
+    and(ofApplications(tx, t), eq(t.application_id, application_id), eq(t.code, code), holdsAt(tx.q, tx.now)),
   );
   return held > 0;
 }
 
 /** The consents of some applications that hold at `now`, and what has become of the version that each is to. */
 export async function listHeldConsents(
-  q: Reads,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: ReadTx<LoanScope>,
   application_ids: readonly number[],
 ): Promise<{ application_id: number; code: string; version_status: DefinitionStatus }[]> {
-  const t = q.use(consentTable);
-  const d = q.use(consentDefinitionTable);
-  return q
+  const t = tx.q.use(consentTable);
+  const d = tx.q.use(consentDefinitionTable);
+  return tx.q
     .select({ application_id: t.application_id, code: t.code, version_status: d.status })
     .from(t)
     .innerJoin(d, eq(d.id, t.definition_id))
     .where(
-      and(ofApplications(q, t, scope), inArray(t.application_id, [...application_ids]), holdsAt(q, now)),
+      and(ofApplications(tx, t), inArray(t.application_id, [...application_ids]), holdsAt(tx.q, tx.now)),
     );
 }
 
 /** Takes back all consents of an application that are granted. */
 export async function revokeConsents(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   application_id: number,
   revoke_reason: string,
 ): Promise<Consent[]> {
-  const t = q.use(consentTable);
-  return q
+  const t = tx.q.use(consentTable);
+  return tx.q
     .update(t)
-    .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
-    .where(and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.status, "granted")))
-    .returning(consentColumns(q));
+    .set({ status: "revoked", revoked_at: iso(tx.now), revoke_reason, updated_at: iso(tx.now) })
+    .where(and(ofApplications(tx, t), eq(t.application_id, application_id), eq(t.status, "granted")))
+    .returning(consentColumns(tx.q));
 }
 
 function holdsAt(q: Reads, now: Temporal.Instant): SQL | undefined {
@@ -277,24 +260,19 @@ function holdsAt(q: Reads, now: Temporal.Instant): SQL | undefined {
 }
 
 /** Blanks what an application's consents say of people. */
-export async function blankSubjects(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
-  application_id: number,
-): Promise<void> {
-  const t = q.use(consentTable);
-  const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
-  for (const { id, evidence } of await q.select({ id: t.id, evidence: t.evidence }).from(t).where(where)) {
-    await q
+export async function blankSubjects(tx: Tx<LoanScope>, application_id: number): Promise<void> {
+  const t = tx.q.use(consentTable);
+  const where = and(ofApplications(tx, t), eq(t.application_id, application_id));
+  for (const { id, evidence } of await tx.q.select({ id: t.id, evidence: t.evidence }).from(t).where(where)) {
+    await tx.q
       .update(t)
       .set({
         subject_name: "",
         subject_ic_last4: null,
         evidence: { ...evidence, ip: null, user_agent: null },
-        updated_at: iso(now),
+        updated_at: iso(tx.now),
       })
-      .where(and(ofApplications(q, t, scope), eq(t.id, id)));
+      .where(and(ofApplications(tx, t), eq(t.id, id)));
   }
 }
 
@@ -304,9 +282,7 @@ type NewConsent = Omit<
 >;
 
 export async function insertConsent(
-  q: Queries,
-  { company_id, environment }: LoanScope,
-  now: Temporal.Instant,
+  { q, scope: { company_id, environment }, now }: Tx<LoanScope>,
   consent: NewConsent,
 ): Promise<Consent> {
   const t = q.use(consentTable);
@@ -316,26 +292,22 @@ export async function insertConsent(
 
 /** Takes back a consent that is still granted. Undefined when it is not. */
 export async function revokeConsent(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   id: number,
   revoke_reason: string | null,
 ): Promise<Consent | undefined> {
-  const t = q.use(consentTable);
-  const [consent] = await q
+  const t = tx.q.use(consentTable);
+  const [consent] = await tx.q
     .update(t)
-    .set({ status: "revoked", revoked_at: iso(now), revoke_reason, updated_at: iso(now) })
-    .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, "granted")))
-    .returning(consentColumns(q));
+    .set({ status: "revoked", revoked_at: iso(tx.now), revoke_reason, updated_at: iso(tx.now) })
+    .where(and(ofApplications(tx, t), eq(t.id, id), eq(t.status, "granted")))
+    .returning(consentColumns(tx.q));
   return consent;
 }
 
 /** Ends consents whose time has run out: one, or at most `limit` of the company's. */
 export async function expireConsents(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: Tx,
   { id, limit = 1 }: { id?: number; limit?: number },
 ): Promise<Consent[]> {
   const t = q.use(consentTable);

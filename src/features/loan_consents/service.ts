@@ -1,13 +1,13 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type LoanScope, loanScopeOf, type Scope, scopeOf } from "../../core/access.ts";
+import { type LoanScope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { listPage } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { loseConsent } from "../loan_applications/lost_consent.ts";
 import { noteHandedIn } from "../loan_applications/moving.ts";
@@ -39,6 +39,8 @@ import {
   textOf,
   textSha256,
 } from "./rules.ts";
+import { transaction } from "../../app/transaction.ts";
+import { loanReadTx, loanTransaction } from "../../loans/scope.ts";
 
 /** Lists definitions by code, language and version; whole when no page is asked for. */
 export const listConsentDefinitions = operation({
@@ -46,10 +48,8 @@ export const listConsentDefinitions = operation({
   permission: "lending:read",
   input: ListDefinitions,
   output: listed(ConsentDefinition),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) =>
-      queries.listDefinitions(store.read, loanScopeOf(actor), filter, slice),
-    ),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listDefinitions(loanReadTx(ctx), filter, slice)),
 });
 
 /** Lists what borrowers may be asked to consent to now: the published definitions. */
@@ -58,9 +58,9 @@ export const listPublishedConsentDefinitions = operation({
   permission: "borrowing:read",
   input: ListPublishedDefinitions,
   output: listed(ConsentDefinition),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     listPage({ page, limit }, (slice) =>
-      queries.listDefinitions(store.read, loanScopeOf(actor), { ...filter, status: "published" }, slice),
+      queries.listDefinitions(loanReadTx(ctx), { ...filter, status: "published" }, slice),
     ),
 });
 
@@ -70,7 +70,7 @@ export const getConsentDefinition = operation({
   permission: "lending:read",
   input: ById,
   output: ConsentDefinition,
-  run: ({ store, actor }, { id }) => findDefinition(store.read, loanScopeOf(actor), id),
+  run: (ctx, { id }) => findDefinition(loanReadTx(ctx), id),
 });
 
 /**
@@ -82,17 +82,16 @@ export const createConsentDefinition = operation({
   permission: "lending:write",
   input: CreateDefinition,
   output: ConsentDefinition,
-  run: ({ store, actor, now }, { locale = "en", ...said }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
+  run: (ctx, { locale = "en", ...said }) =>
+    loanTransaction(ctx, async (tx) => {
       const text = { data_life_days: null, validity_days: null, ...said, locale };
-      if ((await queries.findLastVersion(q, scope, text)) > 0) {
+      if ((await queries.findLastVersion(tx, text)) > 0) {
         throw new AppError(
           "conflict",
           `Cannot create consent definition ${text.code}: it exists in ${locale}; make a new version of it`,
         );
       }
-      return insertVersion(q, scope, now, text, 1);
+      return insertVersion(tx, text, 1);
     }),
 });
 
@@ -105,10 +104,9 @@ export const updateConsentDefinition = operation({
   permission: "lending:write",
   input: UpdateDefinition,
   output: ConsentDefinition,
-  run: ({ store, actor, now, note }, { id, ...said }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      const before = await findDefinition(q, scope, id);
+  run: (ctx, { id, ...said }) =>
+    loanTransaction(ctx, async (tx) => {
+      const before = await findDefinition(tx, id);
       const status = nextDefinitionStatus(before, "edit");
       const { code, locale } = before;
       for (const [field, kept, asked] of [
@@ -119,9 +117,9 @@ export const updateConsentDefinition = operation({
       }
       const text = { ...textOf(before), ...said, code, locale };
       const change = { ...text, status, text_sha256: textSha256(text) };
-      const after = await queries.updateDefinition(q, scope, now, before, change);
+      const after = await queries.updateDefinition(tx, before, change);
       if (!after) throw justChanged("edit consent definition", id);
-      note({ before, after });
+      ctx.note({ before, after });
       return after;
     }),
 });
@@ -135,14 +133,13 @@ export const publishConsentDefinition = operation({
   permission: "lending:write",
   input: ById,
   output: ConsentDefinition,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      const draft = await findDefinition(q, scope, id);
+  run: (ctx, { id }) =>
+    loanTransaction(ctx, async (tx) => {
+      const draft = await findDefinition(tx, id);
       const status = nextDefinitionStatus(draft, "publish");
-      await queries.retirePublished(q, scope, now, draft);
-      const change = { status, published_at: iso(now) };
-      const published = await queries.updateDefinition(q, scope, now, draft, change);
+      await queries.retirePublished(tx, draft);
+      const change = { status, published_at: iso(ctx.now) };
+      const published = await queries.updateDefinition(tx, draft, change);
       if (!published) throw justChanged("publish consent definition", id);
       return published;
     }),
@@ -154,12 +151,11 @@ export const retireConsentDefinition = operation({
   permission: "lending:write",
   input: ById,
   output: ConsentDefinition,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      const found = await findDefinition(q, scope, id);
-      const change = { status: nextDefinitionStatus(found, "retire"), retired_at: iso(now) };
-      const retired = await queries.updateDefinition(q, scope, now, found, change);
+  run: (ctx, { id }) =>
+    loanTransaction(ctx, async (tx) => {
+      const found = await findDefinition(tx, id);
+      const change = { status: nextDefinitionStatus(found, "retire"), retired_at: iso(ctx.now) };
+      const retired = await queries.updateDefinition(tx, found, change);
       if (!retired) throw justChanged("retire consent definition", id);
       return retired;
     }),
@@ -175,12 +171,11 @@ export const createConsentDefinitionVersion = operation({
   target: "consent_definition",
   input: CreateDefinitionVersion,
   output: ConsentDefinition,
-  run: ({ store, actor, now }, { id, ...said }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      const text = { ...textOf(await findDefinition(q, scope, id)), ...said };
-      const last = await queries.findLastVersion(q, scope, text);
-      return insertVersion(q, scope, now, text, last + 1);
+  run: (ctx, { id, ...said }) =>
+    loanTransaction(ctx, async (tx) => {
+      const text = { ...textOf(await findDefinition(tx, id)), ...said };
+      const last = await queries.findLastVersion(tx, text);
+      return insertVersion(tx, text, last + 1);
     }),
 });
 
@@ -212,24 +207,23 @@ export const grantConsent = operation({
   permission: "borrowing:write",
   input: GrantConsent,
   output: Consent,
-  run: ({ store, actor, now }, { id: application_id, definition_id, evidence }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      const application = await findApplication(q, scope, application_id);
+  run: (ctx, { id: application_id, definition_id, evidence }) =>
+    loanTransaction(ctx, async (tx) => {
+      const application = await findApplication(tx, application_id);
       if (!application) throw notFound("Application", application_id);
-      const status = stateAt(application, now);
+      const status = stateAt(application, ctx.now);
       if (isFinal(status)) {
         const state = `application ${application_id} is ${status}`;
         throw new AppError("conflict", `Cannot grant the consent: ${state}`);
       }
-      const definition = await queries.findDefinition(q, scope, definition_id);
+      const definition = await queries.findDefinition(tx, definition_id);
       if (definition?.status !== "published") {
         throw invalid("/definition_id", "must be the id of a published consent definition");
       }
       const { code, version, locale, text_sha256, validity_days } = definition;
-      const kept = readEvidence(evidence, validity_days, now);
-      await makeRoom(q, scope, now, { application_id, definition_id });
-      const consent = await queries.insertConsent(q, scope, now, {
+      const kept = readEvidence(evidence, validity_days, ctx.now);
+      await makeRoom(tx, { application_id, definition_id });
+      const consent = await queries.insertConsent(tx, {
         application_id,
         definition_id,
         code,
@@ -238,11 +232,11 @@ export const grantConsent = operation({
         text_sha256,
         ...subjectOf(application),
         evidence: kept,
-        granted_at: iso(now),
+        granted_at: iso(ctx.now),
         expires_at: endOf(instant(kept.captured_at), validity_days),
       });
-      await noteHandedIn(q, scope, now, application);
-      await recordEvents(q, scope, now, [consentEvent("granted", consent)]);
+      await noteHandedIn(tx, application);
+      await recordEvents(tx, [consentEvent("granted", consent)]);
       return consent;
     }),
 });
@@ -256,17 +250,16 @@ export const revokeConsent = operation({
   permission: "borrowing:write",
   input: RevokeConsent,
   output: Consent,
-  run: ({ store, actor, now }, { id, reason = null }) =>
-    store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      const found = await queries.findConsent(q, scope, id);
+  run: (ctx, { id, reason = null }) =>
+    loanTransaction(ctx, async (tx) => {
+      const found = await queries.findConsent(tx, id);
       if (!found) throw notFound("Consent", id);
-      checkRevocable(found, now);
-      const consent = await queries.revokeConsent(q, scope, now, id, reason);
+      checkRevocable(found, ctx.now);
+      const consent = await queries.revokeConsent(tx, id, reason);
       if (!consent) throw justChanged("revoke consent", id);
-      await recordEvents(q, scope, now, [consentEvent("revoked", consent)]);
+      await recordEvents(tx, [consentEvent("revoked", consent)]);
       // What another consent of the code still covers is not lost.
-      if (!(await queries.hasConsentOf(q, scope, now, consent))) await loseConsent(q, scope, now, consent);
+      if (!(await queries.hasConsentOf(tx, consent))) await loseConsent(tx, consent);
       return consent;
     }),
 });
@@ -278,11 +271,10 @@ export const expireConsents = operation({
   unaudited: true,
   input: Nothing,
   output: ExpiredConsents,
-  async run({ store, actor, now, background }) {
-    const scope = scopeOf(actor);
+  async run(ctx) {
     let all = 0;
-    await prune(background, async (limit) => {
-      const expired = await store.tx((q) => expireDue(q, scope, now, { limit }));
+    await prune(ctx.background, async (limit) => {
+      const expired = await transaction(ctx, (tx) => expireDue(tx, { limit }));
       all += expired;
       return expired;
     });
@@ -290,36 +282,29 @@ export const expireConsents = operation({
   },
 });
 
-async function expireDue(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  which: { id?: number; limit?: number },
-): Promise<number> {
-  const expired = await queries.expireConsents(q, scope, now, which);
+async function expireDue(tx: Tx, which: { id?: number; limit?: number }): Promise<number> {
+  const expired = await queries.expireConsents(tx, which);
   const events = expired.map((consent) => consentEvent("expired", consent));
-  await recordEvents(q, scope, now, events);
+  await recordEvents(tx, events);
   return expired.length;
 }
 
 /** Makes room for a consent. Errors: conflict. */
 async function makeRoom(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   wanted: Pick<Consent, "application_id" | "definition_id">,
 ): Promise<void> {
-  const granted = await queries.findGranted(q, scope, wanted);
-  if (granted && holds(granted, now)) {
+  const granted = await queries.findGranted(tx, wanted);
+  if (granted && holds(granted, tx.now)) {
     throw new AppError(
       "conflict",
       `Cannot grant the consent: it is granted already, as consent ${granted.id}`,
     );
   }
   // Its time has run out, and the job has not come to it.
-  if (granted) await expireDue(q, scope, now, { id: granted.id });
+  if (granted) await expireDue(tx, { id: granted.id });
   const { application_id } = wanted;
-  if ((await queries.countConsents(q, scope, application_id)) >= LIMITS.consents_application) {
+  if ((await queries.countConsents(tx, application_id)) >= LIMITS.consents_application) {
     throw new AppError(
       "conflict",
       `Cannot grant the consent: application ${application_id} has ${LIMITS.consents_application} already`,
@@ -328,27 +313,21 @@ async function makeRoom(
 }
 
 async function insertVersion(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   text: ConsentText,
   version: number,
 ): Promise<ConsentDefinition> {
-  return queries.insertDefinition(q, scope, now, { ...text, version, text_sha256: textSha256(text) });
+  return queries.insertDefinition(tx, { ...text, version, text_sha256: textSha256(text) });
 }
 
-async function listOf(
-  { store, actor }: Context,
-  { id, ...page }: { id: number; page?: number; limit?: number },
-) {
-  const scope = loanScopeOf(actor);
-  if (!(await findApplication(store.read, scope, id))) throw notFound("Application", id);
-  return listPage(page, (slice) => queries.listConsents(store.read, scope, id, slice));
+async function listOf(ctx: Context, { id, ...page }: { id: number; page?: number; limit?: number }) {
+  if (!(await findApplication(loanReadTx(ctx), id))) throw notFound("Application", id);
+  return listPage(page, (slice) => queries.listConsents(loanReadTx(ctx), id, slice));
 }
 
 /** Errors: not_found. */
-async function findDefinition(q: Reads, scope: LoanScope, id: number): Promise<ConsentDefinition> {
-  const definition = await queries.findDefinition(q, scope, id);
+async function findDefinition(tx: ReadTx<LoanScope>, id: number): Promise<ConsentDefinition> {
+  const definition = await queries.findDefinition(tx, id);
   if (!definition) throw notFound("Consent definition", id);
   return definition;
 }

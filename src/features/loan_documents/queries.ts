@@ -1,10 +1,10 @@
 import { and, asc, eq, gt, inArray, isNotNull, lte, ne, or } from "drizzle-orm";
-import type { LoanScope, Scope } from "../../core/access.ts";
+import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../loan_applications/queries.ts";
 import { loanApplicationTable } from "../loan_applications/tables.ts";
 import type { DocumentType } from "../loan_programs/model.ts";
@@ -36,39 +36,34 @@ function documentColumns(q: Reads) {
 
 /** An application's documents, superseded ones too, in the order in which they came, and how many there are. */
 export async function listDocuments(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   application_id: number,
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanDocument[]; total: number }> {
-  const t = q.use(loanDocumentTable);
-  const where = and(ofApplications(q, t, scope), eq(t.application_id, application_id));
-  const rows = await q
-    .select(documentColumns(q))
+  const t = tx.q.use(loanDocumentTable);
+  const where = and(ofApplications(tx, t), eq(t.application_id, application_id));
+  const rows = await tx.q
+    .select(documentColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(asc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  return { rows, total: await tx.q.$count(t, where) };
 }
 
-export async function findDocument(
-  q: Reads,
-  scope: LoanScope,
-  id: number,
-): Promise<LoanDocument | undefined> {
-  const t = q.use(loanDocumentTable);
-  const [document] = await q
-    .select(documentColumns(q))
+export async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<LoanDocument | undefined> {
+  const t = tx.q.use(loanDocumentTable);
+  const [document] = await tx.q
+    .select(documentColumns(tx.q))
     .from(t)
-    .where(and(ofApplications(q, t, scope), eq(t.id, id)));
+    .where(and(ofApplications(tx, t), eq(t.id, id)));
   return document;
 }
 
-export function countDocuments(q: Reads, scope: LoanScope, application_id: number): Promise<number> {
-  const t = q.use(loanDocumentTable);
-  return q.$count(t, and(ofApplications(q, t, scope), eq(t.application_id, application_id))).then(Number);
+export function countDocuments(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
+  const t = tx.q.use(loanDocumentTable);
+  return tx.q.$count(t, and(ofApplications(tx, t), eq(t.application_id, application_id))).then(Number);
 }
 
 type NewDocument = Pick<
@@ -77,9 +72,7 @@ type NewDocument = Pick<
 >;
 
 export async function insertDocument(
-  q: Queries,
-  { company_id, environment }: LoanScope,
-  now: Temporal.Instant,
+  { q, scope: { company_id, environment }, now }: Tx<LoanScope>,
   document: NewDocument,
 ): Promise<LoanDocument> {
   const t = q.use(loanDocumentTable);
@@ -89,18 +82,16 @@ export async function insertDocument(
 
 /** The type's current document makes room for the next. */
 export async function supersedeDocument(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   { application_id, type }: { application_id: number; type: DocumentType },
 ): Promise<void> {
-  const t = q.use(loanDocumentTable);
-  await q
+  const t = tx.q.use(loanDocumentTable);
+  await tx.q
     .update(t)
-    .set({ status: "superseded", updated_at: iso(now) })
+    .set({ status: "superseded", updated_at: iso(tx.now) })
     .where(
       and(
-        ofApplications(q, t, scope),
+        ofApplications(tx, t),
         eq(t.application_id, application_id),
         eq(t.type, type),
         ne(t.status, "superseded"),
@@ -110,31 +101,28 @@ export async function supersedeDocument(
 
 /** Writes down a review of a document that still has the status it was found with. Undefined when it has not. */
 export async function reviewDocument(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   { id, status: found }: { id: number; status: DocumentStatus },
   review: Pick<LoanDocument, "status" | "reason_code" | "note">,
 ): Promise<LoanDocument | undefined> {
-  const t = q.use(loanDocumentTable);
-  const [document] = await q
+  const t = tx.q.use(loanDocumentTable);
+  const [document] = await tx.q
     .update(t)
-    .set({ ...review, reviewed_at: iso(now), updated_at: iso(now) })
-    .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, found)))
-    .returning(documentColumns(q));
+    .set({ ...review, reviewed_at: iso(tx.now), updated_at: iso(tx.now) })
+    .where(and(ofApplications(tx, t), eq(t.id, id), eq(t.status, found)))
+    .returning(documentColumns(tx.q));
   return document;
 }
 
 /** Forgets a document that still has the status it was found with. Returns whether it had. */
 export async function deleteDocument(
-  q: Queries,
-  scope: LoanScope,
+  tx: Tx<LoanScope>,
   { id, status: found }: { id: number; status: DocumentStatus },
 ): Promise<boolean> {
-  const t = q.use(loanDocumentTable);
-  const rows = await q
+  const t = tx.q.use(loanDocumentTable);
+  const rows = await tx.q
     .delete(t)
-    .where(and(ofApplications(q, t, scope), eq(t.id, id), eq(t.status, found)))
+    .where(and(ofApplications(tx, t), eq(t.id, id), eq(t.status, found)))
     .returning({ id: t.id });
   return rows.length > 0;
 }
@@ -143,8 +131,7 @@ export async function deleteDocument(
 
 /** Which of the contents some document of the company refers to. */
 export async function listUsedContents(
-  q: Reads,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: ReadTx,
   sha256s: readonly string[],
 ): Promise<Set<string>> {
   const t = q.use(loanDocumentTable);
@@ -160,8 +147,7 @@ export async function listUsedContents(
  * Answers their contents, one for each document.
  */
 export async function deleteEndedDocuments(
-  q: Queries,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: Tx,
   until: Temporal.Instant,
   limit: number,
 ): Promise<string[]> {
@@ -203,28 +189,22 @@ export async function listExpectedFiles(
 
 /** What became of the documents of some applications, superseded ones too. */
 export async function listDocumentStates(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   application_ids: readonly number[],
 ): Promise<DocumentState[]> {
-  const t = q.use(loanDocumentTable);
+  const t = tx.q.use(loanDocumentTable);
   const { application_id, type, status, reason_code, reviewed_at, created_at } = t;
-  return q
+  return tx.q
     .select({ application_id, type, status, reason_code, reviewed_at, created_at })
     .from(t)
-    .where(and(ofApplications(q, t, scope), inArray(application_id, [...application_ids])));
+    .where(and(ofApplications(tx, t), inArray(application_id, [...application_ids])));
 }
 
 /** The documents that the lender has verified wait for a review again; `reviewed_at` tells that they had one. */
-export async function voidReviews(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
-  application_id: number,
-): Promise<void> {
-  const t = q.use(loanDocumentTable);
-  await q
+export async function voidReviews(tx: Tx<LoanScope>, application_id: number): Promise<void> {
+  const t = tx.q.use(loanDocumentTable);
+  await tx.q
     .update(t)
-    .set({ status: "pending_review", updated_at: iso(now) })
-    .where(and(ofApplications(q, t, scope), eq(t.application_id, application_id), eq(t.status, "verified")));
+    .set({ status: "pending_review", updated_at: iso(tx.now) })
+    .where(and(ofApplications(tx, t), eq(t.application_id, application_id), eq(t.status, "verified")));
 }

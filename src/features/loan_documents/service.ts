@@ -8,7 +8,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { listPage } from "../../core/page.ts";
 import { prune } from "../../core/prune.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { findApiKey } from "../api_keys/queries.ts";
 import { recordEvents } from "../events/queries.ts";
 import { noteHandedIn } from "../loan_applications/moving.ts";
@@ -18,6 +18,7 @@ import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocu
 import * as queries from "./queries.ts";
 import { documentEvent, downloadName, nextStatus, refuseRemoval } from "./rules.ts";
 import { receiveUpload } from "./upload.ts";
+import { loanReadTx, loanTransaction } from "../../loans/scope.ts";
 
 /**
  * Lists an application's documents, superseded ones too, for the lender; whole when no page is asked for.
@@ -46,7 +47,7 @@ export const getLoanDocument = operation({
   permission: "lending:read",
   input: ById,
   output: LoanDocument,
-  run: ({ store, actor }, { id }) => findDocument(store.read, loanScopeOf(actor), id),
+  run: (ctx, { id }) => findDocument(loanReadTx(ctx), id),
 });
 
 /** Sends a document's bytes, as what they were recognised as. Errors: not_found. */
@@ -56,13 +57,14 @@ export const downloadLoanDocument = operation({
   audited: true,
   input: ById,
   output: Type.Unsafe<Download>(Type.Any()),
-  async run({ store, actor, documents, log, request_id }, { id }) {
-    const scope = loanScopeOf(actor);
-    const { content_type, file_name, sha256 } = await findDocument(store.read, scope, id);
-    const body = await streamOf(await documents.read(scope.company_id, sha256), {
+  async run(ctx, { id }) {
+    const scope = loanScopeOf(ctx.actor);
+    const { content_type, file_name, sha256 } = await findDocument(loanReadTx(ctx), id);
+    const body = await streamOf(await ctx.documents.read(scope.company_id, sha256), {
       idle_ms: LIMITS.document_idle_ms,
       bytes_s: LIMITS.download_bytes_s,
-      onBreak: (error) => log.warn({ err: error, request_id }, "a document's download broke off"),
+      onBreak: (error) =>
+        ctx.log.warn({ err: error, request_id: ctx.request_id }, "a document's download broke off"),
     });
     return { media_type: content_type, filename: downloadName(file_name, content_type), body };
   },
@@ -83,23 +85,23 @@ export const uploadLoanDocument = operation({
     const { store, documents } = ctx;
     const { company_id } = scopeOf(ctx.actor);
     // Before anything is read; whoever is refused here need not send it all.
-    await findOpen(store.read, loanScopeOf(ctx.actor), ctx.now, application_id);
+    await findOpen({ q: store.read, scope: loanScopeOf(ctx.actor), now: ctx.now }, application_id);
     const staged = await documents.stage(company_id);
     try {
       const { type, file_name, content_type } = await receiveUpload(request, staged);
-      const used = usedIn(store.read, company_id);
+      const used = usedIn(ctx, company_id);
       return await documents.keep(company_id, staged, used, (written) =>
         store.tx(async (q) => {
           // The file took its time: its agent's key may have been revoked meanwhile.
           const { actor, now } = await renew(q);
           const scope = loanScopeOf(actor);
-          const application = await findOpen(q, scope, now, application_id);
-          await queries.supersedeDocument(q, scope, now, { application_id, type });
-          const uploaded_by = await nameOf(q, actor);
+          const application = await findOpen({ q, scope, now }, application_id);
+          await queries.supersedeDocument({ q, scope, now }, { application_id, type });
+          const uploaded_by = await nameOf({ q, scope, now }, actor);
           const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
-          const document = await queries.insertDocument(q, scope, now, facts);
-          await noteHandedIn(q, scope, now, application);
-          await recordEvents(q, scope, now, [documentEvent("uploaded", document)]);
+          const document = await queries.insertDocument({ q, scope, now }, facts);
+          await noteHandedIn({ q, scope, now }, application);
+          await recordEvents({ q, scope, now }, [documentEvent("uploaded", document)]);
           return document;
         }),
       );
@@ -122,11 +124,11 @@ export const deleteLoanDocument = operation({
     const { store, actor, now } = ctx;
     const scope = loanScopeOf(actor);
     const { sha256 } = await store.tx(async (q) => {
-      const document = await findDocument(q, scope, id);
-      const application = await findApplication(q, scope, document.application_id);
+      const document = await findDocument({ q, scope, now }, id);
+      const application = await findApplication({ q, scope, now }, document.application_id);
       if (!application) throw notFound("Document", id);
       refuseRemoval(document, stateAt(application, now));
-      if (!(await queries.deleteDocument(q, scope, document))) throw justChanged("delete", id);
+      if (!(await queries.deleteDocument({ q, scope, now }, document))) throw justChanged("delete", id);
       return document;
     });
     await removeFiles(ctx, scope.company_id, [sha256]);
@@ -169,42 +171,40 @@ export const sweepLoanDocuments = operation({
     let forgotten = 0;
     let files = 0;
     await prune(background, async (limit) => {
-      const contents = await store.tx((q) => queries.deleteEndedDocuments(q, { company_id }, ended, limit));
+      const contents = await store.tx((q) =>
+        queries.deleteEndedDocuments({ q, scope: { company_id }, now }, ended, limit),
+      );
       forgotten += contents.length;
       files += await removeFiles(ctx, company_id, contents);
       return contents.length;
     });
     const orphaned = now.subtract({ minutes: LIMITS.document_orphan_minutes });
-    files += await documents.sweep(company_id, orphaned, usedIn(store.read, company_id));
+    files += await documents.sweep(company_id, orphaned, usedIn(ctx, company_id));
     return { documents: forgotten, files };
   },
 });
 
-async function listOf(
-  { store, actor }: Context,
-  { id, ...page }: { id: number; page?: number; limit?: number },
-) {
-  const scope = loanScopeOf(actor);
-  if (!(await findApplication(store.read, scope, id))) throw notFound("Application", id);
-  return listPage(page, (slice) => queries.listDocuments(store.read, scope, id, slice));
+async function listOf(ctx: Context, { id, ...page }: { id: number; page?: number; limit?: number }) {
+  if (!(await findApplication(loanReadTx(ctx), id))) throw notFound("Application", id);
+  return listPage(page, (slice) => queries.listDocuments(loanReadTx(ctx), id, slice));
 }
 
 /** Errors: not_found. */
-async function findDocument(q: Reads, scope: LoanScope, id: number): Promise<LoanDocument> {
-  const document = await queries.findDocument(q, scope, id);
+async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<LoanDocument> {
+  const document = await queries.findDocument(tx, id);
   if (!document) throw notFound("Document", id);
   return document;
 }
 
 /** An application that takes another document. Errors: not_found, conflict. */
-async function findOpen(q: Reads, scope: LoanScope, now: Temporal.Instant, id: number) {
-  const application = await findApplication(q, scope, id);
+async function findOpen(tx: ReadTx<LoanScope>, id: number) {
+  const application = await findApplication(tx, id);
   if (!application) throw notFound("Application", id);
-  const status = stateAt(application, now);
+  const status = stateAt(application, tx.now);
   if (isFinal(status)) {
     throw new AppError("conflict", `Cannot add a document to application ${id}: it is ${status}`);
   }
-  if ((await queries.countDocuments(q, scope, id)) >= LIMITS.documents_application) {
+  if ((await queries.countDocuments(tx, id)) >= LIMITS.documents_application) {
     throw new AppError(
       "conflict",
       `Cannot add a document to application ${id}: it has ${LIMITS.documents_application} already`,
@@ -214,32 +214,30 @@ async function findOpen(q: Reads, scope: LoanScope, now: Temporal.Instant, id: n
 }
 
 /** The clientId of an agent's key, which need not be the one that made the application; the email of a user. */
-async function nameOf(q: Reads, actor: Actor): Promise<string> {
+async function nameOf(tx: ReadTx, actor: Actor): Promise<string> {
   if (actor.kind === "user") return actor.email;
-  const key = actor.kind === "key" ? await findApiKey(q, scopeOf(actor), actor.key_id) : undefined;
+  const key =
+    actor.kind === "key" ? await findApiKey({ ...tx, scope: scopeOf(actor) }, actor.key_id) : undefined;
   return key?.clientId ?? "";
 }
 
 /** Errors: not_found; conflict, also when somebody else was quicker. */
 function review(
-  { store, actor, now }: Context,
+  ctx: Context,
   id: number,
   trigger: "verify" | "reject",
   said: Pick<LoanDocument, "reason_code" | "note">,
 ): Promise<LoanDocument> {
-  return store.tx(async (q) => {
-    const scope = loanScopeOf(actor);
-    const found = await findDocument(q, scope, id);
-    const application = await findApplication(q, scope, found.application_id);
-    if (!application || isFinal(stateAt(application, now))) {
+  return loanTransaction(ctx, async (tx) => {
+    const found = await findDocument(tx, id);
+    const application = await findApplication(tx, found.application_id);
+    if (!application || isFinal(stateAt(application, ctx.now))) {
       throw new AppError("conflict", `Cannot ${trigger} document ${id}: its application has ended`);
     }
     const status = nextStatus(found, trigger);
-    const document = await queries.reviewDocument(q, scope, now, found, { status, ...said });
+    const document = await queries.reviewDocument(tx, found, { status, ...said });
     if (!document) throw justChanged(trigger, id);
-    await recordEvents(q, scope, now, [
-      documentEvent(trigger === "verify" ? "verified" : "rejected", document),
-    ]);
+    await recordEvents(tx, [documentEvent(trigger === "verify" ? "verified" : "rejected", document)]);
     return document;
   });
 }
@@ -249,19 +247,19 @@ function justChanged(action: string, id: number): AppError {
 }
 
 /** Removes files that nothing refers to any more; where that fails the job will. Answers how many. */
-async function removeFiles(
-  { store, documents, log, request_id }: Context,
-  company_id: number,
-  contents: readonly string[],
-): Promise<number> {
+async function removeFiles(ctx: Context, company_id: number, contents: readonly string[]): Promise<number> {
   try {
-    return await documents.removeUnused(company_id, contents, usedIn(store.read, company_id));
+    return await ctx.documents.removeUnused(company_id, contents, usedIn(ctx, company_id));
   } catch (error) {
-    log.warn({ err: error, request_id }, "cannot remove a document's file: it will be tried again");
+    ctx.log.warn(
+      { err: error, request_id: ctx.request_id },
+      "cannot remove a document's file: it will be tried again",
+    );
     return 0;
   }
 }
 
-function usedIn(q: Reads, company_id: number) {
-  return (sha256s: readonly string[]) => queries.listUsedContents(q, { company_id }, sha256s);
+function usedIn({ store, now }: Context, company_id: number) {
+  return (sha256s: readonly string[]) =>
+    queries.listUsedContents({ q: store.read, scope: { company_id }, now }, sha256s);
 }

@@ -5,7 +5,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains, ofEnvironment } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import type { LoanProgram, ProgramStatus } from "./model.ts";
 import type { ProgramTerms } from "./rules.ts";
 import { loanProgramTable } from "./tables.ts";
@@ -19,38 +19,31 @@ export interface ProgramFilter {
 
 /** Programs by id, and how many there are in all. */
 export async function listLoanPrograms(
-  q: Reads,
-  scope: LoanScope,
+  tx: ReadTx<LoanScope>,
   { status, search }: ProgramFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: LoanProgram[]; total: number }> {
-  const t = q.use(loanProgramTable);
+  const t = tx.q.use(loanProgramTable);
   const where = and(
-    inScope(q, scope),
+    inScope(tx),
     status === undefined ? undefined : eq(t.status, status),
     search === undefined ? undefined : or(contains(t.code, search), contains(t.name, search)),
   );
-  const rows = await q.select().from(t).where(where).orderBy(asc(t.id)).limit(limit).offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  const rows = await tx.q.select().from(t).where(where).orderBy(asc(t.id)).limit(limit).offset(offset);
+  return { rows, total: await tx.q.$count(t, where) };
 }
 
-export async function findLoanProgram(
-  q: Reads,
-  scope: LoanScope,
-  id: number,
-): Promise<LoanProgram | undefined> {
-  const t = q.use(loanProgramTable);
-  const [program] = await q
+export async function findLoanProgram(tx: ReadTx<LoanScope>, id: number): Promise<LoanProgram | undefined> {
+  const t = tx.q.use(loanProgramTable);
+  const [program] = await tx.q
     .select()
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
   return program;
 }
 
 export async function insertLoanProgram(
-  q: Queries,
-  { company_id, environment }: LoanScope,
-  now: Temporal.Instant,
+  { q, scope: { company_id, environment }, now }: Tx<LoanScope>,
   terms: ProgramTerms,
 ): Promise<LoanProgram> {
   const t = q.use(loanProgramTable);
@@ -60,23 +53,21 @@ export async function insertLoanProgram(
 
 /** Changes a program that is still in the state `from`; undefined when it is not. */
 export async function updateLoanProgram(
-  q: Queries,
-  scope: LoanScope,
-  now: Temporal.Instant,
+  tx: Tx<LoanScope>,
   { id, from }: { id: number; from: ProgramStatus },
   change: Partial<ProgramTerms> & { status?: ProgramStatus },
 ): Promise<LoanProgram | undefined> {
-  const t = q.use(loanProgramTable);
-  const [program] = await q
+  const t = tx.q.use(loanProgramTable);
+  const [program] = await tx.q
     .update(t)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id), eq(t.status, from)))
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(t.id, id), eq(t.status, from)))
     .returning();
   return program;
 }
 
 /** Programs belong to the company: whoever works in its environment may see them, archived ones nobody. */
-function inScope(q: Reads, scope: LoanScope): SQL | undefined {
+function inScope({ q, scope }: ReadTx<LoanScope>): SQL | undefined {
   const t = q.use(loanProgramTable);
   return and(ofEnvironment(t, scope), ne(t.status, "archived"));
 }

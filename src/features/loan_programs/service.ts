@@ -1,10 +1,10 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type LoanScope, loanScopeOf } from "../../core/access.ts";
+import { type LoanScope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Queries, Tx } from "../../store/store.ts";
 import { findForm } from "../forms/queries.ts";
 import { countOpenApplications } from "../loan_applications/queries.ts";
 import {
@@ -16,6 +16,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { newTerms, type ProgramTrigger, programTransition, readTerms } from "./rules.ts";
+import { loanReadTx, loanTransaction } from "../../loans/scope.ts";
 
 /** Lists the lender's programs by id; whole when no page is asked for. */
 export const listLoanPrograms = operation({
@@ -23,10 +24,8 @@ export const listLoanPrograms = operation({
   permission: "lending:read",
   input: ListLoanPrograms,
   output: listed(LoanProgram),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) =>
-      queries.listLoanPrograms(store.read, loanScopeOf(actor), filter, slice),
-    ),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listLoanPrograms(loanReadTx(ctx), filter, slice)),
 });
 
 /** Finds one of the lender's programs. Errors: not_found, also when it is of the other environment. */
@@ -35,8 +34,8 @@ export const getLoanProgram = operation({
   permission: "lending:read",
   input: ById,
   output: LoanProgram,
-  async run({ store, actor }, { id }) {
-    const program = await queries.findLoanProgram(store.read, loanScopeOf(actor), id);
+  async run(ctx, { id }) {
+    const program = await queries.findLoanProgram(loanReadTx(ctx), id);
     if (!program) throw notFound("Loan program", id);
     return program;
   },
@@ -48,9 +47,9 @@ export const listOpenLoanPrograms = operation({
   permission: "borrowing:read",
   input: ListOpenLoanPrograms,
   output: listed(LoanProgram),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     listPage({ page, limit }, (slice) =>
-      queries.listLoanPrograms(store.read, loanScopeOf(actor), { ...filter, status: "active" }, slice),
+      queries.listLoanPrograms(loanReadTx(ctx), { ...filter, status: "active" }, slice),
     ),
 });
 
@@ -60,8 +59,8 @@ export const getOpenLoanProgram = operation({
   permission: "borrowing:read",
   input: ById,
   output: LoanProgram,
-  async run({ store, actor }, { id }) {
-    const program = await queries.findLoanProgram(store.read, loanScopeOf(actor), id);
+  async run(ctx, { id }) {
+    const program = await queries.findLoanProgram(loanReadTx(ctx), id);
     if (program?.status !== "active") throw notFound("Loan program", id);
     return program;
   },
@@ -76,12 +75,11 @@ export const createLoanProgram = operation({
   permission: "lending:write",
   input: CreateLoanProgram,
   output: LoanProgram,
-  run({ store, actor, now }, input) {
+  run(ctx, input) {
     const terms = newTerms(input);
-    return store.tx(async (q) => {
-      const scope = loanScopeOf(actor);
-      await checkForm(q, scope, terms.form_config_id);
-      return queries.insertLoanProgram(q, scope, now, terms);
+    return loanTransaction(ctx, async (tx) => {
+      await checkForm(tx, terms.form_config_id);
+      return queries.insertLoanProgram(tx, terms);
     });
   },
 });
@@ -98,7 +96,8 @@ export const updateLoanProgram = operation({
   run: (ctx, { id, ...change }) =>
     changed(ctx, id, "edit", async (q, before, scope) => {
       const { min_amount, max_amount, eligibility, form_config_id } = readTerms({ ...before, ...change });
-      if (form_config_id !== before.form_config_id) await checkForm(q, scope, form_config_id);
+      if (form_config_id !== before.form_config_id)
+        await checkForm({ q, scope, now: ctx.now }, form_config_id);
       return { ...change, min_amount, max_amount, eligibility };
     }),
 });
@@ -132,7 +131,7 @@ export const deleteLoanProgram = operation({
   output: Nothing,
   async run(ctx, { id }) {
     await changed(ctx, id, "archive", async (q, _, scope) => {
-      const open = await countOpenApplications(q, scope, id);
+      const open = await countOpenApplications({ q, scope, now: ctx.now }, id);
       if (open === 0) return {};
       const applications = open === 1 ? "1 open application" : `${open} open applications`;
       throw new AppError("conflict", `Cannot delete loan program ${id}: it has ${applications}`);
@@ -143,7 +142,7 @@ export const deleteLoanProgram = operation({
 
 /** Leads a program through a trigger, in one transaction with what comes with it. */
 function changed(
-  { store, actor, now, note }: Context,
+  ctx: Context,
   id: number,
   trigger: ProgramTrigger,
   prepare: (
@@ -152,22 +151,21 @@ function changed(
     scope: LoanScope,
   ) => Promise<Partial<LoanProgram>> = async () => ({}),
 ): Promise<LoanProgram> {
-  return store.tx(async (q) => {
-    const scope = loanScopeOf(actor);
-    const before = await queries.findLoanProgram(q, scope, id);
+  return loanTransaction(ctx, async (tx) => {
+    const before = await queries.findLoanProgram(tx, id);
     if (!before) throw notFound("Loan program", id);
     const status = programTransition(before, trigger);
-    const change = { ...(await prepare(q, before, scope)), status };
-    const after = await queries.updateLoanProgram(q, scope, now, { id, from: before.status }, change);
+    const change = { ...(await prepare(tx.q, before, tx.scope)), status };
+    const after = await queries.updateLoanProgram(tx, { id, from: before.status }, change);
     if (!after) throw new AppError("conflict", `Cannot ${trigger} loan program ${id}: it has just changed`);
-    note({ before, after });
+    ctx.note({ before, after });
     return after;
   });
 }
 
 /** Errors: invalid for a form that the company does not have in use. */
-async function checkForm(q: Queries, { company_id }: LoanScope, form_id: number | null): Promise<void> {
+async function checkForm(tx: Tx<LoanScope>, form_id: number | null): Promise<void> {
   if (form_id === null) return;
-  const form = await findForm(q, { company_id }, form_id);
+  const form = await findForm({ ...tx, scope: { company_id: tx.scope.company_id } }, form_id);
   if (form?.is_active !== true) throw invalid("/form_config_id", "must be an active form of the company");
 }

@@ -1,11 +1,10 @@
 import { and, desc, eq, inArray, isNotNull, isNull } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { NewEvent } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import type { MandateOrder } from "../mandate_orders/queries.ts";
@@ -25,18 +24,13 @@ export interface NewFlag {
  * Puts orders on the list of what a person must decide, and tells of it; what is on it already, resolved or not, is
  * left as it is. Returns the ids of the orders that were put on it now.
  */
-export async function raiseFlags(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
-  flags: readonly NewFlag[],
-): Promise<Set<number>> {
-  const t = q.use(mandateFlagTable);
+export async function raiseFlags(tx: Tx, flags: readonly NewFlag[]): Promise<Set<number>> {
+  const t = tx.q.use(mandateFlagTable);
   const rows = await insertRows(
-    q,
+    tx.q,
     t,
     flags.map(({ order, reason, said }) => ({
-      company_id,
+      company_id: tx.scope.company_id,
       mandate_id: order.mandate_id,
       payment_id: order.payment_id,
       order_id: order.id,
@@ -44,14 +38,12 @@ export async function raiseFlags(
       about: (reason === "no_answer" ? order.awaits : said.code) ?? "",
       response_code: said.code,
       message: said.message,
-      ...stamped(now),
+      ...stamped(tx.now),
     })),
-    { returning: flagged(q), unless: [t.order_id, t.reason, t.about] },
+    { returning: flagged(tx.q), unless: [t.order_id, t.reason, t.about] },
   );
   await recordEvents(
-    q,
-    { company_id },
-    now,
+    { ...tx, scope: { company_id: tx.scope.company_id } },
     rows.map((row) => flagEvent(row, "open")),
   );
   return new Set(rows.map(({ order_id }) => order_id));
@@ -62,27 +54,25 @@ export async function raiseFlags(
  * such flag of a company is open, others with that code are not raised. Returns whether it was.
  */
 export async function raiseComplaint(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   order: NewFlag["order"],
   said: NewFlag["said"],
 ): Promise<boolean> {
-  const t = q.use(mandateFlagTable);
+  const t = tx.q.use(mandateFlagTable);
   const reason = "message_refused";
-  const [open] = await q
+  const [open] = await tx.q
     .select({ id: t.id })
     .from(t)
     .where(
       and(
-        ofCompany(t, scope),
+        ofCompany(t, tx.scope),
         isNull(t.resolved_at),
         besides(and(eq(t.reason, reason), eq(t.about, said.code ?? ""))),
       ),
     )
     .limit(1);
   if (open) return false;
-  return (await raiseFlags(q, scope, now, [{ order, reason, said }])).has(order.id);
+  return (await raiseFlags(tx, [{ order, reason, said }])).has(order.id);
 }
 
 function flagged(q: Reads) {
@@ -101,48 +91,40 @@ function flagEvent(
 }
 
 /** Resolves what waited for an answer of these orders: the scheme has given one. */
-export async function resolveAnswered(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  order_ids: readonly number[],
-): Promise<void> {
+export async function resolveAnswered(tx: Tx, order_ids: readonly number[]): Promise<void> {
   if (order_ids.length === 0) return;
-  const t = q.use(mandateFlagTable);
+  const t = tx.q.use(mandateFlagTable);
   const waited = inArray(t.reason, ["no_answer", "message_refused"]);
-  const rows = await q
+  const rows = await tx.q
     .update(t)
-    .set({ resolved_at: iso(now), note: "The scheme has answered since", updated_at: iso(now) })
+    .set({ resolved_at: iso(tx.now), note: "The scheme has answered since", updated_at: iso(tx.now) })
     .where(
-      and(isAmong(t.order_id, order_ids), besides(and(ofCompany(t, scope), isNull(t.resolved_at), waited))),
+      and(
+        isAmong(t.order_id, order_ids),
+        besides(and(ofCompany(t, tx.scope), isNull(t.resolved_at), waited)),
+      ),
     )
-    .returning(flagged(q));
+    .returning(flagged(tx.q));
   await recordEvents(
-    q,
-    scope,
-    now,
+    tx,
     rows.map((row) => flagEvent(row, "resolved")),
   );
 }
 
 /** Resolves a flag that is open; returns whether it was. */
 export async function resolveFlag(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   { note, resolved_by }: { note: string; resolved_by: number | null },
 ): Promise<boolean> {
-  const t = q.use(mandateFlagTable);
-  const rows = await q
+  const t = tx.q.use(mandateFlagTable);
+  const rows = await tx.q
     .update(t)
-    .set({ note, resolved_by, resolved_at: iso(now), updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, id), isNull(t.resolved_at)))
-    .returning(flagged(q));
+    .set({ note, resolved_by, resolved_at: iso(tx.now), updated_at: iso(tx.now) })
+    .where(and(ofCompany(t, tx.scope), eq(t.id, id), isNull(t.resolved_at)))
+    .returning(flagged(tx.q));
   await recordEvents(
-    q,
-    scope,
-    now,
+    tx,
     rows.map((row) => flagEvent(row, "resolved")),
   );
   return rows.length > 0;
@@ -158,8 +140,7 @@ export interface FlagFilter {
 
 /** Flags, newest first, and how many there are in all. */
 export async function listFlags(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { status, reason, mandate_id, payment_id }: FlagFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: MandateFlag[]; total: number }> {
@@ -175,7 +156,7 @@ export async function listFlags(
   return { rows: rows.map(toFlag), total: await q.$count(t, where) };
 }
 
-export async function findFlag(q: Reads, scope: Scope, id: number): Promise<MandateFlag | undefined> {
+export async function findFlag({ q, scope }: ReadTx, id: number): Promise<MandateFlag | undefined> {
   const t = q.use(mandateFlagTable);
   const [row] = await selectFlags(q).where(and(ofCompany(t, scope), eq(t.id, id)));
   return row && toFlag(row);

@@ -1,11 +1,11 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/page.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { ListMandateFlags, MandateFlag, ResolveMandateFlag } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists what a person must decide about debits and mandates, newest first, always by pages. Decision 0135. */
 export const listMandateFlags = operation({
@@ -13,9 +13,9 @@ export const listMandateFlags = operation({
   permission: "emandate:read",
   input: ListMandateFlags,
   output: paged(MandateFlag),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listFlags(store.read, scopeOf(actor), filter, slice),
+      queries.listFlags(readTx(ctx), filter, slice),
     ),
 });
 
@@ -25,8 +25,8 @@ export const getMandateFlag = operation({
   permission: "emandate:read",
   input: ById,
   output: MandateFlag,
-  async run({ store, actor }, { id }) {
-    const flag = await queries.findFlag(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const flag = await queries.findFlag(readTx(ctx), id);
     if (!flag) throw notFound("Flag", id);
     return flag;
   },
@@ -40,18 +40,17 @@ export const resolveMandateFlag = operation({
   permission: "emandate:write",
   input: ResolveMandateFlag,
   output: MandateFlag,
-  run({ store, actor, now, note: tell }, { id, note }) {
-    const scope = scopeOf(actor);
-    const resolved_by = actor.kind === "user" ? actor.user_id : null;
-    return store.tx(async (q) => {
-      const before = await queries.findFlag(q, scope, id);
+  run(ctx, { id, note }) {
+    const resolved_by = ctx.actor.kind === "user" ? ctx.actor.user_id : null;
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findFlag(tx, id);
       if (!before) throw notFound("Flag", id);
-      if (!(await queries.resolveFlag(q, scope, now, id, { note, resolved_by }))) {
+      if (!(await queries.resolveFlag(tx, id, { note, resolved_by }))) {
         throw new AppError("conflict", `Cannot resolve flag ${id}: it is resolved`);
       }
-      const after = await queries.findFlag(q, scope, id);
+      const after = await queries.findFlag(tx, id);
       if (!after) throw notFound("Flag", id);
-      tell({ before, after });
+      ctx.note({ before, after });
       return after;
     });
   },

@@ -1,5 +1,5 @@
 import type { Scope } from "../../core/access.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Queries, Tx } from "../../store/store.ts";
 import { type Told, tellOfMany } from "../audit/telling.ts";
 import { type Applied, applyPaymentResults, type Heard } from "../mandate_payments/outcomes.ts";
 import { applyMandateResult } from "../mandates/outcomes.ts";
@@ -12,24 +12,20 @@ type Outcome = Exclude<CallbackOutcome, "refused">;
 
 /** Does what the scheme's answer says, to the mandate or to the payment that the order is about, once. */
 export async function applyResult(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   order: Pick<MandateOrder, "id">,
   result: SchemeResult,
 ): Promise<Outcome> {
-  return (await applyResults(q, scope, now, [{ order, result }])).get(order.id) ?? "ignored";
+  return (await applyResults(tx, [{ order, result }])).get(order.id) ?? "ignored";
 }
 
 /** The same for many orders, each answered once; those about payments in a few statements. Returns what became of each. */
 export async function applyResults(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   heard: readonly { order: Pick<MandateOrder, "id">; result: SchemeResult }[],
 ): Promise<Map<number, Outcome>> {
   const results = new Map(heard.map(({ order, result }) => [order.id, result]));
-  const orders = await listOrders(q, scope, [...results.keys()]);
+  const orders = await listOrders(tx, [...results.keys()]);
   const outcomes = new Map<number, Outcome>();
   const debits: Heard[] = [];
   for (const order of orders) {
@@ -38,9 +34,9 @@ export async function applyResults(
     if (order.kind === "debit") {
       // A complaint about an enquiry says nothing of what was asked for.
       if (result.is_about_message !== true) debits.push({ order, result });
-    } else outcomes.set(order.id, await applyMandateResult(q, scope, now, order, result));
+    } else outcomes.set(order.id, await applyMandateResult(tx, order, result));
   }
-  const { changed, flagged } = await applyPaymentResults(q, scope, now, debits);
+  const { changed, flagged } = await applyPaymentResults(tx, debits);
   for (const { order, result } of debits) {
     const other = result.code === order.response_code ? "repeated" : "ignored";
     const unapplied = flagged.has(order.id) ? "flagged" : other;
@@ -53,18 +49,13 @@ export async function applyResults(
  * Does what a bank decided on orders about mandates: of an enrolment that is the approval, never the customer's
  * word.
  */
-export async function applyDecisions(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  heard: readonly Heard[],
-): Promise<Applied> {
+export async function applyDecisions(tx: Tx, heard: readonly Heard[]): Promise<Applied> {
   const changed = new Set<number>();
   const flagged = new Set<number>();
   for (const { order, result } of heard) {
     const decided = order.kind === "enrolment" ? "approval" : "confirmation";
     const answers = result.answers === "end" ? "end" : decided;
-    const outcome = await applyMandateResult(q, scope, now, order, { ...result, answers });
+    const outcome = await applyMandateResult(tx, order, { ...result, answers });
     if (outcome === "applied") changed.add(order.id);
     if (outcome === "flagged") flagged.add(order.id);
   }

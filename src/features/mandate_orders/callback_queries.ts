@@ -1,7 +1,6 @@
 import { and, asc, eq, gte, inArray, isNull, lt } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads } from "../../store/store.ts";
 import type { CallbackOutcome } from "./model.ts";
 import { schemeCallbackTable } from "./tables.ts";
 
@@ -41,8 +40,7 @@ export async function countNobodysCallbacks(
 
 /** A company's callbacks about an order, the first of them, no more than `most`. */
 export function listOrderCallbacks(
-  q: Reads,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: ReadTx,
   order_no: string,
   most: number,
 ): Promise<Pick<CallbackNote, "digest" | "outcome">[]> {

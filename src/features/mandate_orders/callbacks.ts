@@ -48,10 +48,14 @@ export async function takeCallback(ctx: Context, body: string): Promise<void> {
   }
   tellOfComplaints({ log }, { company_id }, [{ result }]);
   const outcome = await store.tx(async (q) => {
-    const earlier = await listOrderCallbacks(q, { company_id }, order_no, LIMITS.scheme_callbacks_order);
+    const earlier = await listOrderCallbacks(
+      { q, scope: { company_id }, now },
+      order_no,
+      LIMITS.scheme_callbacks_order,
+    );
     const came = earlier.some((one) => one.digest === digest && one.outcome !== "refused")
       ? ("repeated" as const)
-      : await applyResult(q, { company_id }, now, order, result);
+      : await applyResult({ q, scope: { company_id }, now }, order, result);
     if (came === "applied") await auditAnswers(ctx, q, { company_id }, [{ order, result }]);
     if (came !== "applied" && earlier.length >= LIMITS.scheme_callbacks_order) return came;
     await insertCallback(q, now, { ...blank, ...heard, company_id, outcome: came, reason: result.message });
@@ -68,7 +72,7 @@ async function isFull(
 ): Promise<boolean> {
   if (company_id !== null && order_no !== null) {
     const most = LIMITS.scheme_callbacks_order;
-    return (await listOrderCallbacks(q, { company_id }, order_no, most)).length >= most;
+    return (await listOrderCallbacks({ q, scope: { company_id }, now }, order_no, most)).length >= most;
   }
   const since = now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days });
   const most = LIMITS.scheme_callbacks_nobodys;

@@ -21,11 +21,11 @@ import { answerInTime, nextQueryAt } from "./rules.ts";
 export async function pollSome(ctx: Context, scope: Scope): Promise<boolean> {
   const { store, now } = ctx;
   const limit = LIMITS.mandate_orders_batch;
-  const due = await listDueOrders(store.read, scope, now, limit);
+  const due = await listDueOrders({ q: store.read, scope, now }, limit);
   if (due.length === 0) return false;
   const until = now.add({ seconds: LIMITS.mandate_orders_claim_s });
-  const claimed = await store.tx((q) => claimOrders(q, scope, now, due, until));
-  const orders = await listSchemeOrders(store.read, scope, claimed);
+  const claimed = await store.tx((q) => claimOrders({ q, scope, now }, due, until));
+  const orders = await listSchemeOrders({ q: store.read, scope, now }, claimed);
   const asked = [...Map.groupBy(orders, ({ order }) => order.connector)].map(async ([name, some]) => {
     const heard = await ask(ctx, scope, name, some);
     tellOfComplaints(ctx, scope, heard);
@@ -55,7 +55,11 @@ async function ask(
   orders: readonly { order: MandateOrder; asked: SchemeOrder }[],
 ): Promise<Heard[]> {
   try {
-    const connector = await openConnector(ctx, await findConfig(ctx.store.read, scope), name);
+    const connector = await openConnector(
+      ctx,
+      await findConfig({ q: ctx.store.read, scope, now: ctx.now }),
+      name,
+    );
     const results = await connector.queryStatus(
       orders.map(({ asked }) => asked),
       ctx.now,
@@ -108,7 +112,7 @@ async function apply(ctx: Context, q: Queries, scope: Scope, heard: readonly Hea
   const { now } = ctx;
   const told = heard.map(({ order, result }) => ({ order, result: answerInTime(order, result, now) }));
   const news = told.filter(({ result }) => result.status !== "pending");
-  const outcomes = await applyResults(q, scope, now, news);
+  const outcomes = await applyResults({ q, scope, now }, news);
   const applied = news.filter(({ order }) => outcomes.get(order.id) === "applied");
   await auditAnswers(ctx, q, scope, applied);
   const same = heard.filter(({ order }) => outcomes.get(order.id) !== "applied");
@@ -117,5 +121,5 @@ async function apply(ctx: Context, q: Queries, scope: Scope, heard: readonly Hea
     next: nextQueryAt(order.connector, instant(order.awaits_since), now),
     said: result,
   }));
-  await postponeOrders(q, scope, now, postponed);
+  await postponeOrders({ q, scope, now }, postponed);
 }

@@ -1,8 +1,7 @@
 import { and, asc, eq, lte } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { iso } from "../../core/time.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { raiseFlags } from "../mandate_flags/queries.ts";
 import type { SchemeResult } from "../mandates/schemes/scheme.ts";
 import type { MandateOrder } from "./queries.ts";
@@ -21,12 +20,7 @@ export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant
 }
 
 /** Orders of which the scheme is to be asked now, the longest due first. */
-export async function listDueOrders(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  limit: number,
-): Promise<number[]> {
+export async function listDueOrders({ q, scope, now }: ReadTx, limit: number): Promise<number[]> {
   const t = q.use(mandateOrderTable);
   const rows = await q
     .select({ id: t.id })
@@ -39,9 +33,7 @@ export async function listDueOrders(
 
 /** Takes the due orders that nobody took meanwhile: until `until` nobody else asks for them. */
 export async function claimOrders(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   ids: readonly number[],
   until: Temporal.Instant,
 ): Promise<number[]> {
@@ -65,13 +57,8 @@ export interface Postponed {
  * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
  * which is flagged, but of money that moved and may only come back.
  */
-export async function postponeOrders(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  postponed: readonly Postponed[],
-): Promise<void> {
-  const t = q.use(mandateOrderTable);
+export async function postponeOrders(tx: Tx, postponed: readonly Postponed[]): Promise<void> {
+  const t = tx.q.use(mandateOrderTable);
   const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, said }) =>
     JSON.stringify([status, awaits, next, said.code, said.message]),
   );
@@ -82,20 +69,20 @@ export async function postponeOrders(
     const { status, awaits } = first.order;
     const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
     const ids = some.map((one) => one.order.id);
-    await q
+    await tx.q
       .update(t)
       .set({
         ...(status === "submitted" ? { status: "pending" } : {}),
         ...(is_first ? { response_code: said.code, response_message: said.message } : {}),
         next_query_at: next && iso(next),
-        ...(next === null && awaits !== "settlement" ? { flagged_at: iso(now) } : {}),
-        updated_at: iso(now),
+        ...(next === null && awaits !== "settlement" ? { flagged_at: iso(tx.now) } : {}),
+        updated_at: iso(tx.now),
       })
-      .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), eq(t.awaits, awaits)))));
+      .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, tx.scope), eq(t.awaits, awaits)))));
   }
   const given_up = postponed.filter(
     ({ order: { awaits }, next }) => next === null && awaits !== null && awaits !== "settlement",
   );
   const flags = given_up.map(({ order, said }) => ({ order, reason: "no_answer" as const, said }));
-  await raiseFlags(q, scope, now, flags);
+  await raiseFlags(tx, flags);
 }

@@ -1,11 +1,10 @@
 import { and, asc, desc, eq, inArray, isNull } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import { modeOf } from "../emandate_products/rules.ts";
@@ -92,9 +91,7 @@ function newOrderNo(): string {
 
 /** Writes down orders, before the scheme is asked: whatever breaks then, it is asked what became of them. */
 export async function insertOrders(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: Tx,
   orders: readonly NewOrder[],
 ): Promise<MandateOrder[]> {
   const rows = orders.map((order) => {
@@ -120,13 +117,13 @@ export async function insertOrders(
   return insertRows(q, q.use(mandateOrderTable), rows, { returning: orderColumns(q) });
 }
 
-export async function findOrder(q: Reads, scope: Scope, id: number): Promise<MandateOrder | undefined> {
-  const [order] = await listOrders(q, scope, [id]);
+export async function findOrder(tx: ReadTx, id: number): Promise<MandateOrder | undefined> {
+  const [order] = await listOrders(tx, [id]);
   return order;
 }
 
 /** Orders by their ids, the oldest first. */
-export async function listOrders(q: Reads, scope: Scope, ids: readonly number[]): Promise<MandateOrder[]> {
+export async function listOrders({ q, scope }: ReadTx, ids: readonly number[]): Promise<MandateOrder[]> {
   const t = q.use(mandateOrderTable);
   return q
     .select(orderColumns(q))
@@ -137,8 +134,7 @@ export async function listOrders(q: Reads, scope: Scope, ids: readonly number[])
 
 /** The last order about a mandate itself, or about a payment of it. */
 export async function findLastOrder(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   of: { mandate_id: number } | { payment_id: number },
 ): Promise<MandateOrder | undefined> {
   const t = q.use(mandateOrderTable);
@@ -157,8 +153,7 @@ export async function findLastOrder(
 
 /** Orders about mandates themselves, by their numbers. */
 export async function listMandateOrders(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   order_nos: readonly string[],
 ): Promise<Map<string, MandateOrder>> {
   const t = q.use(mandateOrderTable);
@@ -184,26 +179,15 @@ export interface OrderMove {
 }
 
 /** Changes an order that still awaits what it did when it was read; returns whether it does. */
-export async function updateOrder(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  order: OrderMove["order"],
-  change: OrderChange,
-): Promise<boolean> {
-  return (await updateOrders(q, scope, now, [{ order, change }])).has(order.id);
+export async function updateOrder(tx: Tx, order: OrderMove["order"], change: OrderChange): Promise<boolean> {
+  return (await updateOrders(tx, [{ order, change }])).has(order.id);
 }
 
 /**
  * Changes the orders that still await what they did when they were read, and returns which. What one awaits anew is
  * asked for from the beginning; an order that awaits nothing is complete.
  */
-export async function updateOrders(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  moves: readonly OrderMove[],
-): Promise<Set<number>> {
+export async function updateOrders({ q, scope, now }: Tx, moves: readonly OrderMove[]): Promise<Set<number>> {
   const t = q.use(mandateOrderTable);
   const changed = new Set<number>();
   const rows = moves.map(({ order, change }) => ({ was: order.awaits, row: changedRow(now, order, change) }));
@@ -246,9 +230,7 @@ function changedRow(
 
 /** Gives up what is still awaited of a mandate itself, which has ended, or of its orders of one kind. */
 export async function closeMandateOrders(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   mandate_id: number,
   kind?: OrderKind,
 ): Promise<void> {
@@ -270,8 +252,7 @@ export async function closeMandateOrders(
 
 /** Orders as a connector needs them, by id. */
 export async function listSchemeOrders(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   ids: readonly number[],
 ): Promise<{ order: MandateOrder; asked: SchemeOrder }[]> {
   const t = q.use(mandateOrderTable);

@@ -1,7 +1,6 @@
-import type { Scope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { instant } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { findPayment } from "../mandate_payments/queries.ts";
 import type { PaymentStatus } from "../mandate_payments/model.ts";
 import type { MandateTrigger } from "../mandates/model.ts";
@@ -40,28 +39,22 @@ function isTold(name: string): name is keyof typeof TOLD {
 }
 
 /** Makes a scenario happen. Errors: not_found for an unknown one; invalid; conflict. */
-export async function runScenarioOn(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  name: string,
-  subject: ScenarioSubject,
-): Promise<RanScenario> {
+export async function runScenarioOn(tx: Tx, name: string, subject: ScenarioSubject): Promise<RanScenario> {
   if (!isAnswered(name) && !isTold(name) && name !== BY_CUSTOMER) throw notFound("Scenario", name);
   const is_of_payment = name.startsWith("payment_");
   checkSubject(subject, is_of_payment);
-  if (isAnswered(name) && is_of_payment) return ofPayment(q, scope, now, name, subject.payment_id ?? 0);
+  if (isAnswered(name) && is_of_payment) return ofPayment(tx, name, subject.payment_id ?? 0);
 
-  const mandate = await findSandboxed(q, scope, subject.mandate_id ?? 0, "/mandate_id", name);
-  if (isAnswered(name)) await answer(q, scope, now, mandate, name, SCENARIO_RESULTS[name]);
-  else if (isTold(name)) await tell(q, scope, now, mandate, name, TOLD[name]);
+  const mandate = await findSandboxed(tx, subject.mandate_id ?? 0, "/mandate_id", name);
+  if (isAnswered(name)) await answer(tx, mandate, name, SCENARIO_RESULTS[name]);
+  else if (isTold(name)) await tell(tx, mandate, name, TOLD[name]);
   else if (mandate.status === "pending_authorization") {
-    await answer(q, scope, now, mandate, name, { awaits: "authorization", result: DECLINED });
+    await answer(tx, mandate, name, { awaits: "authorization", result: DECLINED });
   } else {
     const reason = "Ended by the customer at the bank";
-    await tell(q, scope, now, mandate, name, { trigger: "ended_by_bank", reason });
+    await tell(tx, mandate, name, { trigger: "ended_by_bank", reason });
   }
-  const after = await findStoredMandate(q, scope, mandate.id);
+  const after = await findStoredMandate(tx, mandate.id);
   return { name, mandate_id: mandate.id, payment_id: null, status: after?.status ?? mandate.status };
 }
 
@@ -75,45 +68,35 @@ function checkSubject({ mandate_id, payment_id }: ScenarioSubject, is_of_payment
 }
 
 /** Errors: invalid for a mandate that is none of the company's, conflict for one with a real bank behind it. */
-async function findSandboxed(
-  q: Queries,
-  scope: Scope,
-  id: number,
-  path: string,
-  name: string,
-): Promise<StoredMandate> {
-  const mandate = await findStoredMandate(q, scope, id);
+async function findSandboxed(tx: Tx, id: number, path: string, name: string): Promise<StoredMandate> {
+  const mandate = await findStoredMandate(tx, id);
   if (!mandate) throw invalid(path, "must be one of the company's");
   if (mandate.connector === "sandbox") return mandate;
   throw new AppError("conflict", `Cannot run ${name}: mandate ${id} is not in the sandbox`);
 }
 
 async function answer(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   { id, status }: StoredMandate,
   name: string,
   { awaits, result }: { awaits: OrderAwaits; result: SchemeResult },
 ): Promise<void> {
-  const order = await findLastOrder(q, scope, { mandate_id: id });
+  const order = await findLastOrder(tx, { mandate_id: id });
   const scheme_txn_id = `SANDBOX-${order?.order_no}`;
   if (order?.awaits === awaits) {
-    const outcome = await applyResult(q, scope, now, order, { ...result, scheme_txn_id });
+    const outcome = await applyResult(tx, order, { ...result, scheme_txn_id });
     if (outcome === "applied") return;
   }
   throw new AppError("conflict", `Cannot run ${name} on mandate ${id}: it is ${status}`);
 }
 
 async function tell(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   mandate: StoredMandate,
   name: string,
   { trigger, reason }: { trigger: MandateTrigger; reason: string },
 ): Promise<void> {
-  if (moved(mandate, trigger) !== null) await moveMandate(q, scope, now, mandate, trigger, { reason });
+  if (moved(mandate, trigger) !== null) await moveMandate(tx, mandate, trigger, { reason });
   else throw new AppError("conflict", `Cannot run ${name} on mandate ${mandate.id}: it is ${mandate.status}`);
 }
 
@@ -123,27 +106,21 @@ const STATUS_WHILE: Partial<Record<OrderAwaits, PaymentStatus>> = {
   settlement: "paid",
 };
 
-async function ofPayment(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  name: Answered,
-  id: number,
-): Promise<RanScenario> {
-  const payment = await findPayment(q, scope, id);
+async function ofPayment(tx: Tx, name: Answered, id: number): Promise<RanScenario> {
+  const payment = await findPayment(tx, id);
   if (!payment) throw invalid("/payment_id", "must be one of the company's");
   const { mandate_id } = payment;
-  await findSandboxed(q, scope, mandate_id, "/payment_id", name);
+  await findSandboxed(tx, mandate_id, "/payment_id", name);
   const { awaits, result } = SCENARIO_RESULTS[name];
-  const order = await findLastOrder(q, scope, { payment_id: id });
+  const order = await findLastOrder(tx, { payment_id: id });
   if (!order || payment.status !== STATUS_WHILE[awaits]) {
     throw new AppError("conflict", `Cannot run ${name} on payment ${id}: it is ${payment.status}`);
   }
   const said = { ...result, scheme_txn_id: `SANDBOX-${order.order_no}` };
   if (said.status === "pending") {
-    const next = nextQueryAt(order.connector, instant(order.awaits_since), now);
-    await postponeOrders(q, scope, now, [{ order, next, said }]);
-  } else await applyResult(q, scope, now, order, said);
-  const after = await findPayment(q, scope, id);
+    const next = nextQueryAt(order.connector, instant(order.awaits_since), tx.now);
+    await postponeOrders(tx, [{ order, next, said }]);
+  } else await applyResult(tx, order, said);
+  const after = await findPayment(tx, id);
   return { name, mandate_id, payment_id: id, status: after?.status ?? payment.status };
 }

@@ -23,6 +23,7 @@ import { pollSome } from "./polling.ts";
 import { deleteOldCallbacks } from "./callback_queries.ts";
 import * as queries from "./queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
+import { transaction } from "../../app/transaction.ts";
 
 /**
  * Asks the scheme what became of every order that is due to be asked for, and does what it says. May run twice at
@@ -78,7 +79,7 @@ export const findReturnAddress = operation({
     });
     const order = told && (await queries.findOrderByNumber(store.read, told.order_no));
     if (!told || order?.company_id !== told.company_id) return { location: null };
-    const { return_url } = await findConfig(store.read, order);
+    const { return_url } = await findConfig({ q: store.read, scope: order, now });
     if (return_url === null) return { location: null };
     const location = new URL(return_url);
     location.searchParams.set("order_no", told.order_no);
@@ -101,8 +102,14 @@ export const showAuthorizationPage = operation({
     if (!order || (order.awaits !== "authorization" && order.awaits !== "confirmation")) {
       throw new AppError("not_found", "There is nothing to authorize here, or not any more");
     }
-    const { asked } = only(await queries.listSchemeOrders(store.read, order, [order.id]));
-    const connector = await openConnector(ctx, await findConfig(store.read, order), order.connector);
+    const { asked } = only(
+      await queries.listSchemeOrders({ q: store.read, scope: order, now: ctx.now }, [order.id]),
+    );
+    const connector = await openConnector(
+      ctx,
+      await findConfig({ q: store.read, scope: order, now: ctx.now }),
+      order.connector,
+    );
     return authorizationPage(asked, connector.authorizationForm(asked));
   },
 });
@@ -116,11 +123,11 @@ export const runScenario = operation({
   permission: "emandate:write",
   input: RunScenario,
   output: RanScenario,
-  run: ({ store, actor, now, note }, { name, ...subject }) =>
-    store.tx(async (q) => {
-      const ran = await runScenarioOn(q, scopeOf(actor), now, name, subject);
+  run: (ctx, { name, ...subject }) =>
+    transaction(ctx, async (tx) => {
+      const ran = await runScenarioOn(tx, name, subject);
       const { mandate_id, payment_id } = ran;
-      note({
+      ctx.note({
         target:
           payment_id === null
             ? { type: "mandate", id: mandate_id }
@@ -145,8 +152,8 @@ export const applyMandateDecisions = operation({
     const scope = scopeOf(actor);
     const about = {
       listOrders: (q: Queries, order_nos: readonly string[]) =>
-        queries.listMandateOrders(q, scope, order_nos),
-      apply: (q: Queries, heard: readonly Heard[]) => applyDecisions(q, scope, now, heard),
+        queries.listMandateOrders({ q, scope, now }, order_nos),
+      apply: (q: Queries, heard: readonly Heard[]) => applyDecisions({ q, scope, now }, heard),
       unknown: "order_no is of no mandate",
     };
     return applyResults(store, about, await readResults(csv));

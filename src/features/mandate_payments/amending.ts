@@ -1,6 +1,5 @@
-import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { updateWaitingAmounts } from "./due_queries.ts";
 import { insertPayments, type NewPayment } from "./queries.ts";
@@ -11,13 +10,11 @@ import { paymentEvent } from "./rules.ts";
  * on record before another one counts, and collections that wait take the amount that it says now. Decision 0141.
  */
 export async function amendPayments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   mandate_id: number,
   { due, amount }: { due: readonly NewPayment[]; amount: Decimal | null },
 ): Promise<void> {
-  const payments = await insertPayments(q, scope, now, due);
-  await recordEvents(q, scope, now, payments.map(paymentEvent));
-  if (amount !== null) await updateWaitingAmounts(q, scope, now, mandate_id, amount);
+  const payments = await insertPayments(tx, due);
+  await recordEvents(tx, payments.map(paymentEvent));
+  if (amount !== null) await updateWaitingAmounts(tx, mandate_id, amount);
 }

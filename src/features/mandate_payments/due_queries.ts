@@ -1,9 +1,8 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, or } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { ofCompany } from "../../store/expressions.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { OPEN_STATUSES } from "./rules.ts";
@@ -30,8 +29,7 @@ export interface DuePage {
 
 /** Payments of active mandates that wait in one of the open states and are due by `before`, the longest due first. */
 export async function listDuePayments(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   status: (typeof OPEN_STATUSES)[number],
   { before, after, usable, collects, limit }: DuePage,
 ): Promise<DueCursor[]> {
@@ -63,7 +61,7 @@ export async function listDuePayments(
 }
 
 /** The payments of a mandate that wait, by id. */
-export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: number): Promise<number[]> {
+export async function listOpenPayments({ q, scope }: ReadTx, mandate_id: number): Promise<number[]> {
   const t = q.use(mandatePaymentTable);
   const rows = await q
     .select({ id: t.id })
@@ -74,26 +72,20 @@ export async function listOpenPayments(q: Reads, scope: Scope, mandate_id: numbe
 }
 
 /** How many payments of a mandate's collections wait. */
-export async function countWaiting(q: Reads, scope: Scope, mandate_id: number): Promise<number> {
-  return q.$count(q.use(mandatePaymentTable), waiting(q, scope, mandate_id));
+export async function countWaiting(tx: ReadTx, mandate_id: number): Promise<number> {
+  return tx.q.$count(tx.q.use(mandatePaymentTable), waiting(tx, mandate_id));
 }
 
 /** Lets the collections of a mandate that wait take another amount. */
-export async function updateWaitingAmounts(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  mandate_id: number,
-  amount: Decimal,
-): Promise<void> {
-  await q
-    .update(q.use(mandatePaymentTable))
-    .set({ amount, updated_at: iso(now) })
-    .where(waiting(q, scope, mandate_id));
+export async function updateWaitingAmounts(tx: Tx, mandate_id: number, amount: Decimal): Promise<void> {
+  await tx.q
+    .update(tx.q.use(mandatePaymentTable))
+    .set({ amount, updated_at: iso(tx.now) })
+    .where(waiting(tx, mandate_id));
 }
 
 /** What was asked for by hand is of the amount that was asked for. */
-function waiting(q: Reads, scope: Scope, mandate_id: number) {
+function waiting({ q, scope }: ReadTx, mandate_id: number) {
   const t = q.use(mandatePaymentTable);
   return and(
     ofCompany(t, scope),

@@ -1,7 +1,6 @@
-import type { Scope } from "../../core/access.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";
 import { iso } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import { recordEvents } from "../events/queries.ts";
 import { type NewFlag, raiseFlags, resolveAnswered } from "../mandate_flags/queries.ts";
@@ -47,18 +46,13 @@ export interface Applied {
  * effect once; one that contradicts what was told before corrects it, or is flagged. A payment that failed for good
  * counts towards the suspension of its mandate, in this transaction. Decisions 0097, 0135.
  */
-export async function applyPaymentResults(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  heard: readonly Heard[],
-): Promise<Applied> {
+export async function applyPaymentResults(tx: Tx, heard: readonly Heard[]): Promise<Applied> {
   const news = heard.filter(({ order, result }) => order.payment_id !== null && result.status !== "pending");
-  const terms = news.some(({ result }) => result.status !== "ok") ? await findConfig(q, scope) : null;
+  const terms = news.some(({ result }) => result.status !== "ok") ? await findConfig(tx) : null;
   const changed = new Set<number>();
   const flagged = new Set<number>();
   for (const round of rounds(news)) {
-    const done = await applyRound(q, scope, now, round, terms);
+    const done = await applyRound(tx, round, terms);
     for (const id of done.changed) changed.add(id);
     for (const id of done.flagged) flagged.add(id);
   }
@@ -87,15 +81,9 @@ interface Move extends queries.PaymentMove {
 }
 
 /** Applies answers about payments of as many mandates. */
-async function applyRound(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  heard: readonly Heard[],
-  terms: RetryTerms | null,
-): Promise<Applied> {
+async function applyRound(tx: Tx, heard: readonly Heard[], terms: RetryTerms | null): Promise<Applied> {
   const ids = heard.flatMap(({ order }) => order.payment_id ?? []);
-  const payments = new Map((await queries.listWithMandates(q, scope, ids)).map((one) => [one.id, one]));
+  const payments = new Map((await queries.listWithMandates(tx, ids)).map((one) => [one.id, one]));
   const alone: OrderMove[] = [];
   const moves: Move[] = [];
   const flags: NewFlag[] = [];
@@ -104,18 +92,18 @@ async function applyRound(
     if (!payment) continue;
     const { trigger, order: becomes, flag } = judge(payment, order, result);
     if (becomes !== null) alone.push({ order, change: orderChange(becomes, result) });
-    if (trigger !== null) moves.push(...moveBy(trigger, { order, result }, payment, now, terms));
+    if (trigger !== null) moves.push(...moveBy(trigger, { order, result }, payment, tx.now, terms));
     if (flag !== null) flags.push({ order, reason: flag, said: result });
   }
-  const moved = await queries.movePayments(q, scope, now, moves);
+  const moved = await queries.movePayments(tx, moves);
   const has_moved = new Set(moved.map(({ id }) => id));
   const done = moves.filter(({ payment }) => has_moved.has(payment.id));
-  const changed = await updateOrders(q, scope, now, [...alone, ...done.map(({ attempt }) => attempt)]);
-  await recordEvents(q, scope, now, moved.map(paymentEvent));
-  await countOutcomes(q, scope, now, done, terms);
-  flags.push(...(await beyondLimit(q, scope, done)));
-  await resolveAnswered(q, scope, now, [...changed]);
-  return { changed, flagged: await raiseFlags(q, scope, now, flags) };
+  const changed = await updateOrders(tx, [...alone, ...done.map(({ attempt }) => attempt)]);
+  await recordEvents(tx, moved.map(paymentEvent));
+  await countOutcomes(tx, done, terms);
+  flags.push(...(await beyondLimit(tx, done)));
+  await resolveAnswered(tx, [...changed]);
+  return { changed, flagged: await raiseFlags(tx, flags) };
 }
 
 /** What becomes of an order that its payment does not follow. */
@@ -129,14 +117,14 @@ function orderChange(becomes: NonNullable<Verdict["order"]>, result: SchemeResul
 }
 
 /** Debits that were paid after all in a period for which others were made meanwhile, more than the mandate allows. */
-async function beyondLimit(q: Queries, scope: Scope, moves: readonly Move[]): Promise<NewFlag[]> {
+async function beyondLimit(tx: Tx, moves: readonly Move[]): Promise<NewFlag[]> {
   const flags: NewFlag[] = [];
   for (const { payment, trigger, attempt, result } of moves) {
     if (trigger !== "pay" || payment.status === "submitted") continue;
     const { id, max_no_debit } = payment.mandate;
     const { frequency } = payment;
     const period = { ...debitPeriod(frequency, Temporal.PlainDate.from(payment.debit_date)), frequency };
-    const debits = await queries.countDebits(q, scope, [id], period);
+    const debits = await queries.countDebits(tx, [id], period);
     if ((debits.get(id) ?? 0) <= Number(max_no_debit)) continue;
     flags.push({ order: attempt.order, reason: "paid_beyond_limit", said: result });
   }
@@ -196,13 +184,7 @@ const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
 };
 
 /** What outcomes mean to the mandates: after so many payments in a row that failed for good one is suspended. */
-async function countOutcomes(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  moves: readonly Move[],
-  terms: RetryTerms | null,
-): Promise<void> {
+async function countOutcomes(tx: Tx, moves: readonly Move[], terms: RetryTerms | null): Promise<void> {
   // One that had failed is counted already; a mistake of ours is not the customer's.
   const lost = moves.flatMap(({ trigger, payment, change }) =>
     trigger === "pay" || trigger === "fail_for_now" || payment.status === "failed" || change.forgiven_at
@@ -215,13 +197,13 @@ async function countOutcomes(
   const outcomes =
     most === 1
       ? new Map<number, PaymentOutcome[]>()
-      : Map.groupBy(await queries.listOutcomes(q, scope, mandate_ids), (one) => one.mandate_id);
+      : Map.groupBy(await queries.listOutcomes(tx, mandate_ids), (one) => one.mandate_id);
   for (const { id, mandate_id } of lost.toSorted((a, b) => a.mandate_id - b.mandate_id)) {
     const failed = most === 1 ? 1 : failuresInARow(outcomes.get(mandate_id) ?? [], id);
     if (failed < most) continue;
-    const mandate = await findStoredMandate(q, scope, mandate_id);
+    const mandate = await findStoredMandate(tx, mandate_id);
     if (mandate?.status !== "active") continue;
     const reason = failed === 1 ? "A payment failed for good" : `${failed} payments in a row failed for good`;
-    await moveMandate(q, scope, now, mandate, "suspend", { reason });
+    await moveMandate(tx, mandate, "suspend", { reason });
   }
 }

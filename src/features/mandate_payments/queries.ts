@@ -1,12 +1,11 @@
 import { and, asc, count, desc, eq, gte, inArray, isNull, lt, lte, not, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import type { Frequency } from "../emandate_products/model.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -65,8 +64,7 @@ export interface PaymentFilter {
 
 /** Payments, newest first, and how many there are in all. */
 export async function listPayments(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   { status, mandate_id, from, to }: PaymentFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: MandatePayment[]; total: number }> {
@@ -88,7 +86,7 @@ export async function listPayments(
   return { rows: rows.map(toPayment), total: await q.$count(t, where) };
 }
 
-export async function findPayment(q: Reads, scope: Scope, id: number): Promise<MandatePayment | undefined> {
+export async function findPayment({ q, scope }: ReadTx, id: number): Promise<MandatePayment | undefined> {
   const t = q.use(mandatePaymentTable);
   const [row] = await q
     .select(paymentColumns(q))
@@ -98,7 +96,7 @@ export async function findPayment(q: Reads, scope: Scope, id: number): Promise<M
 }
 
 /** The attempts of a payment, the first one first. */
-export async function listAttempts(q: Reads, scope: Scope, payment_id: number): Promise<PaymentAttempt[]> {
+export async function listAttempts({ q, scope }: ReadTx, payment_id: number): Promise<PaymentAttempt[]> {
   const t = q.use(mandateOrderTable);
   const { attempt_no, order_no, submitted_at, response_code, response_message, completed_at, flagged_at } = t;
   return q
@@ -133,9 +131,7 @@ export interface NewPayment {
 
 /** Writes payments, but for periods that have one, and returns those that were written, by id. */
 export async function insertPayments(
-  q: Queries,
-  { company_id }: Scope,
-  now: Temporal.Instant,
+  { q, scope: { company_id }, now }: Tx,
   payments: readonly NewPayment[],
 ): Promise<MandatePayment[]> {
   const t = q.use(mandatePaymentTable);
@@ -162,8 +158,7 @@ export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment,
 
 /** Payments with their mandates, by id. */
 export async function listWithMandates(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   ids: readonly number[],
 ): Promise<PaymentWithMandate[]> {
   const t = q.use(mandatePaymentTable);
@@ -197,8 +192,7 @@ export async function listWithMandates(
  * for their day too, and those in `except` do not count.
  */
 export async function countDebits(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   mandate_ids: readonly number[],
   { from, to, frequency }: DebitPeriod & { frequency: Frequency },
   { planned = false, except = [] }: { planned?: boolean; except?: readonly number[] } = {},
@@ -229,9 +223,7 @@ export async function countDebits(
 
 /** Marks those payments as submitted on a day that still wait, each with its next attempt; returns them by id. */
 export async function submitWaitingPayments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   ids: readonly number[],
   { debit_date, from }: { debit_date: string; from: readonly PaymentStatus[] },
 ): Promise<MandatePayment[]> {
@@ -255,8 +247,7 @@ export async function submitWaitingPayments(
 
 /** Says on which day payments are debited that went out on another one than was planned. */
 export async function setDebitDate(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   ids: readonly number[],
   debit_date: string,
 ): Promise<void> {
@@ -278,13 +269,11 @@ export type PaymentChange = Partial<
 
 /** Changes a payment that still stands where it was read; else returns nothing. */
 export async function movePayment(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   payment: Pick<MandatePayment, "id" | "status">,
   change: PaymentChange,
 ): Promise<MandatePayment | undefined> {
-  const [moved] = await movePayments(q, scope, now, [{ payment, change }]);
+  const [moved] = await movePayments(tx, [{ payment, change }]);
   return moved;
 }
 
@@ -296,9 +285,7 @@ export interface PaymentMove {
 
 /** Changes the payments that still stand where they were read, and returns them, by id. */
 export async function movePayments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   moves: readonly PaymentMove[],
 ): Promise<MandatePayment[]> {
   const t = q.use(mandatePaymentTable);
@@ -319,29 +306,23 @@ export async function movePayments(
 }
 
 /** Cancels the payments of a mandate that still wait, because it is no longer in force, and tells of them. */
-export async function cancelOpenPayments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  mandate_id: number,
-): Promise<void> {
-  const t = q.use(mandatePaymentTable);
+export async function cancelOpenPayments(tx: Tx, mandate_id: number): Promise<void> {
+  const t = tx.q.use(mandatePaymentTable);
   const response_message = "The mandate is no longer in force";
-  const rows = await q
+  const rows = await tx.q
     .update(t)
-    .set({ status: "cancelled", next_attempt_at: null, response_message, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
-    .returning(paymentColumns(q));
+    .set({ status: "cancelled", next_attempt_at: null, response_message, updated_at: iso(tx.now) })
+    .where(and(ofCompany(t, tx.scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
+    .returning(paymentColumns(tx.q));
   const cancelled = rows.map(toPayment).toSorted((a, b) => a.id - b.id);
-  await recordEvents(q, scope, now, cancelled.map(paymentEvent));
+  await recordEvents(tx, cancelled.map(paymentEvent));
 }
 
 // What counts against mandates.
 
 /** The payments of mandates that were paid, or failed for good and were not forgiven. */
 export async function listOutcomes(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   mandate_ids: readonly number[],
 ): Promise<PaymentOutcome[]> {
   const t = q.use(mandatePaymentTable);
@@ -360,12 +341,7 @@ export async function listOutcomes(
 }
 
 /** Forgives what failed of a mandate. */
-export async function forgiveFailures(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  mandate_id: number,
-): Promise<void> {
+export async function forgiveFailures({ q, scope, now }: Tx, mandate_id: number): Promise<void> {
   const t = q.use(mandatePaymentTable);
   const failed = and(inArray(t.status, [...FAILED_STATUSES]), isNull(t.forgiven_at));
   await q

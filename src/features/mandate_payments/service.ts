@@ -8,7 +8,7 @@ import { pagedList } from "../../core/page.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
 import { only } from "../../store/rows.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { openConnector } from "../emandate_config/connect.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import { recordEvents } from "../events/queries.ts";
@@ -18,6 +18,7 @@ import { CreateMandatePayment, ListMandatePayments, MandatePayment, MandatePayme
 import * as queries from "./queries.ts";
 import { debitProblem, type DebitProblem, dueAt, PAYMENT_MOVES, paymentEvent } from "./rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists payments, newest first. */
 export const listMandatePayments = operation({
@@ -25,9 +26,9 @@ export const listMandatePayments = operation({
   permission: "emandate:read",
   input: ListMandatePayments,
   output: paged(MandatePayment),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listPayments(store.read, scopeOf(actor), filter, slice),
+      queries.listPayments(readTx(ctx), filter, slice),
     ),
 });
 
@@ -37,7 +38,7 @@ export const getMandatePayment = operation({
   permission: "emandate:read",
   input: ById,
   output: MandatePaymentDetail,
-  run: ({ store, actor }, { id }) => findDetail(store.read, scopeOf(actor), id),
+  run: (ctx, { id }) => findDetail(readTx(ctx), id),
 });
 
 /**
@@ -55,19 +56,19 @@ export const createMandatePayment = operation({
     const scope = scopeOf(actor);
     const today = dayAt(now);
     const due = due_date === undefined ? today : Temporal.PlainDate.from(due_date);
-    const stored = await findMandate(store.read, scope, id);
+    const stored = await findMandate({ q: store.read, scope, now }, id);
     checkDue(due, today, stored);
     const day = Temporal.PlainDate.compare(due, today) > 0 ? due : today;
     const connectors = await connectorsOf(ctx, scope, stored);
     const made = await store.tx(async (q) => {
-      const mandate = await findMandate(q, scope, id);
+      const mandate = await findMandate({ q, scope, now }, id);
       const { frequency } = mandate;
       const period = { ...debitPeriod(frequency, day), frequency };
-      const debits = await queries.countDebits(q, scope, [id], period, { planned: true });
+      const debits = await queries.countDebits({ q, scope, now }, [id], period, { planned: true });
       const problem = debitProblem(mandate, amount, day, debits.get(id) ?? 0);
       if (problem) throw refusal(id, problem);
       const payment = only(
-        await queries.insertPayments(q, scope, now, [
+        await queries.insertPayments({ q, scope, now }, [
           {
             mandate_id: id,
             period_key: null,
@@ -81,14 +82,14 @@ export const createMandatePayment = operation({
           },
         ]),
       );
-      await recordEvents(q, scope, now, [paymentEvent(payment)]);
+      await recordEvents({ q, scope, now }, [paymentEvent(payment)]);
       if (Temporal.PlainDate.compare(day, today) > 0) return { id: payment.id, orders: [] };
       const options = { today, collection_run_id: null };
-      const { orders } = await submitPayments(q, scope, now, [payment.id], options);
+      const { orders } = await submitPayments({ q, scope, now }, [payment.id], options);
       return { id: payment.id, orders };
     });
     await sendDebits(ctx, scope, connectors, made.orders);
-    return findDetail(store.read, scope, made.id);
+    return findDetail({ q: store.read, scope, now }, made.id);
   },
 });
 
@@ -105,20 +106,24 @@ export const retryMandatePayment = operation({
   async run(ctx, { id }) {
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
-    const { mandate_id } = await findPayment(store.read, scope, id);
-    const connectors = await connectorsOf(ctx, scope, await findMandate(store.read, scope, mandate_id));
+    const { mandate_id } = await findPayment({ q: store.read, scope, now }, id);
+    const connectors = await connectorsOf(
+      ctx,
+      scope,
+      await findMandate({ q: store.read, scope, now }, mandate_id),
+    );
     const made = await store.tx(async (q) => {
-      const { status } = await findPayment(q, scope, id);
+      const { status } = await findPayment({ q, scope, now }, id);
       if (status !== "retry_scheduled" && status !== "skipped") throw cannot("retry", id, `it is ${status}`);
       const options = { today: dayAt(now), collection_run_id: null, from: [status] };
-      const { orders, refused } = await submitPayments(q, scope, now, [id], options);
+      const { orders, refused } = await submitPayments({ q, scope, now }, [id], options);
       if (orders.length === 0) {
         throw cannot("retry", id, refused[0]?.response_message ?? "its mandate is not active");
       }
       return { id, orders };
     });
     await sendDebits(ctx, scope, connectors, made.orders);
-    return findDetail(store.read, scope, id);
+    return findDetail({ q: store.read, scope, now }, id);
   },
 });
 
@@ -128,43 +133,42 @@ export const cancelMandatePayment = operation({
   permission: "emandate:write",
   input: ById,
   output: MandatePaymentDetail,
-  async run({ store, actor, now }, { id }) {
-    const scope = scopeOf(actor);
-    return store.tx(async (q) => {
-      const payment = await findPayment(q, scope, id);
+  async run(ctx, { id }) {
+    return transaction(ctx, async (tx) => {
+      const payment = await findPayment(tx, id);
       const status = PAYMENT_MOVES[payment.status].cancel;
       const change = status && { status, next_attempt_at: null };
-      const cancelled = change && (await queries.movePayment(q, scope, now, payment, change));
+      const cancelled = change && (await queries.movePayment(tx, payment, change));
       if (!cancelled) throw cannot("cancel", id, `it is ${payment.status}`);
-      await recordEvents(q, scope, now, [paymentEvent(cancelled)]);
-      return findDetail(q, scope, id);
+      await recordEvents(tx, [paymentEvent(cancelled)]);
+      return findDetail(tx, id);
     });
   },
 });
 
 /** Errors: not_found. */
-async function findPayment(q: Reads, scope: Scope, id: number): Promise<MandatePayment> {
-  const payment = await queries.findPayment(q, scope, id);
+async function findPayment(tx: ReadTx, id: number): Promise<MandatePayment> {
+  const payment = await queries.findPayment(tx, id);
   if (!payment) throw notFound("Payment", id);
   return payment;
 }
 
 /** Errors: not_found. */
-async function findDetail(q: Reads, scope: Scope, id: number): Promise<MandatePaymentDetail> {
-  const payment = await findPayment(q, scope, id);
-  return { ...payment, attempts: await queries.listAttempts(q, scope, id) };
+async function findDetail(tx: ReadTx, id: number): Promise<MandatePaymentDetail> {
+  const payment = await findPayment(tx, id);
+  return { ...payment, attempts: await queries.listAttempts(tx, id) };
 }
 
 /** Errors: not_found. */
-async function findMandate(q: Reads, scope: Scope, id: number): Promise<StoredMandate> {
-  const mandate = await findStoredMandate(q, scope, id);
+async function findMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
+  const mandate = await findStoredMandate(tx, id);
   if (!mandate) throw notFound("Mandate", id);
   return mandate;
 }
 
 /** The way to the scheme of one mandate, before anything is written down. Errors: conflict. */
 async function connectorsOf(ctx: Context, scope: Scope, { connector }: StoredMandate): Promise<Connectors> {
-  const config = await findConfig(ctx.store.read, scope);
+  const config = await findConfig({ q: ctx.store.read, scope, now: ctx.now });
   return new Map([[connector, await openConnector(ctx, config, connector)]]);
 }
 

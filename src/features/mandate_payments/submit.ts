@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../events/queries.ts";
 import { insertOrders, listSchemeOrders, type MandateOrder } from "../mandate_orders/queries.ts";
 import type { ConnectorName } from "../mandates/model.ts";
@@ -37,30 +37,24 @@ export interface SubmitOptions {
  * whose period is over, or that the mandate does not allow, are given up.
  */
 export async function submitPayments(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   ids: readonly number[],
   { today, collection_run_id, from = OPEN_STATUSES }: SubmitOptions,
 ): Promise<Submitted> {
   // Those that another run submitted since they were listed are none of ours.
-  const listed = await queries.listWithMandates(q, scope, ids);
+  const listed = await queries.listWithMandates(tx, ids);
   const payments = listed.filter(({ status }) => from.some((open) => open === status));
   // What was skipped is collected again because somebody asks for it: its own period is long over.
   const skipped = new Set(payments.flatMap(({ id, status }) => (status === "skipped" ? id : [])));
-  const { good, bad } = await judgeDebits(q, scope, payments, today, skipped);
+  const { good, bad } = await judgeDebits(tx, payments, today, skipped);
   const submitted = await queries.submitWaitingPayments(
-    q,
-    scope,
-    now,
+    tx,
     good.map(({ id }) => id),
     { debit_date: today.toString(), from },
   );
   const connectors = new Map(good.map(({ id, mandate }) => [id, mandate.connector]));
   const orders = await insertOrders(
-    q,
-    scope,
-    now,
+    tx,
     submitted.map(({ id: payment_id, mandate_id, amount, attempt_count: attempt_no }) => ({
       kind: "debit",
       mandate_id,
@@ -72,8 +66,8 @@ export async function submitPayments(
       amount,
     })),
   );
-  const refused = await giveUp(q, scope, now, bad);
-  await recordEvents(q, scope, now, [...submitted, ...refused].map(paymentEvent));
+  const refused = await giveUp(tx, bad);
+  await recordEvents(tx, [...submitted, ...refused].map(paymentEvent));
   return { orders, refused };
 }
 
@@ -82,8 +76,7 @@ export async function submitPayments(
  * about a payment goes by the frequency under which it was made. Of those in `asked` the period is not asked for.
  */
 export async function judgeDebits(
-  q: Queries,
-  scope: Scope,
+  tx: Tx,
   payments: readonly queries.PaymentWithMandate[],
   today: Temporal.PlainDate,
   asked: ReadonlySet<number> = new Set(),
@@ -94,7 +87,7 @@ export async function judgeDebits(
     const mandate_ids = [...new Set(some.map(({ mandate_id }) => mandate_id))];
     const period = { ...debitPeriod(frequency, today), frequency };
     const except = some.map(({ id }) => id);
-    const made = await queries.countDebits(q, scope, mandate_ids, period, { except });
+    const made = await queries.countDebits(tx, mandate_ids, period, { except });
     for (const payment of some) {
       const { id, mandate, mandate_id } = payment;
       const debits = made.get(mandate_id) ?? 0;
@@ -124,7 +117,7 @@ export async function sendDebits(
   const { store, now, log, request_id } = ctx;
   try {
     const ids = orders.map(({ id }) => id);
-    const asked = await listSchemeOrders(store.read, scope, ids);
+    const asked = await listSchemeOrders({ q: store.read, scope, now }, ids);
     const answered: Heard[] = [];
     for (const [name, some] of Map.groupBy(asked, ({ order }) => order.connector)) {
       const results = await connectors.get(name)?.collect(some.map((one) => one.asked));
@@ -134,7 +127,7 @@ export async function sendDebits(
       }
     }
     if (answered.length === 0) return;
-    await store.tx((q) => applyPaymentResults(q, scope, now, answered));
+    await store.tx((q) => applyPaymentResults({ q, scope, now }, answered));
   } catch (error) {
     // The scheme is asked later what became of them.
     log.error({ err: error, request_id, company_id: scope.company_id }, "debits sent without an answer");

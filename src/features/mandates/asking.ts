@@ -34,8 +34,8 @@ export async function askScheme(
   change: (q: Queries) => Promise<StoredMandate>,
 ): Promise<void> {
   const { store, now } = ctx;
-  const mandate = await findStoredMandate(store.read, scope, id);
-  const stored = await findConfig(store.read, scope);
+  const mandate = await findStoredMandate({ q: store.read, scope, now }, id);
+  const stored = await findConfig({ q: store.read, scope, now });
   const connector = await openConnector(ctx, stored, mandate?.connector);
   const { order, asked } = await store.tx(async (q) => {
     const changed = await change(q);
@@ -46,16 +46,16 @@ export async function askScheme(
       amount: AUTHORIZATION_AMOUNT,
       amendment: kind === "amendment" ? changed.amendment : null,
     };
-    const inserted = only(await insertOrders(q, scope, now, [wanted]));
-    const read = only(await listSchemeOrders(q, scope, [inserted.id]));
+    const inserted = only(await insertOrders({ q, scope, now }, [wanted]));
+    const read = only(await listSchemeOrders({ q, scope, now }, [inserted.id]));
     if (kind === "enrolment" || connector.authorizationForm(read.asked) !== null) {
       const authorization_url = authorizationUrl(publicOrigin(ctx.config, null), inserted.order_no);
-      await updateMandate(q, scope, now, changed, { authorization_url });
+      await updateMandate({ q, scope, now }, changed, { authorization_url });
     }
     return read;
   });
   const result = await ASK[kind](connector, asked);
-  await store.tx((q) => applyMandateResult(q, scope, now, order, result));
+  await store.tx((q) => applyMandateResult({ q, scope, now }, order, result));
 }
 
 /** Where the customer goes to authorize an order. */

@@ -1,7 +1,6 @@
-import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { iso } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import type { EventType } from "../events/model.ts";
 import { recordEvents } from "../events/queries.ts";
 import { closeMandateOrders } from "../mandate_orders/queries.ts";
@@ -18,16 +17,14 @@ import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveO
  * Errors: conflict where the trigger may not come in that state, or the mandate has left it.
  */
 export async function moveMandate(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   mandate: StoredMandate,
   trigger: MandateTrigger,
   { reason = null, ...change }: MandateChange & { reason?: string | null | undefined } = {},
 ): Promise<StoredMandate> {
   const status = moveOf(mandate, trigger);
-  const after = await updateMandate(q, scope, now, mandate, {
-    ...changeBy(mandate, trigger, now),
+  const after = await updateMandate(tx, mandate, {
+    ...changeBy(mandate, trigger, tx.now),
     ...change,
     status,
     status_reason: reason,
@@ -35,23 +32,21 @@ export async function moveMandate(
   if (!after) {
     throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it has just been changed`);
   }
-  await tellOfMandate(q, scope, now, after, MANDATE_EVENTS[trigger], reason);
-  if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(q, scope, now, mandate.id);
-  if (trigger === "resume") await resumePayments(q, scope, now, mandate.id);
-  if (isFinal(status)) await closeMandateOrders(q, scope, now, mandate.id);
+  await tellOfMandate(tx, after, MANDATE_EVENTS[trigger], reason);
+  if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(tx, mandate.id);
+  if (trigger === "resume") await resumePayments(tx, mandate.id);
+  if (isFinal(status)) await closeMandateOrders(tx, mandate.id);
   return after;
 }
 
 /** Writes down what happened to a mandate: for those who listen, and for good. */
 export async function tellOfMandate(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   { id, reference, status, customer_id, emandate_product_id }: StoredMandate,
   type: EventType,
   reason: string | null = null,
 ): Promise<void> {
   const data = { id, reference, status, customer_id, emandate_product_id };
-  await recordEvents(q, scope, now, [{ type, data }]);
-  await insertMandateEvent(q, scope, id, { type, status, reason, created_at: iso(now) });
+  await recordEvents(tx, [{ type, data }]);
+  await insertMandateEvent(tx, id, { type, status, reason, created_at: iso(tx.now) });
 }

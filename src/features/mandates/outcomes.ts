@@ -1,6 +1,5 @@
-import type { Scope } from "../../core/access.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { findConfig } from "../emandate_config/queries.ts";
 import type { CallbackOutcome } from "../mandate_orders/model.ts";
 import { raiseComplaint, raiseFlags, resolveAnswered } from "../mandate_flags/queries.ts";
@@ -22,10 +21,7 @@ import { isFinal, type MandateChange, moved } from "./rules.ts";
 import type { SchemeResult } from "./schemes/scheme.ts";
 
 /** What is answered, and what it is answered about. */
-interface Answer {
-  q: Queries;
-  scope: Scope;
-  now: Temporal.Instant;
+interface Answer extends Tx {
   order: MandateOrder;
   mandate: StoredMandate;
   result: SchemeResult;
@@ -39,24 +35,22 @@ type Outcome = Exclude<CallbackOutcome, "refused">;
  * up counts where it still can, else it is flagged. Decision 0136.
  */
 export async function applyMandateResult(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   { id }: Pick<MandateOrder, "id">,
   result: SchemeResult,
 ): Promise<Outcome> {
-  const order = await findOrder(q, scope, id);
-  const mandate = order && (await findStoredMandate(q, scope, order.mandate_id));
+  const order = await findOrder(tx, id);
+  const mandate = order && (await findStoredMandate(tx, order.mandate_id));
   if (!order || !mandate) return "ignored";
-  const outcome = await apply({ q, scope, now, order, mandate, result });
-  if (outcome === "applied") await resolveAnswered(q, scope, now, [order.id]);
+  const outcome = await apply({ ...tx, order, mandate, result });
+  if (outcome === "applied") await resolveAnswered(tx, [order.id]);
   return outcome;
 }
 
 async function apply(answer: Answer): Promise<Outcome> {
   const { q, scope, now, order, result } = answer;
   if (result.is_about_message === true) {
-    const is_raised = order.awaits !== null && (await raiseComplaint(q, scope, now, order, result));
+    const is_raised = order.awaits !== null && (await raiseComplaint({ q, scope, now }, order, result));
     return is_raised ? "flagged" : "ignored";
   }
   const meaning = meaningOf(order, result);
@@ -79,8 +73,8 @@ async function afterwards(answer: Answer): Promise<Outcome> {
 
 /** The good answer to what had failed or was given up. */
 async function confirmedLate(answer: Answer): Promise<Outcome> {
-  const { q, scope, order, mandate, result } = answer;
-  const last = await findLastOrder(q, scope, { mandate_id: mandate.id });
+  const { order, mandate, result } = answer;
+  const last = await findLastOrder(answer, { mandate_id: mandate.id });
   const is_last = last?.id === order.id;
   if (order.kind === "enrolment") {
     const answered = answeredBy(order, result) ?? FIRST_AWAITED.enrolment;
@@ -106,13 +100,13 @@ function known({ order, result }: Answer): Outcome {
 }
 
 async function flag({ q, scope, now, order, result }: Answer, reason: FlagReason): Promise<Outcome> {
-  const raised = await raiseFlags(q, scope, now, [{ order, reason, said: result }]);
+  const raised = await raiseFlags({ q, scope, now }, [{ order, reason, said: result }]);
   return raised.has(order.id) ? "flagged" : "repeated";
 }
 
 async function endedByBank({ q, scope, now, mandate, result }: Answer): Promise<Outcome> {
   if (moved(mandate, "ended_by_bank") === null) return "ignored";
-  await moveMandate(q, scope, now, mandate, "ended_by_bank", { reason: reasonOf(result) });
+  await moveMandate({ q, scope, now }, mandate, "ended_by_bank", { reason: reasonOf(result) });
   return "applied";
 }
 
@@ -130,7 +124,7 @@ async function enrolment(answer: Answer, is_ahead: boolean): Promise<Outcome> {
     const { q, scope, now, mandate } = answer;
     if (moved(mandate, "authorized") === null) return "ignored";
     const change = { scheme_reference: result.scheme_txn_id };
-    const authorized = await moveMandate(q, scope, now, mandate, "authorized", change);
+    const authorized = await moveMandate({ q, scope, now }, mandate, "authorized", change);
     return decided({ ...answer, mandate: authorized });
   }
   return decided(answer);
@@ -140,7 +134,7 @@ async function enrolment(answer: Answer, is_ahead: boolean): Promise<Outcome> {
 async function decided(answer: Answer): Promise<Outcome> {
   if (answer.result.status !== "ok") return settle(answer, "refused");
   const { q, scope, now, mandate } = answer;
-  const start = collectionStart(mandate, dayAt(now), await findConfig(q, scope));
+  const start = collectionStart(mandate, dayAt(now), await findConfig({ q, scope, now }));
   return settle(answer, "approved", {}, start);
 }
 
@@ -160,8 +154,8 @@ async function settle(
   const completed = { status: is_good ? "succeeded" : "failed", awaits: null } as const;
   const heard = { ...told(order, result), ...completed, ...more };
   if (moved(mandate, trigger) === null) return "ignored";
-  if (!(await updateOrder(q, scope, now, { id, awaits, connector }, heard))) return "repeated";
-  await moveMandate(q, scope, now, mandate, trigger, {
+  if (!(await updateOrder({ q, scope, now }, { id, awaits, connector }, heard))) return "repeated";
+  await moveMandate({ q, scope, now }, mandate, trigger, {
     reason: is_good ? null : reasonOf(result),
     ...change,
   });
@@ -184,18 +178,18 @@ async function answerAmendment(
     status: is_good ? "succeeded" : "failed",
     awaits: null,
   } as const;
-  if (!(await updateOrder(q, scope, now, order, heard))) return "repeated";
+  if (!(await updateOrder({ q, scope, now }, order, heard))) return "repeated";
   const taken = is_good
-    ? takeAmendment(mandate, wanted, dayAt(now), await findConfig(q, scope))
+    ? takeAmendment(mandate, wanted, dayAt(now), await findConfig({ q, scope, now }))
     : { terms: {}, due: [] };
   const reason = is_good ? null : reasonOf(result);
   const change = { ...taken.terms, amendment: null, authorization_url: null, status_reason: reason };
-  const after = await updateMandate(q, scope, now, mandate, change);
+  const after = await updateMandate({ q, scope, now }, mandate, change);
   if (!after) return "ignored";
   const { amount = null } = is_good ? wanted : {};
-  await amendPayments(q, scope, now, mandate.id, { due: taken.due, amount });
+  await amendPayments({ q, scope, now }, mandate.id, { due: taken.due, amount });
   const type = is_good ? "emandate.mandate.amended" : "emandate.mandate.amendment_refused";
-  await tellOfMandate(q, scope, now, after, type, reason);
+  await tellOfMandate({ q, scope, now }, after, type, reason);
   return "applied";
 }
 

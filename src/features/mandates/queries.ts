@@ -1,5 +1,4 @@
 import { and, asc, desc, eq, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { dayAt } from "../../core/kuala_lumpur.ts";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/page.ts";
@@ -7,7 +6,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { emandateCustomerTable } from "../emandate_customers/tables.ts";
 import { modeOf } from "../emandate_products/rules.ts";
 import { emandateProductTable } from "../emandate_products/tables.ts";
@@ -29,21 +28,20 @@ export interface MandateFilter {
 
 /** Mandates, newest first, and how many there are in all. */
 export async function listMandates(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   filter: MandateFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: Mandate[]; total: number }> {
-  const t = q.use(mandateTable);
-  const customers = q.use(emandateCustomerTable);
-  const where = matching(q, scope, filter);
-  const rows = await selectMandates(q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
+  const t = tx.q.use(mandateTable);
+  const customers = tx.q.use(emandateCustomerTable);
+  const where = matching(tx, filter);
+  const rows = await selectMandates(tx.q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
   // The customer is looked at only where somebody is searched for.
   const total =
     filter.search === undefined
-      ? await q.$count(t, where)
-      : await q.$count(
-          q
+      ? await tx.q.$count(t, where)
+      : await tx.q.$count(
+          tx.q
             .select({ id: t.id })
             .from(t)
             .innerJoin(customers, eq(customers.id, t.customer_id))
@@ -53,14 +51,13 @@ export async function listMandates(
   return { rows: rows.map(toMandate), total };
 }
 
-export async function findMandate(q: Reads, scope: Scope, id: number): Promise<Mandate | undefined> {
-  const [row] = await selectMandates(q).where(matching(q, scope, { id }));
+export async function findMandate(tx: ReadTx, id: number): Promise<Mandate | undefined> {
+  const [row] = await selectMandates(tx.q).where(matching(tx, { id }));
   return row && toMandate(row);
 }
 
 export async function findStoredMandate(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   id: number,
 ): Promise<StoredMandate | undefined> {
   const t = q.use(mandateTable);
@@ -71,7 +68,7 @@ export async function findStoredMandate(
   return row;
 }
 
-function matching(q: Reads, scope: Scope, filter: MandateFilter): SQL | undefined {
+function matching({ q, scope }: ReadTx, filter: MandateFilter): SQL | undefined {
   const t = q.use(mandateTable);
   const customers = q.use(emandateCustomerTable);
   const { id, status, customer_id, product_id, search } = filter;
@@ -136,12 +133,7 @@ type NewMandate = Pick<
 >;
 
 /** Writes a new mandate, with the next reference of the day. Errors: conflict where the day has no more. */
-export async function insertMandate(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
-  mandate: NewMandate,
-): Promise<StoredMandate> {
+export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate): Promise<StoredMandate> {
   const t = q.use(mandateTable);
   const prefix = referencePrefix(dayAt(now));
   const [last] = await q
@@ -169,9 +161,7 @@ export async function insertMandate(
  * Changes a mandate that still stands where it stood when it was read. Returns it, or undefined where it does not.
  */
 export async function updateMandate(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   { id, status }: Pick<StoredMandate, "id" | "status">,
   change: Partial<Omit<StoredMandate, "id" | "company_id" | "created_at" | "updated_at">>,
 ): Promise<StoredMandate | undefined> {
@@ -186,8 +176,7 @@ export async function updateMandate(
 
 /** Writes down what happened to a mandate. */
 export async function insertMandateEvent(
-  q: Queries,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: Tx,
   mandate_id: number,
   event: MandateEvent,
 ): Promise<void> {
@@ -196,8 +185,7 @@ export async function insertMandateEvent(
 
 /** What happened to a mandate, newest first. */
 export async function listMandateEvents(
-  q: Reads,
-  scope: Scope,
+  { q, scope }: ReadTx,
   mandate_id: number,
   limit: number,
 ): Promise<MandateEvent[]> {
@@ -212,12 +200,7 @@ export async function listMandateEvents(
 }
 
 /** Mandates in force whose last day has passed, some of them. */
-export async function listExpired(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  limit: number,
-): Promise<StoredMandate[]> {
+export async function listExpired({ q, scope, now }: ReadTx, limit: number): Promise<StoredMandate[]> {
   const t = q.use(mandateTable);
   return q
     .select()

@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
+import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { dayAt, startOfDay } from "../../core/kuala_lumpur.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -9,7 +9,7 @@ import { pagedList } from "../../core/page.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import { InTurn } from "../../core/in_turn.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx } from "../../store/store.ts";
 import { tellOfMany } from "../audit/telling.ts";
 import { findBanks } from "../emandate_config/banks.ts";
 import { findConfig } from "../emandate_config/queries.ts";
@@ -37,6 +37,7 @@ import { moveMandate, tellOfMandate } from "./moves.ts";
 import * as queries from "./queries.ts";
 import { debitAmount, frequencyOf, isInForce, type MandateChange, moveOf, type Terms } from "./rules.ts";
 import { withdrawRequest } from "./withdrawing.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists mandates, newest first, always by pages. */
 export const listMandates = operation({
@@ -44,9 +45,9 @@ export const listMandates = operation({
   permission: "emandate:read",
   input: ListMandates,
   output: paged(Mandate),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
+  run: (ctx, { page, limit, ...filter }) =>
     pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listMandates(store.read, scopeOf(actor), filter, slice),
+      queries.listMandates(readTx(ctx), filter, slice),
     ),
 });
 
@@ -56,14 +57,13 @@ export const getMandate = operation({
   permission: "emandate:read",
   input: ById,
   output: MandateDetail,
-  async run({ store, actor }, { id }) {
-    const scope = scopeOf(actor);
-    const mandate = await findAnswered(store.read, scope, id);
+  async run(ctx, { id }) {
+    const mandate = await findAnswered(readTx(ctx), id);
     const newest = { limit: LIMITS.mandate_payments, offset: 0 };
     const [payments, events, order] = await Promise.all([
-      listPayments(store.read, scope, { mandate_id: id }, newest),
-      queries.listMandateEvents(store.read, scope, id, LIMITS.mandate_events),
-      findLastOrder(store.read, scope, { mandate_id: id }),
+      listPayments(readTx(ctx), { mandate_id: id }, newest),
+      queries.listMandateEvents(readTx(ctx), id, LIMITS.mandate_events),
+      findLastOrder(readTx(ctx), { mandate_id: id }),
     ]);
     return { ...mandate, order_no: order?.order_no ?? null, payments: payments.rows, events };
   },
@@ -100,27 +100,27 @@ export const createMandate = operation({
     const create = async (q: Queries) => {
       const { emandate_product_id = null } = input;
       const terms =
-        emandate_product_id === null ? SCHEME_TERMS : await findTerms(q, scope, emandate_product_id);
+        emandate_product_id === null ? SCHEME_TERMS : await findTerms({ q, scope, now }, emandate_product_id);
       const mandate = {
         emandate_product_id,
         max_amount: terms.max_amount,
         max_no_debit: terms.max_no_debit,
         frequency: frequencyOf(input, terms),
         bankscheme_txn_amount: debitAmount(input, terms, emandate_product_id !== null),
-        connector: (await findConfig(q, scope)).connector,
+        connector: (await findConfig({ q, scope, now })).connector,
       };
-      const customer = await findOrMakeCustomer(q, scope, now, given, "/customer_ic_number");
-      const made = await queries.insertMandate(q, scope, now, { ...mandate, customer_id: customer.id });
-      await tellOfMandate(q, scope, now, made, "emandate.mandate.created");
-      return findAnswered(q, scope, made.id);
+      const customer = await findOrMakeCustomer({ q, scope, now }, given, "/customer_ic_number");
+      const made = await queries.insertMandate({ q, scope, now }, { ...mandate, customer_id: customer.id });
+      await tellOfMandate({ q, scope, now }, made, "emandate.mandate.created");
+      return findAnswered({ q, scope, now }, made.id);
     };
     return numbering.take(scope.company_id, () => store.tx(create));
   },
 });
 
 /** Errors: invalid. */
-async function findTerms(q: Reads, scope: Scope, id: number): Promise<Terms> {
-  const product = await findEmandateProduct(q, scope, id);
+async function findTerms(tx: ReadTx, id: number): Promise<Terms> {
+  const product = await findEmandateProduct(tx, id);
   if (!product) throw invalid("/emandate_product_id", "must be a product of the company");
   if (!product.is_active) throw invalid("/emandate_product_id", "must be an active product");
   return product;
@@ -140,21 +140,19 @@ export const authorizeMandate = operation({
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
     await askScheme(ctx, scope, id, "enrolment", async (q) => {
-      const mandate = await findStored(q, scope, id);
+      const mandate = await findStored({ q, scope, now }, id);
       moveOf(mandate, "authorize");
-      await checkBank(q, scope, now, mandate, bank_code);
+      await checkBank({ q, scope, now }, mandate, bank_code);
       const bank = bank_code === undefined ? {} : { bank_code };
-      return moveMandate(q, scope, now, mandate, "authorize", bank);
+      return moveMandate({ q, scope, now }, mandate, "authorize", bank);
     });
-    return findAnswered(store.read, scope, id);
+    return findAnswered({ q: store.read, scope, now }, id);
   },
 });
 
 /** Errors: invalid. */
 async function checkBank(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: ReadTx,
   { connector, bank_code: known }: queries.StoredMandate,
   bank_code: string | undefined = known ?? undefined,
 ): Promise<void> {
@@ -162,7 +160,7 @@ async function checkBank(
     if (connector === "fpx") throw invalid("/bank_code", "is required: FPX must know the customer's bank");
     return;
   }
-  const { banks: all } = await findBanks(q, scope, connector, now);
+  const { banks: all } = await findBanks(tx, connector, tx.now);
   const banks = all.filter((bank) => bank.bank_code === bank_code);
   if (banks.length === 0) throw invalid("/bank_code", "must be a bank of the scheme");
   if (banks.every(({ status }) => status === "offline"))
@@ -208,16 +206,15 @@ export const cancelMandate = operation({
 
 /** An action that the scheme need not know of. */
 function act(
-  { store, actor, now }: Context,
+  ctx: Context,
   { id, reason }: { id: number; reason?: string },
   trigger: MandateTrigger,
   changeOf: (mandate: queries.StoredMandate) => MandateChange = () => ({}),
 ): Promise<Mandate> {
-  const scope = scopeOf(actor);
-  return store.tx(async (q) => {
-    const mandate = await findStored(q, scope, id);
-    await moveMandate(q, scope, now, mandate, trigger, { ...changeOf(mandate), reason });
-    return findAnswered(q, scope, id);
+  return transaction(ctx, async (tx) => {
+    const mandate = await findStored(tx, id);
+    await moveMandate(tx, mandate, trigger, { ...changeOf(mandate), reason });
+    return findAnswered(tx, id);
   });
 }
 
@@ -234,10 +231,10 @@ export const terminateMandate = operation({
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
     await askScheme(ctx, scope, id, "termination", async (q) => {
-      const mandate = await findStored(q, scope, id);
-      return moveMandate(q, scope, now, mandate, "terminate", { reason });
+      const mandate = await findStored({ q, scope, now }, id);
+      return moveMandate({ q, scope, now }, mandate, "terminate", { reason });
     });
-    return findAnswered(store.read, scope, id);
+    return findAnswered({ q: store.read, scope, now }, id);
   },
 });
 
@@ -256,12 +253,12 @@ export const amendMandate = operation({
     const scope = scopeOf(actor);
     checkAmendment(amendment, dayAt(now));
     await askScheme(ctx, scope, id, "amendment", async (q) => {
-      const mandate = await findStored(q, scope, id);
+      const mandate = await findStored({ q, scope, now }, id);
       checkAmendable(mandate);
       const change = { amendment, application_type: "02" as const };
-      return (await queries.updateMandate(q, scope, now, mandate, change)) ?? mandate;
+      return (await queries.updateMandate({ q, scope, now }, mandate, change)) ?? mandate;
     });
-    return findAnswered(store.read, scope, id);
+    return findAnswered({ q: store.read, scope, now }, id);
   },
 });
 
@@ -275,11 +272,10 @@ export const withdrawMandateRequest = operation({
   target: "mandate",
   input: MandateAction,
   output: Mandate,
-  run({ store, actor, now }, { id, reason = null }) {
-    const scope = scopeOf(actor);
-    return store.tx(async (q) => {
-      await withdrawRequest(q, scope, now, await findStored(q, scope, id), reason);
-      return findAnswered(q, scope, id);
+  run(ctx, { id, reason = null }) {
+    return transaction(ctx, async (tx) => {
+      await withdrawRequest(tx, await findStored(tx, id), reason);
+      return findAnswered(tx, id);
     });
   },
 });
@@ -293,15 +289,14 @@ export const previewAmendment = operation({
   permission: "emandate:read",
   input: AmendMandate,
   output: AmendmentPreview,
-  async run({ store, actor, now }, { id, ...amendment }) {
-    const scope = scopeOf(actor);
-    const today = dayAt(now);
+  async run(ctx, { id, ...amendment }) {
+    const today = dayAt(ctx.now);
     checkAmendment(amendment, today);
-    const mandate = await findStored(store.read, scope, id);
+    const mandate = await findStored(readTx(ctx), id);
     checkAmendable(mandate);
-    const taken = takeAmendment(mandate, amendment, today, await findConfig(store.read, scope));
+    const taken = takeAmendment(mandate, amendment, today, await findConfig(readTx(ctx)));
     const days = taken.due.filter(({ status }) => status === "scheduled");
-    const waiting_payments = amendment.amount === undefined ? 0 : await countWaiting(store.read, scope, id);
+    const waiting_payments = amendment.amount === undefined ? 0 : await countWaiting(readTx(ctx), id);
     return {
       before: termsOf(mandate, today),
       after: termsOf({ ...mandate, ...taken.terms }, today),
@@ -347,9 +342,9 @@ export const expireMandates = operation({
     const scope = scopeOf(actor);
     while (!background.is_stopping) {
       const expired = await store.tx(async (q) => {
-        const mandates = await queries.listExpired(q, scope, now, LIMITS.mandate_orders_batch);
+        const mandates = await queries.listExpired({ q, scope, now }, LIMITS.mandate_orders_batch);
         for (const mandate of mandates) {
-          await moveMandate(q, scope, now, mandate, "expire", { reason: "Its last day has passed" });
+          await moveMandate({ q, scope, now }, mandate, "expire", { reason: "Its last day has passed" });
         }
         const changed = mandates.map(({ id }) => ({ target: { type: "mandate", id } }));
         await tellOfMany(ctx, q, scope, "expire_mandate", changed);
@@ -363,15 +358,15 @@ export const expireMandates = operation({
 });
 
 /** Errors: not_found. */
-async function findStored(q: Reads, scope: Scope, id: number): Promise<queries.StoredMandate> {
-  const mandate = await queries.findStoredMandate(q, scope, id);
+async function findStored(tx: ReadTx, id: number): Promise<queries.StoredMandate> {
+  const mandate = await queries.findStoredMandate(tx, id);
   if (!mandate) throw notFound("Mandate", id);
   return mandate;
 }
 
 /** Errors: not_found. */
-async function findAnswered(q: Reads, scope: Scope, id: number): Promise<Mandate> {
-  const mandate = await queries.findMandate(q, scope, id);
+async function findAnswered(tx: ReadTx, id: number): Promise<Mandate> {
+  const mandate = await queries.findMandate(tx, id);
   if (!mandate) throw notFound("Mandate", id);
   return mandate;
 }

@@ -1,5 +1,4 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { inUse, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
@@ -8,6 +7,7 @@ import { recordEvents } from "../events/queries.ts";
 import { countActiveSubscriptions } from "../subscriptions/queries.ts";
 import { CreateProduct, ListProducts, Product, UpdateProduct } from "./model.ts";
 import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's products by id; whole when no page is asked for. */
 export const listProducts = operation({
@@ -15,8 +15,8 @@ export const listProducts = operation({
   permission: "products:read",
   input: ListProducts,
   output: listed(Product),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listProducts(store.read, scopeOf(actor), filter, slice)),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listProducts(readTx(ctx), filter, slice)),
 });
 
 /** Finds one product. Errors: not_found. */
@@ -25,8 +25,8 @@ export const getProduct = operation({
   permission: "products:read",
   input: ById,
   output: Product,
-  async run({ store, actor }, { id }) {
-    const product = await queries.findProduct(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const product = await queries.findProduct(readTx(ctx), id);
     if (!product) throw notFound("Product", id);
     return product;
   },
@@ -38,11 +38,10 @@ export const createProduct = operation({
   permission: "products:write",
   input: CreateProduct,
   output: Product,
-  run: ({ store, actor, now }, { name }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const product = await queries.insertProduct(q, scope, now, name);
-      await recordEvents(q, scope, now, [{ type: "product.created", data: { id: product.id } }]);
+  run: (ctx, { name }) =>
+    transaction(ctx, async (tx) => {
+      const product = await queries.insertProduct(tx, name);
+      await recordEvents(tx, [{ type: "product.created", data: { id: product.id } }]);
       return product;
     }),
 });
@@ -53,14 +52,13 @@ export const updateProduct = operation({
   permission: "products:write",
   input: UpdateProduct,
   output: Product,
-  run: ({ store, actor, now, note }, { id, name }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findProduct(q, scope, id);
-      const product = await queries.updateProduct(q, scope, now, id, { name });
+  run: (ctx, { id, name }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findProduct(tx, id);
+      const product = await queries.updateProduct(tx, id, { name });
       if (!before || !product) throw notFound("Product", id);
-      note({ before, after: product });
-      await recordEvents(q, scope, now, [{ type: "product.updated", data: { id } }]);
+      ctx.note({ before, after: product });
+      await recordEvents(tx, [{ type: "product.updated", data: { id } }]);
       return product;
     }),
 });
@@ -74,14 +72,13 @@ export const deleteProduct = operation({
   permission: "products:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const active = await countActiveSubscriptions(q, scope, now, { product_id: id });
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const active = await countActiveSubscriptions(tx, { product_id: id });
       if (active > 0) throw inUse("product", id, active);
-      const product = await queries.updateProduct(q, scope, now, id, { deleted_at: iso(now) });
+      const product = await queries.updateProduct(tx, id, { deleted_at: iso(ctx.now) });
       if (!product) throw notFound("Product", id);
-      await recordEvents(q, scope, now, [{ type: "product.deleted", data: { id } }]);
+      await recordEvents(tx, [{ type: "product.deleted", data: { id } }]);
       return {};
     }),
 });

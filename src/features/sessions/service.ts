@@ -1,5 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { type Actor, permissionsOf, scopeOf } from "../../core/access.ts";
+import { type Actor, permissionsOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { prune } from "../../core/prune.ts";
 import { Nothing } from "../../core/schema.ts";
@@ -13,6 +13,7 @@ import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
 import { deleteEndedTokensBefore, insertEndedToken, isTokenEnded } from "./queries.ts";
 import { guardedName, signIn } from "./sign_in.ts";
 import type { TokenVerifier } from "./tokens.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Signs a user in with email and password. Failures are counted by network and email, by network, and by email.
@@ -36,9 +37,9 @@ export const getMe = operation({
   permission: "profile:read",
   input: Nothing,
   output: Me,
-  async run({ store, actor }) {
-    const { password_hash: _, token_version: __, ...user } = await findOwnAccount(store.read, actor);
-    const company = await findCompany(store.read, scopeOf(actor));
+  async run(ctx) {
+    const { password_hash: _, token_version: __, ...user } = await findOwnAccount(ctx.store.read, ctx.actor);
+    const company = await findCompany(readTx(ctx));
     if (!company) throw notFound("Company", user.company_id);
     return { ...user, permissions: permissionsOf(user.role), timezone: company.timezone };
   },
@@ -51,17 +52,16 @@ export const changePassword = operation({
   target: "user",
   input: ChangePassword,
   output: Nothing,
-  async run({ store, actor, now, passwords, login_guard, address }, { current_password, new_password }) {
-    const account = await findOwnAccount(store.read, actor);
-    const fits = await login_guard.attempt(
-      { address, names: [guardedName(account)], is_password: true },
-      () => passwords.verify(current_password, account.password_hash),
+  async run(ctx, { current_password, new_password }) {
+    const account = await findOwnAccount(ctx.store.read, ctx.actor);
+    const fits = await ctx.login_guard.attempt(
+      { address: ctx.address, names: [guardedName(account)], is_password: true },
+      () => ctx.passwords.verify(current_password, account.password_hash),
     );
     if (fits.length === 0) throw invalid("/current_password", "is not your password");
     checkPassword("/new_password", new_password, account.email);
-    const password_hash = await passwords.hash(new_password);
-    const scope = scopeOf(actor);
-    await store.tx((q) => updateUser(q, scope, now, account.id, { password_hash, end_tokens: true }));
+    const password_hash = await ctx.passwords.hash(new_password);
+    await transaction(ctx, (tx) => updateUser(tx, account.id, { password_hash, end_tokens: true }));
     return {};
   },
 });

@@ -1,12 +1,11 @@
 import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { clientColumns } from "../clients/queries.ts";
@@ -49,72 +48,57 @@ export function subscriptionColumns(q: Reads) {
 }
 
 /** All subscriptions that match, by id, without their relations. */
-export async function listSubscriptionsOf(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  filter: SubscriptionFilter,
-): Promise<Subscription[]> {
-  const subscriptions = q.use(subscriptionTable);
-  const rows = await q
-    .select(subscriptionColumns(q))
+export async function listSubscriptionsOf(tx: ReadTx, filter: SubscriptionFilter): Promise<Subscription[]> {
+  const subscriptions = tx.q.use(subscriptionTable);
+  const rows = await tx.q
+    .select(subscriptionColumns(tx.q))
     .from(subscriptions)
-    .where(and(inScope(q, scope), matches(q, now, filter)))
+    .where(and(inScope(tx), matches(tx.q, tx.now, filter)))
     .orderBy(asc(subscriptions.id));
-  return rows.map((row) => withStatus(row, now));
+  return rows.map((row) => withStatus(row, tx.now));
 }
 
 /** Subscriptions with their relations by id, and how many there are in all: two statements, however many. */
 export async function listSubscriptionDetails(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: ReadTx,
   filter: SubscriptionFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: SubscriptionDetail[]; total: number }> {
-  const subscriptions = q.use(subscriptionTable);
-  const where = and(inScope(q, scope), matches(q, now, filter));
-  const rows = await selectDetails(q).where(where).orderBy(asc(subscriptions.id)).limit(limit).offset(offset);
-  return { rows: rows.map((row) => toDetail(row, now)), total: await q.$count(subscriptions, where) };
+  const subscriptions = tx.q.use(subscriptionTable);
+  const where = and(inScope(tx), matches(tx.q, tx.now, filter));
+  const rows = await selectDetails(tx.q)
+    .where(where)
+    .orderBy(asc(subscriptions.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows: rows.map((row) => toDetail(row, tx.now)), total: await tx.q.$count(subscriptions, where) };
 }
 
-export async function findSubscription(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  id: number,
-): Promise<SubscriptionDetail | undefined> {
-  const [row] = await selectDetails(q).where(and(inScope(q, scope), eq(q.use(subscriptionTable).id, id)));
-  return row && toDetail(row, now);
+export async function findSubscription(tx: ReadTx, id: number): Promise<SubscriptionDetail | undefined> {
+  const [row] = await selectDetails(tx.q).where(and(inScope(tx), eq(tx.q.use(subscriptionTable).id, id)));
+  return row && toDetail(row, tx.now);
 }
 
 /** How many of them are active at `now`. */
-export function countActiveSubscriptions(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  filter: SubscriptionFilter,
-): Promise<number> {
-  const where = and(inScope(q, scope), matches(q, now, { ...filter, status: "active" }));
-  return q.$count(q.use(subscriptionTable), where).then(Number);
+export function countActiveSubscriptions(tx: ReadTx, filter: SubscriptionFilter): Promise<number> {
+  const where = and(inScope(tx), matches(tx.q, tx.now, { ...filter, status: "active" }));
+  return tx.q.$count(tx.q.use(subscriptionTable), where).then(Number);
 }
 
 /** Whether any subscription, ended ones too, uses the billing model. */
-export async function isBillingModelUsed(q: Reads, scope: Scope, billing_model_id: number): Promise<boolean> {
-  const subscriptions = q.use(subscriptionTable);
-  const used = await q
+export async function isBillingModelUsed(tx: ReadTx, billing_model_id: number): Promise<boolean> {
+  const subscriptions = tx.q.use(subscriptionTable);
+  const used = await tx.q
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(and(inScope(q, scope), eq(subscriptions.billing_model_id, billing_model_id)))
+    .where(and(inScope(tx), eq(subscriptions.billing_model_id, billing_model_id)))
     .limit(1);
   return used.length > 0;
 }
 
 /** Inserts a subscription and returns its id. Errors: invalid for an external id already in use. */
 export async function insertSubscription(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   subscription: Omit<Subscription, "id" | "company_id" | "status" | "ends_at" | "created_at" | "updated_at">,
 ): Promise<number> {
   const subscriptions = q.use(subscriptionTable);
@@ -127,9 +111,7 @@ export async function insertSubscription(
 
 /** Changes a subscription; returns whether there is one. */
 export async function updateSubscription(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: {
     name?: string;
@@ -138,29 +120,27 @@ export async function updateSubscription(
     billing_model_id?: number;
   },
 ): Promise<boolean> {
-  const subscriptions = q.use(subscriptionTable);
-  const rows = await q
+  const subscriptions = tx.q.use(subscriptionTable);
+  const rows = await tx.q
     .update(subscriptions)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(subscriptions.id, id)))
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(subscriptions.id, id)))
     .returning({ id: subscriptions.id });
   return rows.length > 0;
 }
 
 /** Subscriptions that are still to end with a billing period, and an instant of that period. */
 export async function listEndsWithPeriods(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: ReadTx,
 ): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
-  const t = q.use(subscriptionTable);
-  const rows = await q
-    .select({ ...subscriptionColumns(q), last_period_at: t.last_period_at })
+  const t = tx.q.use(subscriptionTable);
+  const rows = await tx.q
+    .select({ ...subscriptionColumns(tx.q), last_period_at: t.last_period_at })
     .from(t)
-    .where(and(inScope(q, scope), isNotNull(t.last_period_at), gt(t.ends_at, iso(now))))
+    .where(and(inScope(tx), isNotNull(t.last_period_at), gt(t.ends_at, iso(tx.now))))
     .orderBy(asc(t.id));
   return rows.flatMap(({ last_period_at, ...row }) =>
-    last_period_at === null ? [] : [{ ...withStatus(row, now), last_period_at }],
+    last_period_at === null ? [] : [{ ...withStatus(row, tx.now), last_period_at }],
   );
 }
 
@@ -175,8 +155,8 @@ export async function listCompaniesWithSuchEnds(q: Reads, now: Temporal.Instant)
 }
 
 /** The company's time zones, as billing periods are cut by them. */
-export async function listZones(q: Reads, scope: Scope): Promise<ZoneTimeline> {
-  const rows = await listTimezones(q, scope);
+export async function listZones(tx: ReadTx): Promise<ZoneTimeline> {
+  const rows = await listTimezones(tx);
   return rows.map(({ timezone, set_at }) => ({ timezone, from: set_at === null ? null : instant(set_at) }));
 }
 
@@ -224,7 +204,7 @@ function matches(
   );
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const subscriptions = q.use(subscriptionTable);
   return and(
     eq(subscriptions.company_id, scope.company_id),

@@ -1,11 +1,10 @@
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import { unbilledPeriods } from "../billing/due.ts";
 import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
 import { changeEvent } from "../billing_model_changes/rules.ts";
@@ -18,6 +17,7 @@ import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
 import * as queries from "./queries.ts";
 import { endOf, subscriptionEvent, turnOf } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
  * Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. A client
@@ -28,10 +28,8 @@ export const listSubscriptions = operation({
   permission: "subscriptions:read",
   input: ListSubscriptions,
   output: listed(SubscriptionDetail),
-  run: ({ store, actor, now }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) =>
-      queries.listSubscriptionDetails(store.read, scopeOf(actor), now, filter, slice),
-    ),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listSubscriptionDetails(readTx(ctx), filter, slice)),
 });
 
 /**
@@ -43,7 +41,7 @@ export const getSubscription = operation({
   permission: "subscriptions:read",
   input: ById,
   output: SubscriptionDetail,
-  run: ({ store, actor, now }, { id }) => detailOf(store.read, scopeOf(actor), now, id),
+  run: (ctx, { id }) => detailOf(readTx(ctx), id),
 });
 
 /**
@@ -56,14 +54,13 @@ export const createSubscription = operation({
   permission: "subscriptions:write",
   input: CreateSubscription,
   output: CreatedSubscription,
-  async run({ store, actor, now }, { started_at, billing_anchor_day = 1, ...input }) {
-    const scope = scopeOf(actor);
-    const subscription = { ...input, billing_anchor_day, started_at: startOf(started_at, now) };
-    return store.tx(async (q) => {
-      await checkRelations(q, scope, input);
-      const id = await queries.insertSubscription(q, scope, now, subscription);
-      const made = await told(q, scope, now, "subscription.created", await detailOf(q, scope, now, id));
-      const past = unbilledPeriods(made, await queries.listZones(q, scope), NOTHING_RECORDED, now, NO_GRACE);
+  async run(ctx, { started_at, billing_anchor_day = 1, ...input }) {
+    const subscription = { ...input, billing_anchor_day, started_at: startOf(started_at, ctx.now) };
+    return transaction(ctx, async (tx) => {
+      await checkRelations(tx, input);
+      const id = await queries.insertSubscription(tx, subscription);
+      const made = await told(tx, "subscription.created", await detailOf(tx, id));
+      const past = unbilledPeriods(made, await queries.listZones(tx), NOTHING_RECORDED, ctx.now, NO_GRACE);
       return { ...made, past_periods: past.due.length };
     });
   },
@@ -78,14 +75,13 @@ export const updateSubscription = operation({
   permission: "subscriptions:write",
   input: UpdateSubscription,
   output: SubscriptionDetail,
-  run: ({ store, actor, now, note }, { id, name }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await detailOf(q, scope, now, id);
-      const turn = turnOf(before, now);
-      await queries.updateSubscription(q, scope, turn, id, { name });
-      const after = await told(q, scope, turn, "subscription.updated", await detailOf(q, scope, now, id));
-      note({ before, after });
+  run: (ctx, { id, name }) =>
+    transaction(ctx, async (tx) => {
+      const before = await detailOf(tx, id);
+      const turn = turnOf(before, ctx.now);
+      await queries.updateSubscription({ ...tx, now: turn }, id, { name });
+      const after = await told({ ...tx, now: turn }, "subscription.updated", await detailOf(tx, id));
+      ctx.note({ before, after });
       return after;
     }),
 });
@@ -100,41 +96,37 @@ export const cancelSubscription = operation({
   permission: "subscriptions:write",
   input: CancelSubscription,
   output: SubscriptionDetail,
-  run: ({ store, actor, now, note }, { id, at }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await detailOf(q, scope, now, id);
-      const turn = turnOf(before, now);
-      const end = endOf(before, at, turn, await queries.listZones(q, scope));
-      await queries.updateSubscription(q, scope, turn, id, end);
-      const cancelled = await cancelScheduledChanges(q, scope, turn, id, { from: end.ends_at });
-      await recordEvents(q, scope, turn, cancelled.map(changeEvent));
-      const after = await told(q, scope, turn, "subscription.cancelled", await detailOf(q, scope, turn, id));
-      note({ before, after });
+  run: (ctx, { id, at }) =>
+    transaction(ctx, async (tx) => {
+      const before = await detailOf(tx, id);
+      const turn = turnOf(before, ctx.now);
+      const end = endOf(before, at, turn, await queries.listZones(tx));
+      await queries.updateSubscription({ ...tx, now: turn }, id, end);
+      const cancelled = await cancelScheduledChanges({ ...tx, now: turn }, id, { from: end.ends_at });
+      await recordEvents({ ...tx, now: turn }, cancelled.map(changeEvent));
+      const after = await told(
+        { ...tx, now: turn },
+        "subscription.cancelled",
+        await detailOf({ ...tx, now: turn }, id),
+      );
+      ctx.note({ before, after });
       return after;
     }),
 });
 
-async function detailOf(
-  q: Reads,
-  scope: Scope,
-  now: Temporal.Instant,
-  id: number,
-): Promise<SubscriptionDetail> {
-  const subscription = await queries.findSubscription(q, scope, now, id);
+async function detailOf(tx: ReadTx, id: number): Promise<SubscriptionDetail> {
+  const subscription = await queries.findSubscription(tx, id);
   if (!subscription) throw notFound("Subscription", id);
   return subscription;
 }
 
 /** Writes down what happened to a subscription, and gives it back. */
 async function told(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   type: NewEvent["type"],
   subscription: SubscriptionDetail,
 ): Promise<SubscriptionDetail> {
-  await recordEvents(q, scope, now, [subscriptionEvent(type, subscription)]);
+  await recordEvents(tx, [subscriptionEvent(type, subscription)]);
   return subscription;
 }
 
@@ -152,14 +144,12 @@ function startOf(started_at: string | undefined, now: Temporal.Instant): IsoInst
 }
 
 async function checkRelations(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   ids: { client_id: number; product_id: number; billing_model_id: number },
 ): Promise<void> {
-  if (!(await findClient(q, scope, ids.client_id)))
-    throw invalid("/client_id", "names no client of this company");
-  if (!(await findProduct(q, scope, ids.product_id)))
+  if (!(await findClient(tx, ids.client_id))) throw invalid("/client_id", "names no client of this company");
+  if (!(await findProduct(tx, ids.product_id)))
     throw invalid("/product_id", "names no product of this company");
-  if (!(await findBillingModel(q, scope, ids.billing_model_id)))
+  if (!(await findBillingModel(tx, ids.billing_model_id)))
     throw invalid("/billing_model_id", "names no active billing model of this company");
 }

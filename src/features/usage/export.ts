@@ -9,6 +9,7 @@ import { listExternalIds } from "./queries.ts";
 import { compositeKey } from "./rules.ts";
 import { filterOf, refuseForeignIds } from "./service.ts";
 import type { ExportFormat } from "./store/usage_store.ts";
+import { readTx } from "../../app/transaction.ts";
 
 export const MEDIA_TYPES: Record<ExportFormat, string> = {
   csv: "text/csv; charset=utf-8; header=present",
@@ -31,12 +32,9 @@ export const exportUsage = operation({
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
     const { company_id } = scope;
-    const [company] = await Promise.all([
-      findCompany(ctx.store.read, scope),
-      refuseForeignIds(ctx, scope, input),
-    ]);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), refuseForeignIds(ctx, scope, input)]);
     const filter = await filterOf(ctx, scope, input, company?.timezone ?? "UTC");
-    const external_ids = await listExternalIds(ctx.store.read, scope);
+    const external_ids = await listExternalIds(readTx(ctx));
     const keys = new Map([...external_ids].map(([id, external]) => [id, compositeKey(company_id, external)]));
     const { format } = input;
     const query = { ...filter, format, sort: sortOf(input), keys };

@@ -14,6 +14,7 @@ import { findMeteredSubscriptions, listExternalIds, listUsageImports, noteUsageI
 import { readMetadata } from "./read_events.ts";
 import { compositeKey, externalIdOf } from "./rules.ts";
 import { type EventBlock, ROW } from "./store/duckdb/event_block.ts";
+import { readTx } from "../../app/transaction.ts";
 
 /**
  * Tells the audit log of an import, before its first row is stored: events are in another store, which one
@@ -34,9 +35,9 @@ export const listSubscriptionKeys = operation({
   permission: "usage:write",
   input: strict({ subscription_field: oneOf(["external_subscription_id", "subscription_id"]) }),
   output: Type.Array(Type.String()),
-  async run({ store, actor }, { subscription_field }) {
-    const scope = scopeOf(actor);
-    const external_ids = [...(await listExternalIds(store.read, scope)).values()];
+  async run(ctx, { subscription_field }) {
+    const scope = scopeOf(ctx.actor);
+    const external_ids = [...(await listExternalIds(readTx(ctx))).values()];
     if (subscription_field === "external_subscription_id") return external_ids;
     return external_ids.map((id) => compositeKey(scope.company_id, id));
   },
@@ -48,8 +49,8 @@ export const recognizeImport = operation({
   permission: "usage:write",
   input: strict({ path: Type.String(), file_name: Type.String() }),
   output: Type.Unsafe<ImportSource>(Type.Any()),
-  async run({ store, actor }, { path, file_name }) {
-    const known = await listUsageImports(store.read, scopeOf(actor), LIMITS.usage_imports);
+  async run(ctx, { path, file_name }) {
+    const known = await listUsageImports(readTx(ctx), LIMITS.usage_imports);
     return readSource(path, file_name, known);
   },
 });
@@ -92,7 +93,7 @@ async function nameRows({ untold, actor, now }: Context, { block, source }: Impo
   const { file_name, digest, bytes } = file;
   // Before they are stored: what is told of more than there are does no harm.
   const noted = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
-  await untold.tx((q) => noteUsageImport(q, scopeOf(actor), noted, now));
+  await untold.tx((q) => noteUsageImport({ q, scope: scopeOf(actor), now }, noted, now));
   const known = new Map<string, Uint8Array>();
   for (const row of rows) {
     const hex = digestOf(file, block.first_row + row);

@@ -1,5 +1,4 @@
 import { and, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { inTurns } from "../../core/chunked.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
@@ -7,7 +6,7 @@ import { besides, isAmong, isOneOf, listOf } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { lastKey, raiseKey } from "../../store/keys.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { clientTable } from "../clients/tables.ts";
 import { companyTable } from "../companies/tables.ts";
 import { productTable } from "../products/tables.ts";
@@ -65,18 +64,17 @@ export interface SearchedSubscriptions {
 
 /** The ids of the subscriptions that match. */
 export async function listSearchedSubscriptions(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   filter: SearchedSubscriptions,
 ): Promise<number[]> {
-  const t = q.use(subscriptionTable);
+  const t = tx.q.use(subscriptionTable);
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = filter;
-  const [row] = await q
+  const [row] = await tx.q
     .select({ ids: listOf(t.id) })
     .from(t)
     .where(
       and(
-        inScope(q, scope),
+        inScope(tx),
         subscription_ids && inArray(t.id, [...subscription_ids]),
         external_subscription_ids && inArray(t.external_subscription_id, [...external_subscription_ids]),
         client_ids && inArray(t.client_id, [...client_ids]),
@@ -87,23 +85,23 @@ export async function listSearchedSubscriptions(
 }
 
 /** The external ids of all subscriptions in the scope, by id. */
-export async function listExternalIds(q: Reads, scope: Scope): Promise<Map<number, string>> {
-  const t = q.use(subscriptionTable);
-  const [row] = await q
+export async function listExternalIds(tx: ReadTx): Promise<Map<number, string>> {
+  const t = tx.q.use(subscriptionTable);
+  const [row] = await tx.q
     .select({ ids: listOf(t.id), external_ids: listOf(t.external_subscription_id) })
     .from(t)
-    .where(inScope(q, scope));
+    .where(inScope(tx));
   const external_ids = row?.external_ids ?? [];
   return new Map((row?.ids ?? []).map((id, i) => [id, external_ids[i] ?? ""]));
 }
 
 /** Those of the ids that are subscriptions in the scope. */
-export function listKnownSubscriptionIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
-  return listSearchedSubscriptions(q, scope, { subscription_ids: ids });
+export function listKnownSubscriptionIds(tx: ReadTx, ids: readonly number[]): Promise<number[]> {
+  return listSearchedSubscriptions(tx, { subscription_ids: ids });
 }
 
 /** Those of the ids that are clients in the scope, deleted ones too: their usage stays on record. */
-export async function listKnownClientIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
+export async function listKnownClientIds({ q, scope }: ReadTx, ids: readonly number[]): Promise<number[]> {
   const t = q.use(clientTable);
   const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
   const rows = await q
@@ -114,7 +112,8 @@ export async function listKnownClientIds(q: Reads, scope: Scope, ids: readonly n
 }
 
 /** Those of the ids that are products in the scope: for a client user, the products that it has or had. */
-export async function listKnownProductIds(q: Reads, scope: Scope, ids: readonly number[]): Promise<number[]> {
+export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): Promise<number[]> {
+  const { q, scope } = tx;
   const products = q.use(productTable);
   const subscriptions = q.use(subscriptionTable);
   if (scope.client_id === undefined) {
@@ -127,7 +126,7 @@ export async function listKnownProductIds(q: Reads, scope: Scope, ids: readonly 
   const rows = await q
     .selectDistinct({ id: subscriptions.product_id })
     .from(subscriptions)
-    .where(and(inScope(q, scope), inArray(subscriptions.product_id, [...ids])));
+    .where(and(inScope(tx), inArray(subscriptions.product_id, [...ids])));
   return rows.map(({ id }) => id);
 }
 
@@ -147,13 +146,12 @@ const NAMES_AT_ONCE = 1_000;
 
 /** The names around subscriptions, by subscription id. */
 export async function findSubscriptionNames(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   ids: readonly number[],
 ): Promise<Map<number, SubscriptionNames>> {
-  const s = q.use(subscriptionTable);
-  const clients = q.use(clientTable);
-  const products = q.use(productTable);
+  const s = tx.q.use(subscriptionTable);
+  const clients = tx.q.use(clientTable);
+  const products = tx.q.use(productTable);
   const columns = {
     id: s.id,
     external_subscription_id: s.external_subscription_id,
@@ -165,14 +163,14 @@ export async function findSubscriptionNames(
   const product_names = new Map<number, string>();
   const names = new Map<number, SubscriptionNames>();
   for await (const some of inTurns(ids, NAMES_AT_ONCE)) {
-    const rows = await q
+    const rows = await tx.q
       .select(columns)
       .from(s)
-      .where(and(isAmong(s.id, some), besides(inScope(q, scope))));
+      .where(and(isAmong(s.id, some), besides(inScope(tx))));
     const client_ids = rows.map(({ client_id }) => client_id);
     const product_ids = rows.map(({ product_id }) => product_id);
-    await addNames(q, clients, client_names, client_ids);
-    await addNames(q, products, product_names, product_ids);
+    await addNames(tx.q, clients, client_names, client_ids);
+    await addNames(tx.q, products, product_names, product_ids);
     for (const row of rows) {
       const client_name = client_names.get(row.client_id) ?? "";
       names.set(row.id, { ...row, client_name, product_name: product_names.get(row.product_id) ?? "" });
@@ -197,7 +195,7 @@ async function addNames(
   for (const { id, name } of rows) known.set(id, name);
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const subscriptions = q.use(subscriptionTable);
   return and(
     eq(subscriptions.company_id, scope.company_id),
@@ -262,7 +260,10 @@ export async function raiseKeys(
 }
 
 /** Files that the company imported before, the newest. */
-export function listUsageImports(q: Reads, { company_id }: Scope, limit: number): Promise<KnownImport[]> {
+export function listUsageImports(
+  { q, scope: { company_id } }: ReadTx,
+  limit: number,
+): Promise<KnownImport[]> {
   const t = q.use(usageImportTable);
   return q
     .select({ file_name: t.file_name, digest: t.digest, bytes: t.bytes, rows: t.rows })
@@ -274,8 +275,7 @@ export function listUsageImports(q: Reads, { company_id }: Scope, limit: number)
 
 /** Notes that rows of a file, up to that one, may be stored from here on. */
 export async function noteUsageImport(
-  q: Queries,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: Tx,
   file: KnownImport,
   now: Temporal.Instant,
 ): Promise<void> {

@@ -26,6 +26,7 @@ import {
   type SearchPosition,
   type StoredEvent,
 } from "./store/usage_store.ts";
+import { readTx } from "../../app/transaction.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -40,10 +41,7 @@ export const searchUsage = operation({
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
     const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
-    const [company] = await Promise.all([
-      findCompany(ctx.store.read, scope),
-      refuseForeignIds(ctx, scope, input),
-    ]);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), refuseForeignIds(ctx, scope, input)]);
     const time_zone = company?.timezone ?? "UTC";
     const filter = { ...(await filterOf(ctx, scope, input, time_zone)), ...cursor?.window };
     if (input.aggregate === true) return { data: await aggregateUsage(ctx, scope, filter, time_zone, input) };
@@ -63,7 +61,7 @@ export const listMetadataKeys = operation({
   async run(ctx, { external_subscription_id, ...window }) {
     const { store, usage, config, actor } = ctx;
     const scope = scopeOf(actor);
-    const company = await findCompany(store.read, scope);
+    const company = await findCompany({ q: store.read, scope, now: ctx.now });
     const named = external_subscription_id === undefined ? [] : [external_subscription_id];
     const search = { ...window, ...(named.length > 0 && { external_subscription_ids: named }) };
     const filter = await filterOf(ctx, scope, search, company?.timezone ?? "UTC");
@@ -90,7 +88,11 @@ function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
 }
 
 /** Errors: forbidden for ids outside of the scope. */
-export async function refuseForeignIds({ store }: Context, scope: Scope, input: SearchUsage): Promise<void> {
+export async function refuseForeignIds(
+  { store, now }: Context,
+  scope: Scope,
+  input: SearchUsage,
+): Promise<void> {
   const checks = [
     ["client_ids", input.client_ids, queries.listKnownClientIds],
     ["subscription_ids", input.subscription_ids, queries.listKnownSubscriptionIds],
@@ -98,7 +100,7 @@ export async function refuseForeignIds({ store }: Context, scope: Scope, input: 
   ] as const;
   for (const [field, ids, listKnown] of checks) {
     if (ids === undefined) continue;
-    const known = new Set(await listKnown(store.read, scope, ids));
+    const known = new Set(await listKnown({ q: store.read, scope, now }, ids));
     const foreign = ids.find((id) => !known.has(id));
     if (foreign === undefined) continue;
     const owner = scope.client_id === undefined ? "company" : "client";
@@ -135,7 +137,7 @@ export async function filterOf(
     company_id: scope.company_id,
     subscription_ids: whole_company
       ? undefined
-      : await queries.listSearchedSubscriptions(store.read, scope, lists),
+      : await queries.listSearchedSubscriptions({ q: store.read, scope, now }, lists),
     start_ms: clamped(window.start_ms),
     end_ms: clamped(window.end_ms),
     metadata,
@@ -151,7 +153,7 @@ function clamped(ms: number | undefined): number | undefined {
 }
 
 async function searchEvents(
-  { store, usage, config }: Context,
+  { store, usage, config, now }: Context,
   scope: Scope,
   filter: EventFilter,
   input: SearchUsage,
@@ -166,7 +168,7 @@ async function searchEvents(
     const { rows, total, next } = await usage.search(query, config.usage_query_timeout_ms);
     end = next;
     const ids = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
-    const names = await queries.findSubscriptionNames(store.read, scope, ids);
+    const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, ids);
     return { rows: rows.map((row) => toUsageEvent(scope.company_id, row, names)), total };
   });
   const { start_ms, end_ms } = filter;
@@ -193,7 +195,7 @@ function toUsageEvent(
 }
 
 async function aggregateUsage(
-  { store, usage, config }: Context,
+  { store, usage, config, now }: Context,
   scope: Scope,
   filter: EventFilter,
   time_zone: string,
@@ -210,7 +212,7 @@ async function aggregateUsage(
   const at = stored.indexOf("subscription");
   const ids = new Set<number>();
   for (const { keys } of rows) if (typeof keys[at] === "number") ids.add(keys[at]);
-  const names = await queries.findSubscriptionNames(store.read, scope, [...ids]);
+  const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, [...ids]);
   const asked = { ...(sort_by ? { sort_by } : {}), ...(sort_order ? { sort_order } : {}) };
   const how = { order: groupOrder(kinds, asked), max_groups: LIMITS.usage_groups };
   const groups = await foldGroups(scope.company_id, kinds, rows, names, how);

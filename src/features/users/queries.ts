@@ -1,5 +1,4 @@
 import { and, asc, eq, ne, type SQL, sql } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
@@ -8,7 +7,7 @@ import { contains } from "../../store/expressions.ts";
 import { gathered } from "../../store/gathered.ts";
 import { kept } from "../../store/kept.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { endAuthorizationsOf } from "../authorizations/queries.ts";
 import type { User } from "./model.ts";
 import { userTable } from "./tables.ts";
@@ -32,32 +31,31 @@ function accountColumns(q: Reads) {
 }
 
 export async function listUsers(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   filter: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: User[]; total: number }> {
-  const users = q.use(userTable);
+  const users = tx.q.use(userTable);
   const where = and(
-    inScope(q, scope),
+    inScope(tx),
     filter.search === undefined ? undefined : contains(users.email, filter.search),
   );
-  const rows = await q
-    .select(userColumns(q))
+  const rows = await tx.q
+    .select(userColumns(tx.q))
     .from(users)
     .where(where)
     .orderBy(asc(users.id))
     .limit(limit)
     .offset(offset);
-  return { rows, total: await q.$count(users, where) };
+  return { rows, total: await tx.q.$count(users, where) };
 }
 
-export async function findUser(q: Reads, scope: Scope, id: number): Promise<User | undefined> {
-  const users = q.use(userTable);
-  const [user] = await q
-    .select(userColumns(q))
+export async function findUser(tx: ReadTx, id: number): Promise<User | undefined> {
+  const users = tx.q.use(userTable);
+  const [user] = await tx.q
+    .select(userColumns(tx.q))
     .from(users)
-    .where(and(inScope(q, scope), eq(users.id, id)));
+    .where(and(inScope(tx), eq(users.id, id)));
   return user;
 }
 
@@ -92,15 +90,13 @@ export const findAccount = gathered(async (q, id: number): Promise<Account | und
 });
 
 /** Whether the company has another admin than this user. */
-export async function hasOtherAdmin(q: Reads, scope: Scope, id: number): Promise<boolean> {
-  const users = q.use(userTable);
-  return (await q.$count(users, and(inScope(q, scope), eq(users.role, "admin"), ne(users.id, id)))) > 0;
+export async function hasOtherAdmin(tx: ReadTx, id: number): Promise<boolean> {
+  const users = tx.q.use(userTable);
+  return (await tx.q.$count(users, and(inScope(tx), eq(users.role, "admin"), ne(users.id, id)))) > 0;
 }
 
 export async function insertUser(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   user: Pick<Account, "email" | "name" | "role" | "client_id" | "password_hash">,
 ): Promise<User> {
   const rows = await q
@@ -115,9 +111,7 @@ export async function insertUser(
  * granted, which a new role does not: they act with the role of the moment.
  */
 export async function updateUser(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   {
     end_tokens,
@@ -126,36 +120,36 @@ export async function updateUser(
     end_tokens: boolean;
   },
 ): Promise<User | undefined> {
-  const users = q.use(userTable);
-  if (change.password_hash !== undefined) await endAuthorizationsOf(q, scope, id, now);
-  const [user] = await q
+  const users = tx.q.use(userTable);
+  if (change.password_hash !== undefined) await endAuthorizationsOf(tx, id, tx.now);
+  const [user] = await tx.q
     .update(users)
     .set({
       ...change,
       ...(end_tokens ? { token_version: sql`${users.token_version} + 1` } : {}),
-      updated_at: iso(now),
+      updated_at: iso(tx.now),
     })
-    .where(and(inScope(q, scope), eq(users.id, id)))
-    .returning(userColumns(q));
+    .where(and(inScope(tx), eq(users.id, id)))
+    .returning(userColumns(tx.q));
   return user;
 }
 
-export async function deleteUser(q: Queries, scope: Scope, id: number): Promise<boolean> {
-  const users = q.use(userTable);
-  const gone = await q
+export async function deleteUser(tx: Tx, id: number): Promise<boolean> {
+  const users = tx.q.use(userTable);
+  const gone = await tx.q
     .delete(users)
-    .where(and(inScope(q, scope), eq(users.id, id)))
+    .where(and(inScope(tx), eq(users.id, id)))
     .returning({ id: users.id });
   return gone.length > 0;
 }
 
 /** Deletes the users of a client, whose tokens end with them. */
-export async function deleteUsersOfClient(q: Queries, scope: Scope, client_id: number): Promise<void> {
+export async function deleteUsersOfClient({ q, scope }: Tx, client_id: number): Promise<void> {
   const users = q.use(userTable);
   await q.delete(users).where(and(eq(users.company_id, scope.company_id), eq(users.client_id, client_id)));
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const users = q.use(userTable);
   return eq(users.company_id, scope.company_id);
 }

@@ -1,13 +1,14 @@
 import { operation } from "../../app/operation.ts";
-import { type Role, type Scope, scopeOf } from "../../core/access.ts";
+import { type Role } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/page.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { Reads } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { findClient } from "../clients/queries.ts";
 import { CreateUser, ListUsers, UpdateUser, User } from "./model.ts";
 import * as queries from "./queries.ts";
 import { checkPassword } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's users, its clients' users among them; `search` looks into their emails. */
 export const listUsers = operation({
@@ -15,8 +16,8 @@ export const listUsers = operation({
   permission: "users:read",
   input: ListUsers,
   output: listed(User),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listUsers(store.read, scopeOf(actor), filter, slice)),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listUsers(readTx(ctx), filter, slice)),
 });
 
 /** Finds one user. Errors: not_found. */
@@ -25,8 +26,8 @@ export const getUser = operation({
   permission: "users:read",
   input: ById,
   output: User,
-  async run({ store, actor }, { id }) {
-    const user = await queries.findUser(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const user = await queries.findUser(readTx(ctx), id);
     if (!user) throw notFound("User", id);
     return user;
   },
@@ -41,14 +42,13 @@ export const createUser = operation({
   permission: "users:write",
   input: CreateUser,
   output: User,
-  async run({ store, actor, now, passwords }, { email, name = null, password, role, client_id = null }) {
-    const scope = scopeOf(actor);
+  async run(ctx, { email, name = null, password, role, client_id = null }) {
     checkPassword("/password", password, email);
-    await checkClient(store.read, scope, role, client_id);
-    const password_hash = await passwords.hash(password);
-    return store.tx(async (q) => {
-      await checkClient(q, scope, role, client_id);
-      return queries.insertUser(q, scope, now, { email, name, role, client_id, password_hash });
+    await checkClient(readTx(ctx), role, client_id);
+    const password_hash = await ctx.passwords.hash(password);
+    return transaction(ctx, async (tx) => {
+      await checkClient(tx, role, client_id);
+      return queries.insertUser(tx, { email, name, role, client_id, password_hash });
     });
   },
 });
@@ -62,15 +62,14 @@ export const updateUser = operation({
   permission: "users:write",
   input: UpdateUser,
   output: User,
-  async run({ store, actor, now, passwords, note }, { id, email, name, role, client_id = null, password }) {
-    const scope = scopeOf(actor);
+  async run(ctx, { id, email, name, role, client_id = null, password }) {
     if (password !== undefined) checkPassword("/password", password, email);
-    const password_hash = password === undefined ? undefined : await passwords.hash(password);
-    return store.tx(async (q) => {
-      const before = await queries.findUser(q, scope, id);
+    const password_hash = password === undefined ? undefined : await ctx.passwords.hash(password);
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findUser(tx, id);
       if (!before) throw notFound("User", id);
-      await checkClient(q, scope, role, client_id);
-      if (before.role === "admin" && role !== "admin") await checkAdminRemains(q, scope, id);
+      await checkClient(tx, role, client_id);
+      if (before.role === "admin" && role !== "admin") await checkAdminRemains(tx, id);
       const end_tokens =
         password_hash !== undefined || role !== before.role || client_id !== before.client_id;
       const change = {
@@ -80,9 +79,9 @@ export const updateUser = operation({
         ...(name === undefined ? {} : { name }),
         ...(password_hash === undefined ? {} : { password_hash }),
       };
-      const user = await queries.updateUser(q, scope, now, id, { ...change, end_tokens });
+      const user = await queries.updateUser(tx, id, { ...change, end_tokens });
       if (!user) throw notFound("User", id);
-      note({ before, after: user });
+      ctx.note({ before, after: user });
       return user;
     });
   },
@@ -94,28 +93,26 @@ export const deleteUser = operation({
   permission: "users:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const user = await queries.findUser(q, scope, id);
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const user = await queries.findUser(tx, id);
       if (!user) throw notFound("User", id);
-      if (user.role === "admin") await checkAdminRemains(q, scope, id);
-      await queries.deleteUser(q, scope, id);
+      if (user.role === "admin") await checkAdminRemains(tx, id);
+      await queries.deleteUser(tx, id);
       return {};
     }),
 });
 
-async function checkClient(q: Reads, scope: Scope, role: Role, client_id: number | null): Promise<void> {
+async function checkClient(tx: ReadTx, role: Role, client_id: number | null): Promise<void> {
   if (role !== "client") {
     if (client_id !== null) throw invalid("/client_id", "is only for users with the role client");
     return;
   }
   if (client_id === null) throw invalid("/client_id", "is required for the role client");
-  if (!(await findClient(q, scope, client_id)))
-    throw invalid("/client_id", "names no client of this company");
+  if (!(await findClient(tx, client_id))) throw invalid("/client_id", "names no client of this company");
 }
 
-async function checkAdminRemains(q: Reads, scope: Scope, id: number): Promise<void> {
-  if (await queries.hasOtherAdmin(q, scope, id)) return;
+async function checkAdminRemains(tx: ReadTx, id: number): Promise<void> {
+  if (await queries.hasOtherAdmin(tx, id)) return;
   throw new AppError("conflict", `Cannot take the last admin away: user ${id} is the company's only one`);
 }

@@ -4,7 +4,7 @@ import type { Slice } from "../../core/page.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { ofCompany } from "../../store/expressions.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, Reads, Tx } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
 import {
   LOGGED_TYPES,
@@ -147,8 +147,7 @@ export async function failPendingLogs(q: Queries, endpoint_id: number, now: Temp
 
 /** Forgets logs that were last touched before `until`, at most `limit` of them; pending ones stay. */
 export async function deleteOldLogs(
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   until: Temporal.Instant,
   limit: number,
 ): Promise<number> {

@@ -10,6 +10,7 @@ import { ById, Nothing, paged } from "../../core/schema.ts";
 import { findWebhook } from "../webhooks/queries.ts";
 import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
 import * as queries from "./queries.ts";
+import { transaction } from "../../app/transaction.ts";
 
 /** Lists deliveries with their attempts, newest first. */
 export const listWebhookLogs = operation({
@@ -77,11 +78,9 @@ export const pruneWebhookLogs = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, now, background }) {
-    const until = now.subtract({ hours: 24 * LIMITS.webhook_log_days });
-    await prune(background, (limit) =>
-      store.tx((q) => queries.deleteOldLogs(q, scopeOf(actor), until, limit)),
-    );
+  async run(ctx) {
+    const until = ctx.now.subtract({ hours: 24 * LIMITS.webhook_log_days });
+    await prune(ctx.background, (limit) => transaction(ctx, (tx) => queries.deleteOldLogs(tx, until, limit)));
     return {};
   },
 });
@@ -106,7 +105,7 @@ function sentAgain({ store, now }: Context, scope: queries.LogScope, id: number)
   return store.tx(async (q) => {
     const before = await queries.findLog(q, scope, id);
     if (!before) throw notFound("Webhook log", id);
-    const webhook = await findWebhook(q, scope, before.endpoint_id);
+    const webhook = await findWebhook({ q, scope, now }, before.endpoint_id);
     const refuse = (state: string) =>
       new AppError("conflict", `Cannot redeliver webhook log ${id}: ${state}`);
     if (webhook?.status !== "active") throw refuse("its endpoint is disabled or deleted");

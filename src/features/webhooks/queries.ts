@@ -1,11 +1,10 @@
 import { and, asc, eq, inArray, isNull, or, type SQL } from "drizzle-orm";
-import type { Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/page.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains, ofCompany } from "../../store/expressions.ts";
 import { only } from "../../store/rows.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { SigningSecret, Webhook } from "./model.ts";
 import { webhookTable } from "./tables.ts";
 
@@ -19,78 +18,70 @@ function webhookColumns(q: Reads) {
 
 /** Endpoints by id, and how many there are in all. */
 export async function listWebhooks(
-  q: Reads,
-  scope: Scope,
+  tx: ReadTx,
   { search }: { search?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: Webhook[]; total: number }> {
-  const t = q.use(webhookTable);
+  const t = tx.q.use(webhookTable);
   const found =
     search === undefined ? undefined : or(contains(t.url, search), contains(t.description, search));
-  const where = and(inScope(q, scope), found);
-  const rows = await q
-    .select(webhookColumns(q))
+  const where = and(inScope(tx), found);
+  const rows = await tx.q
+    .select(webhookColumns(tx.q))
     .from(t)
     .where(where)
     .orderBy(asc(t.id))
     .limit(limit)
     .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  return { rows, total: await tx.q.$count(t, where) };
 }
 
-export async function findWebhook(q: Reads, scope: Scope, id: number): Promise<Webhook | undefined> {
-  const t = q.use(webhookTable);
-  const [webhook] = await q
-    .select(webhookColumns(q))
+export async function findWebhook(tx: ReadTx, id: number): Promise<Webhook | undefined> {
+  const t = tx.q.use(webhookTable);
+  const [webhook] = await tx.q
+    .select(webhookColumns(tx.q))
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
   return webhook;
 }
 
-export function countWebhooks(q: Reads, scope: Scope): Promise<number> {
-  return q.$count(q.use(webhookTable), inScope(q, scope)).then(Number);
+export function countWebhooks(tx: ReadTx): Promise<number> {
+  return tx.q.$count(tx.q.use(webhookTable), inScope(tx)).then(Number);
 }
 
-export async function findSecrets(q: Reads, scope: Scope, id: number): Promise<SigningSecret[] | undefined> {
-  const t = q.use(webhookTable);
-  const [row] = await q
+export async function findSecrets(tx: ReadTx, id: number): Promise<SigningSecret[] | undefined> {
+  const t = tx.q.use(webhookTable);
+  const [row] = await tx.q
     .select({ secrets: t.secrets })
     .from(t)
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
   return row?.secrets;
 }
 
 /** The secrets of all endpoints. */
-export function listSecrets(q: Reads, scope: Scope): Promise<{ id: number; secrets: SigningSecret[] }[]> {
-  const t = q.use(webhookTable);
-  return q
+export function listSecrets(tx: ReadTx): Promise<{ id: number; secrets: SigningSecret[] }[]> {
+  const t = tx.q.use(webhookTable);
+  return tx.q
     .select({ id: t.id, secrets: t.secrets })
     .from(t)
-    .where(inScope(q, scope))
+    .where(inScope(tx))
     .orderBy(asc(t.id))
     .execute();
 }
 
 /** Puts another seal on the same secrets: the endpoint stays as it was. */
-export async function updateSecrets(
-  q: Queries,
-  scope: Scope,
-  id: number,
-  secrets: SigningSecret[],
-): Promise<void> {
-  const t = q.use(webhookTable);
-  await q
+export async function updateSecrets(tx: Tx, id: number, secrets: SigningSecret[]): Promise<void> {
+  const t = tx.q.use(webhookTable);
+  await tx.q
     .update(t)
     .set({ secrets })
-    .where(and(inScope(q, scope), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
 }
 
 type Editable = Pick<Webhook, "url" | "event_types" | "description">;
 
 export async function insertWebhook(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx,
   webhook: Editable & { secrets: SigningSecret[] },
 ): Promise<Webhook> {
   const t = q.use(webhookTable);
@@ -102,25 +93,23 @@ export async function insertWebhook(
 }
 
 export async function updateWebhook(
-  q: Queries,
-  scope: Scope,
-  now: Temporal.Instant,
+  tx: Tx,
   id: number,
   change: Partial<Editable & Pick<Webhook, "status" | "disabled_reason">> & {
     secrets?: SigningSecret[];
     deleted_at?: string;
   },
 ): Promise<Webhook | undefined> {
-  const t = q.use(webhookTable);
-  const [webhook] = await q
+  const t = tx.q.use(webhookTable);
+  const [webhook] = await tx.q
     .update(t)
-    .set({ ...change, updated_at: iso(now) })
-    .where(and(inScope(q, scope), eq(t.id, id)))
-    .returning(webhookColumns(q));
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(t.id, id)))
+    .returning(webhookColumns(tx.q));
   return webhook;
 }
 
-function inScope(q: Reads, scope: Scope): SQL | undefined {
+function inScope({ q, scope }: ReadTx): SQL | undefined {
   const t = q.use(webhookTable);
   return and(ofCompany(t, scope), isNull(t.deleted_at));
 }

@@ -15,6 +15,7 @@ import { CreateWebhook, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret 
 import * as queries from "./queries.ts";
 import { readUrl, rotated, type Surroundings } from "./rules.ts";
 import { resealed, toStore } from "./sealed_secrets.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's endpoints by id; whole when no page is asked for. */
 export const listWebhooks = operation({
@@ -22,8 +23,8 @@ export const listWebhooks = operation({
   permission: "webhooks:read",
   input: ListWebhooks,
   output: listed(Webhook),
-  run: ({ store, actor }, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listWebhooks(store.read, scopeOf(actor), filter, slice)),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listWebhooks(readTx(ctx), filter, slice)),
 });
 
 /** Finds one endpoint. Errors: not_found. */
@@ -32,8 +33,8 @@ export const getWebhook = operation({
   permission: "webhooks:read",
   input: ById,
   output: Webhook,
-  async run({ store, actor }, { id }) {
-    const webhook = await queries.findWebhook(store.read, scopeOf(actor), id);
+  async run(ctx, { id }) {
+    const webhook = await queries.findWebhook(readTx(ctx), id);
     if (!webhook) throw notFound("Webhook", id);
     return webhook;
   },
@@ -49,20 +50,19 @@ export const createWebhook = operation({
   permission: "webhooks:write",
   input: CreateWebhook,
   output: WebhookWithSecret,
-  async run({ store, actor, now, config, secrets: sealing }, { url, event_types, description = null }) {
-    await checkUrl(url, config);
+  async run(ctx, { url, event_types, description = null }) {
+    await checkUrl(url, ctx.config);
     const secret = makeSecret();
-    return store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      if ((await queries.countWebhooks(q, scope)) >= LIMITS.webhook_endpoints) {
+    return transaction(ctx, async (tx) => {
+      if ((await queries.countWebhooks(tx)) >= LIMITS.webhook_endpoints) {
         throw new AppError(
           "conflict",
           `Cannot create a webhook: there are ${LIMITS.webhook_endpoints} already`,
         );
       }
-      const secrets = [{ secret: toStore(sealing, scope.company_id, secret), ends_at: null }];
+      const secrets = [{ secret: toStore(ctx.secrets, tx.scope.company_id, secret), ends_at: null }];
       const webhook = { url, event_types, description, secrets };
-      return { ...(await queries.insertWebhook(q, scope, now, webhook)), secret };
+      return { ...(await queries.insertWebhook(tx, webhook)), secret };
     });
   },
 });
@@ -76,17 +76,16 @@ export const updateWebhook = operation({
   permission: "webhooks:write",
   input: UpdateWebhook,
   output: Webhook,
-  async run({ store, actor, now, config, note }, { id, url, event_types, description = null, status }) {
-    await checkUrl(url, config);
-    return store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const before = await queries.findWebhook(q, scope, id);
+  async run(ctx, { id, url, event_types, description = null, status }) {
+    await checkUrl(url, ctx.config);
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findWebhook(tx, id);
       if (!before) throw notFound("Webhook", id);
       const change = { url, event_types, description, ...statusChange(before, status) };
-      const webhook = await queries.updateWebhook(q, scope, now, id, change);
+      const webhook = await queries.updateWebhook(tx, id, change);
       if (!webhook) throw notFound("Webhook", id);
-      if (webhook.status === "disabled") await failPendingLogs(q, id, now);
-      note({ before, after: webhook });
+      if (webhook.status === "disabled") await failPendingLogs(tx.q, id, ctx.now);
+      ctx.note({ before, after: webhook });
       return webhook;
     });
   },
@@ -98,17 +97,17 @@ export const deleteWebhook = operation({
   permission: "webhooks:write",
   input: ById,
   output: Nothing,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
       const end = {
         status: "disabled" as const,
         disabled_reason: "Deleted",
         secrets: [],
-        deleted_at: iso(now),
+        deleted_at: iso(ctx.now),
       };
-      const webhook = await queries.updateWebhook(q, scopeOf(actor), now, id, end);
+      const webhook = await queries.updateWebhook(tx, id, end);
       if (!webhook) throw notFound("Webhook", id);
-      await failPendingLogs(q, id, now);
+      await failPendingLogs(tx.q, id, ctx.now);
       return {};
     }),
 });
@@ -123,15 +122,14 @@ export const rotateWebhookSecret = operation({
   target: "webhook",
   input: ById,
   output: WebhookWithSecret,
-  run({ store, actor, now, secrets: sealing }, { id }) {
+  run(ctx, { id }) {
     const secret = makeSecret();
-    return store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const secrets = await queries.findSecrets(q, scope, id);
+    return transaction(ctx, async (tx) => {
+      const secrets = await queries.findSecrets(tx, id);
       if (!secrets) throw notFound("Webhook", id);
-      const stored = toStore(sealing, scope.company_id, secret);
-      const change = { secrets: rotated(secrets, stored, now) };
-      const webhook = await queries.updateWebhook(q, scope, now, id, change);
+      const stored = toStore(ctx.secrets, tx.scope.company_id, secret);
+      const change = { secrets: rotated(secrets, stored, ctx.now) };
+      const webhook = await queries.updateWebhook(tx, id, change);
       if (!webhook) throw notFound("Webhook", id);
       return { ...webhook, secret };
     });
@@ -148,24 +146,23 @@ export const testWebhook = operation({
   target: "webhook_log",
   input: ById,
   output: WebhookLog,
-  run: ({ store, actor, now }, { id }) =>
-    store.tx(async (q) => {
-      const scope = scopeOf(actor);
-      const webhook = await queries.findWebhook(q, scope, id);
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const webhook = await queries.findWebhook(tx, id);
       if (!webhook) throw notFound("Webhook", id);
       const { status, url } = webhook;
       if (status !== "active") throw new AppError("conflict", `Cannot test webhook ${id}: it is disabled`);
       const message = {
-        company_id: scope.company_id,
+        company_id: tx.scope.company_id,
         endpoint_id: id,
         message_id: newMessageId(),
         event_type: TEST_EVENT,
         environment: null,
         url,
-        payload: { type: TEST_EVENT, timestamp: iso(now), data: { id, status } },
+        payload: { type: TEST_EVENT, timestamp: iso(ctx.now), data: { id, status } },
         step: ONE_ATTEMPT,
       };
-      return only(await insertLogs(q, now, [message]));
+      return only(await insertLogs(tx.q, ctx.now, [message]));
     }),
 });
 
@@ -180,15 +177,15 @@ export const resealWebhookSecrets = operation({
   unaudited: true,
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, secrets: sealing }) {
-    if (!sealing.can_seal) return {};
-    const scope = scopeOf(actor);
-    const unopened = await store.tx(async (q) => {
+  async run(ctx) {
+    if (!ctx.secrets.can_seal) return {};
+    const scope = scopeOf(ctx.actor);
+    const unopened = await transaction(ctx, async (tx) => {
       let found: AppError | undefined;
-      for (const { id, secrets } of await queries.listSecrets(q, scope)) {
-        const { fresh, problem } = resealed(sealing, scope.company_id, secrets);
+      for (const { id, secrets } of await queries.listSecrets(tx)) {
+        const { fresh, problem } = resealed(ctx.secrets, scope.company_id, secrets);
         found ??= problem;
-        if (fresh) await queries.updateSecrets(q, scope, id, fresh);
+        if (fresh) await queries.updateSecrets(tx, id, fresh);
       }
       return found;
     });

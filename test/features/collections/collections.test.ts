@@ -178,7 +178,7 @@ describe("a run", () => {
     const tenant = await freshTenant("2026-03-10");
     const connector = "sandbox" as const;
     const row = { connector, date: "2026-03-10", requested_by: null, counts: NO_COUNTS, error: null };
-    const { id } = await house.deps.store.tx((q) => insertRun(q, tenant, clock.now(), row));
+    const { id } = await house.deps.store.tx((q) => insertRun({ q, scope: tenant, now: clock.now() }, row));
     const lock = await house.deps.store.lock(`collection run of company ${tenant.company_id}`);
     const asked = async () => (await tenant.api("POST", "/emandate/collections/run", {})).status;
     const status = async () => (await tenant.api("GET", `/emandate/collections/${id}`)).body.data.status;
@@ -223,7 +223,7 @@ describe("FPX without its keys", () => {
     const tenant = await freshTenant("2026-03-10");
     const now = clock.now();
     await house.deps.store.tx(async (q) =>
-      saveConfig(q, now, { ...(await findConfig(q, tenant)), connector: "fpx" }),
+      saveConfig(q, now, { ...(await findConfig({ q, scope: tenant, now })), connector: "fpx" }),
     );
     const mandate = await addMandate(house.deps, tenant, "2026-03-10", { connector: "fpx" });
     const old = await addMandate(house.deps, tenant, "2026-03-10");

@@ -21,7 +21,7 @@ import { collectionLines } from "../../../src/features/mandates/schemes/collecti
 import { resultOf } from "../../../src/features/mandates/schemes/response_codes.ts";
 import { mandateTable } from "../../../src/features/mandates/tables.ts";
 import { only } from "../../../src/store/rows.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { Queries, Store, Tx } from "../../../src/store/store.ts";
 import type { House } from "../../harness.ts";
 import type { Step } from "./histories.ts";
 import { dying, samePeriod, slowed } from "./oracle.ts";
@@ -63,11 +63,15 @@ export class History extends CompanyRecords {
     return startOfDay(this.today).add({ hours: 9 });
   }
 
+  tx(q: Queries): Tx {
+    return { q, scope: this.scope, now: this.now };
+  }
+
   async begin(): Promise<CollectionRun> {
     const { store } = this.house.deps;
     return store.tx(async (q) => {
       // Whoever began the one before is dead.
-      await interruptRuns(q, this.scope, this.now);
+      await interruptRuns(this.tx(q));
       const counts = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
       const row = {
         connector: "fpx" as const,
@@ -76,7 +80,7 @@ export class History extends CompanyRecords {
         counts,
         error: null,
       };
-      return insertRun(q, this.scope, this.now, row);
+      return insertRun(this.tx(q), row);
     });
   }
 
@@ -164,12 +168,12 @@ export class History extends CompanyRecords {
       const days = { due_date: due.toString(), debit_date: day.toString(), next_attempt_at: dueAt(due) };
       const { id: mandate_id, frequency } = picked;
       const payment = { mandate_id, frequency, amount: amount(step.sen), ...by_hand, ...days };
-      await store.tx((q) => insertPayments(q, this.scope, this.now, [payment]));
+      await store.tx((q) => insertPayments(this.tx(q), [payment]));
     } else if (step.do === "move" && picked) {
       await store.tx(async (q) => {
-        const stored = await findStoredMandate(q, this.scope, picked.id);
+        const stored = await findStoredMandate(this.tx(q), picked.id);
         const from = step.trigger === "resume" ? "suspended" : "active";
-        if (stored?.status === from) await moveMandate(q, this.scope, this.now, stored, step.trigger);
+        if (stored?.status === from) await moveMandate(this.tx(q), stored, step.trigger);
       });
     } else if (step.do === "amend" && picked) {
       await this.amend(picked, step);
@@ -194,7 +198,7 @@ export class History extends CompanyRecords {
     if (!order || (order.connector === "fpx" && !this.scheme.has(order.order_no))) return;
     const status = replay ? "submitted" : order.status;
     const result = this.scheme.resultFor({ ...order, status });
-    await this.house.deps.store.tx((q) => applyPaymentResults(q, this.scope, this.now, [{ order, result }]));
+    await this.house.deps.store.tx((q) => applyPaymentResults(this.tx(q), [{ order, result }]));
   }
 
   /** Banks get the files of the runs that have ended since, each at once. */
@@ -229,10 +233,10 @@ export class History extends CompanyRecords {
     if (!isInForce(mandate.status) || Object.keys(change).length === 0) return;
     const { id, connector } = mandate;
     await this.house.deps.store.tx(async (q) => {
-      await updateMandate(q, this.scope, this.now, mandate, { amendment: change });
+      await updateMandate(this.tx(q), mandate, { amendment: change });
       const wanted = { mandate_id: id, connector, kind: "amendment" as const, amount: "1.00" };
-      const order = only(await insertOrders(q, this.scope, this.now, [wanted]));
-      const heard = await applyMandateResult(q, this.scope, this.now, order, resultOf("00"));
+      const order = only(await insertOrders(this.tx(q), [wanted]));
+      const heard = await applyMandateResult(this.tx(q), order, resultOf("00"));
       expect(heard).toBe("applied");
     });
     const after = (await this.mandates()).find((one) => one.id === id);
@@ -258,7 +262,7 @@ export class History extends CompanyRecords {
     // What the mandate does not allow is undone, as the operation undoes it.
     const orders = await store
       .tx(async (q) => {
-        const submitted = await submitPayments(q, this.scope, this.now, [payment.id], options);
+        const submitted = await submitPayments(this.tx(q), [payment.id], options);
         if (submitted.orders.length === 0) throw new Error("Refused");
         return submitted.orders;
       })
@@ -355,8 +359,8 @@ export class History extends CompanyRecords {
     for (const { id, status } of await this.mandates()) {
       if (status !== "suspended") continue;
       await this.house.deps.store.tx(async (q) => {
-        const stored = await findStoredMandate(q, this.scope, id);
-        if (stored?.status === "suspended") await moveMandate(q, this.scope, this.now, stored, "resume");
+        const stored = await findStoredMandate(this.tx(q), id);
+        if (stored?.status === "suspended") await moveMandate(this.tx(q), stored, "resume");
       });
     }
     await this.take({ do: "run", crash: "none", after: 0, commits: true });

@@ -37,10 +37,17 @@ async function isDone(): Promise<boolean> {
   const before = dueAt(dayAt(deps.clock.now()).add({ days: 1 }));
   const { read } = deps.store;
   const due = { before, connectors: ["sandbox" as const], limit: 1 };
-  if ((await listDueMandates(read, { company_id }, due)).length > 0) return false;
+  if (
+    (await listDueMandates({ q: read, scope: { company_id }, now: Temporal.Now.instant() }, due)).length > 0
+  )
+    return false;
   for (const status of OPEN_STATUSES) {
     const where = { before, after: undefined, usable: ["sandbox" as const], collects: true, limit: 1 };
-    if ((await listDuePayments(read, { company_id }, status, where)).length > 0) return false;
+    if (
+      (await listDuePayments({ q: read, scope: { company_id }, now: Temporal.Now.instant() }, status, where))
+        .length > 0
+    )
+      return false;
   }
   return true;
 }

@@ -64,14 +64,22 @@ export class CompanyRecords {
 
   /** The flags that a person would see, by the orders that they are about. */
   async flags(): Promise<Map<string, MandateFlag>> {
-    const { rows } = await listFlags(this.house.deps.store.read, this.scope, {}, { limit: 1_000, offset: 0 });
+    const { rows } = await listFlags(
+      { q: this.house.deps.store.read, scope: this.scope, now: Temporal.Now.instant() },
+      {},
+      { limit: 1_000, offset: 0 },
+    );
     return new Map(rows.map((flag) => [flag.order_no, flag]));
   }
 
   /** A run's file. */
   linesOf(id: number) {
     const page = { after_id: 0, limit: 1_000 };
-    return listRunLines(this.house.deps.store.read, this.scope, { id, connector: "fpx" }, page);
+    return listRunLines(
+      { q: this.house.deps.store.read, scope: this.scope, now: Temporal.Now.instant() },
+      { id, connector: "fpx" },
+      page,
+    );
   }
 }
 

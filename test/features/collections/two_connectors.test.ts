@@ -154,13 +154,18 @@ describe("a company with mandates of both", () => {
     const later = { amount: "20", due_date: next };
     expect((await tenant.api("POST", `/emandate/mandates/${by_hand}/payments`, later)).status).toBe(201);
     const waiting = await debit(tenant, await addMandate(house.deps, tenant, null, { connector: "fpx" }));
-    const before = await findMandate(house.deps.store.read, tenant, real);
+    const before = await findMandate(
+      { q: house.deps.store.read, scope: tenant, now: Temporal.Now.instant() },
+      real,
+    );
 
     const ahead = await run(tenant, { date: next });
     expect(ahead).toMatchObject({ connector: "sandbox", counts: { due: 1, submitted: 1 } });
     const [tried] = await paymentsOf(tenant.api, trial);
     expect(orderNos(await fileOf(tenant, ahead.id))).toEqual([tried.order_no]);
-    expect(await findMandate(house.deps.store.read, tenant, real)).toEqual(before);
+    expect(
+      await findMandate({ q: house.deps.store.read, scope: tenant, now: Temporal.Now.instant() }, real),
+    ).toEqual(before);
     expect(await paymentsOf(tenant.api, real)).toEqual([]);
     expect((await paymentsOf(tenant.api, by_hand))[0].status).toBe("scheduled");
     expect(orderNos(await fileOf(tenant, (await run(tenant)).id))).toEqual([waiting.order_no]);
@@ -178,7 +183,10 @@ describe("a company with mandates of both", () => {
       ],
     ]);
     await house.deps.store.tx(async (q) =>
-      saveConfig(q, clock.now(), { ...(await findConfig(q, tenant)), seller_id: null }),
+      saveConfig(q, clock.now(), {
+        ...(await findConfig({ q, scope: tenant, now: Temporal.Now.instant() })),
+        seller_id: null,
+      }),
     );
     expect((await run(tenant)).error).toBe("Cannot work with FPX: not configured: seller_id missing");
     // What was missing before does not keep anything else from being changed.
@@ -208,13 +216,16 @@ describe("the file of a run", () => {
     const real = await dueOf(tenant, "fpx", { max_no_debit: "9" });
     const [{ id: going_on }] = [
       await house.deps.store.tx((q) =>
-        insertRun(q, tenant, clock.now(), {
-          connector: "fpx",
-          date: today().toString(),
-          requested_by: null,
-          counts: { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 },
-          error: null,
-        }),
+        insertRun(
+          { q, scope: tenant, now: clock.now() },
+          {
+            connector: "fpx",
+            date: today().toString(),
+            requested_by: null,
+            counts: { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 },
+            error: null,
+          },
+        ),
       ),
     ];
     const early = await tenant.api("GET", `/emandate/collections/${going_on}/file`);

@@ -48,7 +48,8 @@ async function addMerchant(other: object = {}): Promise<Tenant> {
   return tenant;
 }
 
-const stored = (tenant: Tenant) => findConfig(house.deps.store.read, tenant);
+const stored = (tenant: Tenant) =>
+  findConfig({ q: house.deps.store.read, scope: tenant, now: Temporal.Now.instant() });
 const config = (fpx_private_key_file: string | null = null, ...named: Tenant[]) => ({
   ...house.deps.config,
   fpx_private_key_file,

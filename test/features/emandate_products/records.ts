@@ -26,5 +26,7 @@ export function onboard(
   given: Partial<GivenCustomer> = {},
 ): Promise<{ id: number }> {
   const customer = { name: "Siti", email: `${fresh("c").replace(" ", "")}@example.com`, ...given };
-  return deps.store.tx((q) => findOrMakeCustomer(q, { company_id }, systemClock.now(), customer, "/ic"));
+  return deps.store.tx((q) =>
+    findOrMakeCustomer({ q, scope: { company_id }, now: systemClock.now() }, customer, "/ic"),
+  );
 }

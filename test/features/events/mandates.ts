@@ -24,9 +24,12 @@ export async function doEverythingWithMandates(house: House, clock: TestClock): 
 /** The bank refuses what it was last asked: in the sandbox it never does. */
 async function refuse({ house: { deps, company_id }, clock }: World, mandate_id: number): Promise<void> {
   await deps.store.tx(async (q) => {
-    const order = await findLastOrder(q, { company_id }, { mandate_id });
+    const order = await findLastOrder(
+      { q, scope: { company_id }, now: Temporal.Now.instant() },
+      { mandate_id },
+    );
     if (!order) throw new Error("Nothing was asked");
-    await applyResult(q, { company_id }, clock.now(), order, resultOf("92"));
+    await applyResult({ q, scope: { company_id }, now: clock.now() }, order, resultOf("92"));
   });
 }
 
@@ -36,7 +39,7 @@ async function contradict({ house: { deps, api }, clock }: World, { order_no }: 
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error("Nothing was asked");
     for (const status of ["charged_back", "ok"] as const) {
-      await applyResult(q, order, clock.now(), order, { ...resultOf("00"), status });
+      await applyResult({ q, scope: order, now: clock.now() }, order, { ...resultOf("00"), status });
     }
   });
   const { body } = await api("GET", "/emandate/flags");

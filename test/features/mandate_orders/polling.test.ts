@@ -14,14 +14,17 @@ const status = async (id: number) => (await world.read(id)).status;
 
 async function orderOf(mandate_id: number): Promise<MandateOrder> {
   const { deps, company_id } = world.house;
-  const order = await findLastOrder(deps.store.read, { company_id }, { mandate_id });
+  const order = await findLastOrder(
+    { q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() },
+    { mandate_id },
+  );
   if (!order) throw new Error("Nothing was asked");
   return order;
 }
 
 const hear = (order: MandateOrder, result: Partial<SchemeResult>) =>
   world.house.deps.store.tx((q) =>
-    applyResult(q, world.house, world.clock.now(), order, { ...resultOf("00"), ...result }),
+    applyResult({ q, scope: world.house, now: world.clock.now() }, order, { ...resultOf("00"), ...result }),
   );
 
 test.each([
@@ -53,9 +56,12 @@ test("a customer who says nothing for 24 hours has not authorized; a word after 
     const failed = await read();
     expect([failed.status, failed.status_reason]).toEqual(["failed", "Not authorized within 24 hours"]);
     const { deps, company_id } = own.house;
-    const order = await findLastOrder(deps.store.read, { company_id }, { mandate_id: id });
+    const order = await findLastOrder(
+      { q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() },
+      { mandate_id: id },
+    );
     const late = await deps.store.tx((q) =>
-      applyResult(q, { company_id }, own.clock.now(), { id: order?.id ?? 0 }, resultOf("00")),
+      applyResult({ q, scope: { company_id }, now: own.clock.now() }, { id: order?.id ?? 0 }, resultOf("00")),
     );
     expect([late, (await read()).status]).toEqual(["applied", "pending_approval"]);
   } finally {
@@ -79,10 +85,14 @@ test("what the bank never decides is flagged after 48 hours, and may still be to
       "approval",
       expect.any(String),
     ]);
-    expect(await listDueOrders(deps.store.read, { company_id }, own.clock.now(), 10)).toEqual([]);
+    expect(
+      await listDueOrders({ q: deps.store.read, scope: { company_id }, now: own.clock.now() }, 10),
+    ).toEqual([]);
     const order = { id: row?.id ?? 0 };
     const told = () =>
-      deps.store.tx((q) => applyResult(q, { company_id }, own.clock.now(), order, resultOf("00")));
+      deps.store.tx((q) =>
+        applyResult({ q, scope: { company_id }, now: own.clock.now() }, order, resultOf("00")),
+      );
     expect([await told(), await told()]).toEqual(["applied", "repeated"]);
     const api = await own.house.signIn(own.house.admin_email);
     expect((await api("GET", `/emandate/mandates/${id}`)).body.data.status).toBe("active");

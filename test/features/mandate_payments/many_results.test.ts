@@ -88,7 +88,7 @@ test("answers that are applied together come to what they do one by one", async 
               if (order) heard.push({ order, result: RESULTS[name] });
             }
             expect(heard).toHaveLength(PAYMENTS);
-            await applyPaymentResults(q, many.tenant, clock.now(), heard);
+            await applyPaymentResults({ q, scope: many.tenant, now: clock.now() }, heard);
           });
         }
         expect(await seen(many)).toEqual(await seen(one));

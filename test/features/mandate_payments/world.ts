@@ -81,7 +81,9 @@ export async function answer(
   return deps.store.tx(async (q) => {
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error(`No such order: ${order_no}`);
-    const { changed } = await applyPaymentResults(q, { company_id }, deps.clock.now(), [{ order, result }]);
+    const { changed } = await applyPaymentResults({ q, scope: { company_id }, now: deps.clock.now() }, [
+      { order, result },
+    ]);
     return changed.has(order.id);
   });
 }

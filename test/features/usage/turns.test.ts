@@ -54,7 +54,9 @@ test("names and groups of many thousand subscriptions are found in turns", async
   );
   const ids = written.map(({ id }) => id);
 
-  const found = await turnsDuring(() => findSubscriptionNames(deps.store.read, { company_id }, ids));
+  const found = await turnsDuring(() =>
+    findSubscriptionNames({ q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() }, ids),
+  );
   expect(found.turns).toBeGreaterThanOrEqual(SUBSCRIPTIONS / 1_000 - 1);
   expect(found.result.size).toBe(SUBSCRIPTIONS);
   expect(found.result.get(ids[7] ?? 0)).toMatchObject({
