@@ -1,4 +1,5 @@
 import type { StaticDecode, TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
 import { AppError, type ErrorDetail, wordsOf } from "./errors.ts";
@@ -10,6 +11,35 @@ const DETAILS = 100;
 export function decode<T extends TSchema>(schema: T, value: unknown): StaticDecode<T> {
   if (!Value.Check(schema, value)) throw invalidInput(Value.Errors(schema, value));
   return Value.Decode(schema, value);
+}
+
+/** Checks values against a schema that is compiled at its first use: for what every request passes. */
+export class Checker<T extends TSchema> {
+  readonly #schema: T;
+  readonly #has_default: boolean;
+  #compiled: TypeCheck<T> | undefined;
+
+  constructor(schema: T) {
+    this.#schema = schema;
+    const fields: TSchema[] = Object.values(schema.properties ?? {});
+    this.#has_default = fields.some((field) => field.default !== undefined);
+  }
+
+  /** The value as its schema decodes it. Errors: invalid, naming every broken rule. */
+  read(value: unknown): StaticDecode<T> {
+    const check = this.#check;
+    const whole = this.#has_default ? Value.Default(this.#schema, value) : value;
+    if (!check.Check(whole)) throw invalidInput(check.Errors(whole));
+    return check.Decode(whole);
+  }
+
+  fits(value: unknown): boolean {
+    return this.#check.Check(value);
+  }
+
+  get #check(): TypeCheck<T> {
+    return (this.#compiled ??= TypeCompiler.Compile(this.#schema));
+  }
 }
 
 /** The AppError of an input that does not fit its schema: every broken rule with its place. */

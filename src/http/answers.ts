@@ -69,11 +69,6 @@ export const HTML_PAGE = {
   },
 };
 
-/** What the documentation says of a route to an operation. */
-export function named(operation: { name: string }, summary: string, description?: string) {
-  return { operationId: operation.name, summary, ...(description === undefined ? {} : { description }) };
-}
-
 /** A body as the documentation has it: what reads it checks it. */
 export const described = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
 

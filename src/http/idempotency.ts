@@ -1,31 +1,29 @@
-import { ElysiaCustomStatusResponse } from "elysia";
-import type { Context } from "../app/context.ts";
-import type { Deps } from "../app/deps.ts";
 import { type Actor, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
 import { invalid } from "../core/errors.ts";
+import type { Context } from "../app/context.ts";
+import type { Deps } from "../app/deps.ts";
+import type { Claim } from "../app/claim.ts";
 
 const HEADER = "idempotency-key";
 
-/** Headers of an answer that repeats get again; the others are made anew, or say nothing. */
-const KEPT_HEADERS = ["content-type", "location", "retry-after"];
+/** An answer as a route makes it: a Response, or what becomes one as JSON. */
+export interface Answer {
+  status: number;
+  answer: unknown;
+}
 
-/** Digests of bodies that came with a key. */
-const digests = new WeakMap<Request, string>();
-/** Who holds a request's key, until it is answered. */
-const holders = new WeakMap<Request, Context>();
-
-/** Looks at the bytes of a body, before it is parsed: what comes with a key is compared by them. */
-export function digestBody(request: Request, bytes: Uint8Array): void {
-  if (request.headers.get(HEADER) === null) return;
-  digests.set(request, new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
+/** What a body is compared by; empty where no key came with it. */
+export function digestOf(request: Request, bytes: Uint8Array): string {
+  if (request.headers.get(HEADER) === null) return "";
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }
 
 /**
- * The claim of a POST that came with an Idempotency-Key; on other methods, which are idempotent by themselves,
- * the header says nothing. Errors: invalid for a key that can't be one.
+ * The claim of a request that came with an Idempotency-Key and a body of this digest. Errors: invalid for a key that
+ * can't be one.
  */
-export function claimOf(deps: Deps, request: Request, actor: Actor): Context["claim"] {
-  const key = request.method === "POST" ? request.headers.get(HEADER) : null;
+export function claimOf(deps: Deps, request: Request, actor: Actor, body_digest: string): Claim | null {
+  const key = request.headers.get(HEADER);
   const owner = ownerOf(actor);
   if (key === null || owner === null) return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
@@ -34,59 +32,42 @@ export function claimOf(deps: Deps, request: Request, actor: Actor): Context["cl
   const { pathname, search } = new URL(request.url);
   const hasher = new Bun.CryptoHasher("sha256");
   // With the caller's rights: what one was answered before they changed is not shown again.
-  hasher.update(JSON.stringify([search, ...rightsOf(actor), digests.get(request) ?? ""]));
+  hasher.update(JSON.stringify([search, ...rightsOf(actor), body_digest]));
   const digest = hasher.digest("hex");
   const path = pathname.replace(/\/$/, "");
   return deps.openClaim({ company_id, owner, method: "POST", path, key, digest, now: deps.clock.now() });
 }
 
-interface Keyed {
-  ctx: Context;
-  request: Request;
-}
-
-/** Before a route's handler: takes the request's key, or answers what was answered before. */
-export async function takeKey({ ctx, request }: Keyed): Promise<Response | undefined> {
-  if (ctx.claim === null) return undefined;
-  const kept = await ctx.claim.take();
-  if (kept === null) {
-    holders.set(request, ctx);
-    return undefined;
+/** Runs what a claim stands for, or repeats the answer that is stored. Errors: conflict, and those of `run`. */
+export async function runOnce(ctx: Context, claim: Claim, run: () => Promise<Answer>): Promise<Answer> {
+  const stored = await claim.take();
+  if (stored !== null) {
+    const { status, headers, body } = stored;
+    const repeated = { ...headers, "idempotent-replayed": "true" };
+    return { status, answer: new Response(body, { status, headers: repeated }) };
   }
-  return new Response(kept.body, {
-    status: kept.status,
-    headers: { ...kept.headers, "idempotent-replayed": "true" },
-  });
+  let made: Answer | undefined;
+  try {
+    made = await run();
+    return made;
+  } finally {
+    await storeAnswer(ctx, claim, made);
+  }
 }
 
-/** After a route's handler, also after one that threw: keeps its answer for repeats. */
-export async function keepAnswer(request: Request, value: unknown, status: unknown): Promise<void> {
-  const ctx = holders.get(request);
-  if (ctx === undefined) return;
-  holders.delete(request);
+/** Stores an answer for repeats; a failure gives the key up. */
+async function storeAnswer(ctx: Context, claim: Claim, made: Answer | undefined): Promise<void> {
   try {
-    const answer = await readAnswer(value, Number(status ?? 200));
-    await ctx.claim?.settle(answer.status, answer.body === null ? null : { ...answer, body: answer.body });
+    if (made === undefined) await claim.settle(500, null);
+    // Files are not stored.
+    else if (made.answer instanceof Response) await claim.settle(made.status, null);
+    // As the server writes it.
+    else {
+      const headers = { "content-type": "application/json;charset=utf-8" };
+      await claim.settle(made.status, { status: made.status, headers, body: JSON.stringify(made.answer) });
+    }
   } catch (error) {
     // The change is made and will be answered; a repeat is told that it was carried out.
     ctx.log.error({ err: error, request_id: ctx.request_id }, "cannot keep an answer for repeats");
   }
-}
-
-async function readAnswer(value: unknown, status: number) {
-  if (value instanceof Response) {
-    const is_json = value.headers.get("content-type")?.startsWith("application/json") === true;
-    // Files are not held.
-    const body = is_json ? await value.clone().text() : null;
-    const headers = KEPT_HEADERS.flatMap((name) => {
-      const told = value.headers.get(name);
-      return told === null ? [] : [[name, told] as const];
-    });
-    return { status: value.status, headers: Object.fromEntries(headers), body };
-  }
-  // As the server writes what is no Response of its own.
-  const headers = { "content-type": "application/json;charset=utf-8" };
-  const told = value instanceof ElysiaCustomStatusResponse ? value : { code: status, response: value };
-  const body = JSON.stringify(told.response) ?? "";
-  return { status: Number(told.code), headers, body };
 }

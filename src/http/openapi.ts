@@ -2,7 +2,7 @@ import { toOpenAPISchema } from "@elysiajs/openapi";
 import type { TSchema } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
 import { ErrorBody } from "./errors.ts";
-import { takeKey } from "./idempotency.ts";
+import type { ServedRow } from "./handle.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -49,16 +49,17 @@ errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\`
 /** The OpenAPI document of every route of the app. */
 export function describe(app: AnyElysia): JsonObject {
   const exclude = { paths: [/^\/(docs|openapi|swagger)/] };
-  const made = toOpenAPISchema(app, exclude, undefined, undefined, "3.1.2");
+  const shown = withSchemas(app);
+  const made = toOpenAPISchema(shown, exclude, undefined, undefined, "3.1.2");
   const paths: Record<string, Record<string, JsonObject>> = asJson(made.paths);
-  for (const { path, method, hooks } of app.routes) {
+  for (const { path, method, hooks } of shown.routes) {
     const route = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
     // The generator leaves the media type open where a parser of our own reads the body.
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
     // Files are described by the route itself: the generator keeps only what has a schema.
     if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
     if (route && MACHINES_ONLY.test(path)) route.security = [{ apiKey: [] }];
-    if (route && method === "POST" && takesKey(hooks)) describeKey(route);
+    if (route && hooks.row?.takes_key) describeKey(route);
     if (route) describeAnswers(route);
   }
   nameOperations(paths);
@@ -82,6 +83,16 @@ export function describe(app: AnyElysia): JsonObject {
       schemas,
     },
   };
+}
+
+/** The same routes with their schemas where the generator looks for them: the app itself would check by them. */
+function withSchemas(app: AnyElysia): AnyElysia {
+  const shown = new Elysia();
+  for (const { method, path, handler, hooks } of app.routes) {
+    const { row }: { row?: ServedRow } = hooks;
+    shown.route(method, path, handler, { ...hooks, ...row?.schemas });
+  }
+  return shown;
 }
 
 /**
@@ -156,14 +167,6 @@ function describeAnswers(route: JsonObject): void {
     };
   }
   route.responses = responses;
-}
-
-/** Whether the route's answers are kept for repeats. */
-function takesKey({ beforeHandle = [] }: { beforeHandle?: unknown }): boolean {
-  const hooks: unknown[] = [beforeHandle].flat();
-  return hooks.some(
-    (hook) => typeof hook === "object" && hook !== null && "fn" in hook && hook.fn === takeKey,
-  );
 }
 
 const KEY = {

@@ -7,7 +7,6 @@ import {
   type TSchema,
   Type,
 } from "@sinclair/typebox";
-import { ById } from "../core/schema.ts";
 
 /**
  * An operation's input as it arrives in a path or a query, as text: whole numbers are read from plain digits
@@ -23,9 +22,6 @@ export function fromText<T extends TProperties>(input: TObject<T>): TObject<T> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Type.Object(fields, { additionalProperties: false }) as unknown as TObject<T>;
 }
-
-/** The `:id` of a path. */
-export const IdPath = fromText(ById);
 
 function readsText(field: TSchema): TSchema {
   if (field[Kind] === "Integer") return integerText(field);

@@ -1,14 +1,10 @@
-import { Elysia } from "elysia";
-import type { Context } from "../app/context.ts";
-import type { Caller, Deps } from "../app/deps.ts";
 import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
+import type { Context } from "../app/context.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { networkOf, readAddress } from "../core/network.ts";
+import type { Caller, Deps } from "../app/deps.ts";
 import type { Reads } from "../store/store.ts";
-import { mediaTypeOf, readJson } from "./body.ts";
-import { claimOf, digestBody, keepAnswer, takeKey } from "./idempotency.ts";
-import { refuseNulIn } from "./json.ts";
 
 /** What is known of the listening server. */
 export interface Listening {
@@ -16,108 +12,52 @@ export interface Listening {
   requestIP(request: Request): { address: string } | null;
 }
 
-interface Options {
-  /** Whether requests count towards the user's limit. */
-  counted?: boolean;
-  /** Whether bodies are read as JSON before the route's handler; else they are left to it, unread. */
-  reads_body?: boolean;
-  /** Whether a POST with an Idempotency-Key is carried out once: not where repeating it changes nothing. */
-  keeps_answers?: boolean;
-}
-
-/** Whom a group of routes is for: users of any level, callers of these levels, or everyone without signing in. */
-type Admits = "any" | "open" | Level | readonly Level[];
-
-/**
- * Signs the caller in and gives the routes their `ctx`. Use one for each group of routes: it admits users of
- * any level, callers of one level or some, or, for signing in itself, everyone ("open"). Machines come in only
- * where their level is named. The caller is known before the body is read.
- */
-export function session(
-  deps: Deps,
-  admits: Admits,
-  { counted = true, reads_body = true, keeps_answers = reads_body && admits !== "open" }: Options = {},
-) {
-  const arrived = new WeakMap<Request, { actor: Actor; at_ms: number }>();
-  const levels = levelsOf(admits);
-
-  async function signIn({ request, server, set }: Arrival): Promise<Actor> {
-    const known = arrived.get(request);
-    if (known) return stillThere(deps, request, known);
-    const actor = await actorOf(request, server);
-    try {
-      if (levels.length > 0) admit(actor, levels);
-    } catch (error) {
-      const ctx = deps.openContext(callerOf(deps, actor, { request, server, set }));
-      ctx.refused(ctx, "use_path", { method: request.method, path: new URL(request.url).pathname });
-      throw error;
-    }
-    if (counted) countRequest(deps, actor);
-    watchLargeBody(deps, request, actor);
-    arrived.set(request, { actor, at_ms: performance.now() });
-    return actor;
-  }
-
-  /** Requests of callers who are nobody, or turn out to be, count against their address when they are refused. */
-  async function actorOf(request: Request, server: Listening | null): Promise<Actor> {
-    const watch = () => watchAddress(deps, request, server);
-    if (admits === "open") {
-      watch();
-      return anonymous;
-    }
-    return authenticate(deps, request).catch((error: unknown) => {
-      watch();
-      throw error;
-    });
-  }
-
-  const words = [
-    [admits].flat().join(" or "),
-    ...(counted ? [] : ["uncounted"]),
-    ...(reads_body ? [] : ["bodies unread"]),
-    ...(keeps_answers ? ["answers kept"] : []),
-  ];
-  const plugin = new Elysia({ name: `session for ${words.join(", ")}` });
-  if (reads_body) {
-    plugin.onParse({ as: "scoped" }, async ({ request, server, set }) => {
-      const actor = await signIn({ request, server, set });
-      // No DELETE takes one; clients that name a type for all they send send none.
-      if (request.method === "DELETE") return {};
-      mediaTypeOf(request, ["application/json"]);
-      const sender = { actor, address: actor.kind === "anonymous" ? addressOf(deps, request, server) : null };
-      return readJson(request, sender, {
-        look: (bytes) => keeps_answers && digestBody(request, bytes),
-      });
-    });
-  }
-
-  // Only what is named here is read of the request: cookies, query and headers cost time.
-  const signed = plugin.derive({ as: "scoped" }, async ({ request, server, set }) => {
-    const actor = await signIn({ request, server, set });
-    refuseNulIn(request.url);
-    const claim = keeps_answers ? claimOf(deps, request, actor) : null;
-    return { ctx: deps.openContext(callerOf(deps, actor, { request, server, set }, claim)) };
-  });
-  if (keeps_answers) {
-    signed.onBeforeHandle({ as: "scoped" }, takeKey);
-    signed.mapResponse({ as: "scoped" }, async ({ request, responseValue, set }) => {
-      await keepAnswer(request, responseValue, set.status);
-    });
-  }
-  return signed;
-}
+/** Whom routes are for: users of any level, callers of these levels, or everyone without signing in. */
+export type Admits = "any" | "open" | Level | readonly Level[];
 
 /** A request as it came in, and the headers that its answer has so far. */
-interface Arrival {
+export interface Arrived {
   request: Request;
   server: Listening | null;
-  set: { headers: Record<string, string | number | undefined> };
+  set: { headers: Record<string, string | number | undefined>; status?: number | string };
 }
 
-function callerOf(
+/**
+ * Signs the caller in, admits those of some levels, and counts the request. Requests of callers who are nobody, or
+ * turn out to be, count against their address when they are refused.
+ * Errors: unauthorized, forbidden, rate_limited.
+ */
+export async function signIn(
+  deps: Deps,
+  { levels, counted }: { levels: readonly Level[]; counted: boolean },
+  arrived: Arrived,
+): Promise<Actor> {
+  const { request, server } = arrived;
+  if (levels.length === 0) {
+    watchAddress(deps, request, server);
+    return anonymous;
+  }
+  const actor = await authenticate(deps, request).catch((error: unknown) => {
+    watchAddress(deps, request, server);
+    throw error;
+  });
+  try {
+    admit(actor, levels);
+  } catch (error) {
+    const ctx = deps.openContext(callerOf(deps, actor, arrived));
+    ctx.refused(ctx, "use_path", { method: request.method, path: new URL(request.url).pathname });
+    throw error;
+  }
+  if (counted) countRequest(deps, actor);
+  watchLargeBody(deps, request, actor);
+  return actor;
+}
+
+/** The caller as operations know it. */
+export function callerOf(
   deps: Deps,
   actor: Actor,
-  { request, server, set }: Arrival,
+  { request, server, set }: Arrived,
   claim: Caller["claim"] = null,
 ): Caller {
   return {
@@ -131,15 +71,6 @@ function callerOf(
   };
 }
 
-/** The caller once the body is there: signed in anew where that took long. Errors: unauthorized. */
-async function stillThere(
-  deps: Deps,
-  request: Request,
-  { actor, at_ms }: { actor: Actor; at_ms: number },
-): Promise<Actor> {
-  return actor.kind === "anonymous" || !isLate(at_ms) ? actor : authenticate(deps, request);
-}
-
 /** Whether a body took so long to come in that its caller signs in anew. */
 export const isLate = (since_ms: number) => performance.now() - since_ms > LIMITS.sign_in_trust_ms;
 
@@ -148,9 +79,7 @@ export const isLate = (since_ms: number) => performance.now() - since_ms > LIMIT
  * while it came in. Errors: unauthorized, and those of `read`.
  */
 export async function withBody<T>(
-  deps: Deps,
-  request: Request,
-  ctx: Context,
+  { deps, request, ctx }: { deps: Deps; request: Request; ctx: Context },
   read: () => Promise<T>,
 ): Promise<{ ctx: Context; body: T }> {
   const since_ms = performance.now();
@@ -196,7 +125,8 @@ export function watchLargeBody(deps: Deps, request: Request, actor: Actor): void
   if (owner !== null && is_large) deps.refusals.watch(request, `${owner.kind} ${owner.id}`, deps.clock.now());
 }
 
-async function authenticate(deps: Deps, request: Request, q?: Reads): Promise<Actor> {
+/** The caller behind the bearer token. Errors: unauthorized. */
+export async function authenticate(deps: Deps, request: Request, q?: Reads): Promise<Actor> {
   const token = bearerOf(request);
   if (token === undefined) {
     throw new AppError(
@@ -214,8 +144,8 @@ export function bearerOf(request: Request): string | undefined {
   return /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 
-/** None of them where nobody signs in. */
-function levelsOf(admits: Admits): readonly Level[] {
+/** The levels; none of them where nobody signs in. */
+export function levelsOf(admits: Admits): readonly Level[] {
   if (admits === "any") return USERS;
   if (admits === "open") return [];
   return typeof admits === "string" ? [admits] : admits;

@@ -65,8 +65,9 @@ export const CreateApiKey = strict(
   { title: "CreateApiKey" },
 );
 
-export const ApiKeyRotation = strict(
+export const RotateApiKey = strict(
   {
+    id: Id,
     grace_hours: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -78,7 +79,6 @@ export const ApiKeyRotation = strict(
   },
   { title: "ApiKeyRotation" },
 );
-export const RotateApiKey = strict({ id: Id, ...ApiKeyRotation.properties });
 
 // Any text: the rules are those of what we make, and naming them here would help guessing.
 const credential = Type.String({ minLength: 1, maxLength: LIMITS.api_key_credential_length });

@@ -1,19 +1,15 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../app/deps.ts";
-import { call } from "../../app/operation.ts";
-import { listed, Nothing } from "../../core/schema.ts";
-import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
-import { fromText, IdPath } from "../../http/params.ts";
-import { session } from "../../http/session.ts";
+import { described, ErrorBody, HTML_PAGE } from "../../http/answers.ts";
+import { endpoint, route, routes } from "../../http/route.ts";
 import { openBrowserDoor } from "./browser_door.ts";
 import { openAgentDoors, openMetadata, PREFLIGHT } from "./doors.ts";
 import {
   AgentMetadata,
-  Authorization,
   CodeGrant,
   IssuedTokens,
-  ListAuthorizations,
   McpMetadata,
   OAuthErrorBody,
   RefreshGrant,
@@ -66,86 +62,97 @@ export const metadataRoutes = (deps: Deps) => {
 };
 
 /** What agents and browsers call at the origin. */
-export const oauthRoutes = (deps: Deps) => {
+export const oauthRoutes = (deps: Deps) =>
+  routes(
+    { tag: "Agents", admits: "open" },
+    oauthRows(deps),
+  )(deps)
+    .options("/oauth/register", preflight, hidden)
+    .options("/oauth/token", preflight, hidden)
+    .options("/oauth/revoke", preflight, hidden);
+
+/** Their answers and errors are OAuth's own: RFC 6749, 7009 and 7591. */
+function oauthRows(deps: Deps) {
   const agents = openAgentDoors(deps);
   const browser = openBrowserDoor(deps);
-  return new Elysia({ prefix: "/oauth", tags: ["Agents"] })
-    .use(session(deps, "open", { reads_body: false, keeps_answers: false }))
-    .post("/register", ({ ctx, request, server }) => agents.register({ ctx, request, server }), {
-      response: { 201: RegisteredAgent, ...refusals },
-      detail: {
-        operationId: "register_agent",
-        summary: "Register an agent",
-        description: REGISTER,
-        requestBody: { required: true, content: { "application/json": described(AgentMetadata) } },
-        ...open,
+  return [
+    endpoint(
+      "POST /oauth/register",
+      {
+        response: { 201: RegisteredAgent, ...refusals },
+        detail: {
+          operationId: "register_agent",
+          summary: "Register an agent",
+          description: REGISTER,
+          requestBody: { required: true, content: { "application/json": described(AgentMetadata) } },
+        },
       },
-    })
-    .get("/authorize", ({ ctx, request, server }) => browser.show({ ctx, request, server }), {
-      response: OTHER_PAGES,
-      detail: {
-        operationId: "open_authorization",
-        summary: "Ask a user to let an agent act",
-        description: AUTHORIZE,
-        responses: HTML_PAGE,
-        ...open,
+      agents.register,
+    ),
+    endpoint(
+      "GET /oauth/authorize",
+      {
+        response: OTHER_PAGES,
+        detail: {
+          operationId: "open_authorization",
+          summary: "Ask a user to let an agent act",
+          description: AUTHORIZE,
+          responses: HTML_PAGE,
+        },
       },
-    })
-    .post("/authorize", ({ ctx, request, server }) => browser.decide({ ctx, request, server }), {
-      response: OTHER_PAGES,
-      detail: {
-        operationId: "grant_authorization",
-        summary: "The user's answer, from that page",
-        responses: HTML_PAGE,
-        ...open,
+      browser.show,
+    ),
+    endpoint(
+      "POST /oauth/authorize",
+      {
+        response: OTHER_PAGES,
+        detail: {
+          operationId: "grant_authorization",
+          summary: "The user's answer, from that page",
+          responses: HTML_PAGE,
+        },
       },
-    })
-    .post("/token", ({ ctx, request, server }) => agents.token({ ctx, request, server }), {
-      response: { 200: IssuedTokens, 401: OAuthErrorBody, ...refusals },
-      detail: {
-        operationId: "issue_tokens",
-        summary: "Exchange a code or a refresh token",
-        description: TOKEN,
-        requestBody: form(CodeGrant, RefreshGrant),
-        ...open,
+      browser.decide,
+    ),
+    endpoint(
+      "POST /oauth/token",
+      {
+        response: { 200: IssuedTokens, 401: OAuthErrorBody, ...refusals },
+        detail: {
+          operationId: "issue_tokens",
+          summary: "Exchange a code or a refresh token",
+          description: TOKEN,
+          requestBody: form(CodeGrant, RefreshGrant),
+        },
       },
-    })
-    .post("/revoke", ({ ctx, request, server }) => agents.revoke({ ctx, request, server }), {
-      response: { 200: Nothing, 401: OAuthErrorBody, ...refusals },
-      detail: {
-        operationId: "revoke_token",
-        summary: "End what a token belongs to (RFC 7009)",
-        description: "Of an access token, too: the whole authorization ends.",
-        requestBody: form(RevokedToken),
-        ...open,
+      agents.token,
+    ),
+    endpoint(
+      "POST /oauth/revoke",
+      {
+        response: { 200: Nothing, 401: OAuthErrorBody, ...refusals },
+        detail: {
+          operationId: "revoke_token",
+          summary: "End what a token belongs to (RFC 7009)",
+          description: "Of an access token, too: the whole authorization ends.",
+          requestBody: form(RevokedToken),
+        },
       },
-    })
-    .options("/register", preflight, hidden)
-    .options("/token", preflight, hidden)
-    .options("/revoke", preflight, hidden);
-};
+      agents.revoke,
+    ),
+  ];
+}
 
 const preflight = () => new Response(null, { status: 204, headers: PREFLIGHT });
 
 /** What the signed-in user has granted, whichever the level. */
-export const authorizationRoutes = (deps: Deps) =>
-  new Elysia({ prefix: "/me/authorizations", tags: ["Agents"] })
-    .use(session(deps, "any"))
-    .get("", ({ ctx, query }) => call(ctx, listAuthorizations, query), {
-      query: fromText(ListAuthorizations),
-      response: answers({ 200: listed(Authorization) }),
-      detail: {
-        operationId: listAuthorizations.name,
-        summary: "List the agents that may act for me",
-        description: "The last granted first.",
-      },
-    })
-    .delete("/:id", ({ ctx, params }) => data(call(ctx, endAuthorization, params)), {
-      params: IdPath,
-      response: answers({ 200: dataOf(Nothing), 404: ErrorBody }),
-      detail: {
-        operationId: endAuthorization.name,
-        summary: "End what an agent may do",
-        description: "Its tokens end at once.",
-      },
-    });
+export const authorizationRoutes = routes({ tag: "Agents", admits: "any" }, [
+  route("GET /me/authorizations", listAuthorizations, {
+    summary: "List the agents that may act for me",
+    description: "The last granted first.",
+  }),
+  route("DELETE /me/authorizations/:id", endAuthorization, {
+    summary: "End what an agent may do",
+    description: "Its tokens end at once.",
+  }),
+]);

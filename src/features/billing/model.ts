@@ -63,16 +63,12 @@ export const RunRecord = Type.Object(
 );
 export type RunRecord = Static<typeof RunRecord>;
 
-const recordFilter = {
+export const ListBillingRecords = strict({
+  client_id: Type.Optional(Id),
   subscription_id: Type.Optional(Id),
   kind: Type.Optional(oneOf(RECORD_KINDS)),
   ...pageFields,
-};
-
-export const ListBillingRecords = strict({ client_id: Type.Optional(Id), ...recordFilter });
-
-/** A client user has one client, its own. */
-export const ListMyBillingRecords = strict(recordFilter);
+});
 
 /** A bill as it would be now. */
 export const BillPreview = Type.Object(

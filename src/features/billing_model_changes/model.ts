@@ -42,17 +42,14 @@ export const BillingModelChange = Type.Object(
 );
 export type BillingModelChange = Static<typeof BillingModelChange>;
 
-const createFields = { new_billing_model_id: Id, effective_at: InstantText };
-
-export const CreateBillingModelChangeBody = strict(createFields, { title: "CreateBillingModelChange" });
-
-export const CreateBillingModelChange = strict({ id: Id, ...createFields });
-
-export const ListChangesQuery = strict(pageFields);
+export const CreateBillingModelChange = strict(
+  { id: Id, new_billing_model_id: Id, effective_at: InstantText },
+  { title: "CreateBillingModelChange" },
+);
 
 export const ListBillingModelChanges = strict({ id: Id, ...pageFields });
 
-/** A change of a subscription, as the path names both. */
+/** A change of a subscription, by the ids of both. */
 export const ChangePath = strict({ id: Id, changeId: Id });
 
 /** What a run over the changes that are due came to. */

@@ -142,7 +142,7 @@ const updateFields = {
 };
 export const UpdateBillingModelBody = strict(updateFields, { title: "UpdateBillingModel" });
 
-export const UpdateBillingModel = strict({ id: Id, ...updateFields });
+export const UpdateBillingModel = strict({ id: Id, ...updateFields }, { title: "UpdateBillingModel" });
 
 /** What a caller may say about the price; what is left out stays as it is. */
 export type PricingInput = Omit<Static<typeof UpdateBillingModelBody>, "name" | "description">;

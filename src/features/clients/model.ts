@@ -18,4 +18,4 @@ export const ListClients = strict({ search: Type.Optional(Search), ...pageFields
 
 export const CreateClient = strict({ name: Name }, { title: "CreateClient" });
 
-export const UpdateClient = strict({ id: Id, name: Name });
+export const UpdateClient = strict({ id: Id, name: Name }, { title: "CreateClient" });

@@ -18,11 +18,7 @@ export const CreditBalance = Type.Object(
 );
 export type CreditBalance = Static<typeof CreditBalance>;
 
-const planFields = { new_billing_model_id: Id };
-
-export const ChangePlanBody = strict(planFields, { title: "ChangePlan" });
-
-export const ChangePlan = strict({ id: Id, ...planFields });
+export const ChangePlan = strict({ id: Id, new_billing_model_id: Id }, { title: "ChangePlan" });
 
 /** The shares of a month's credits, in percent, that are told of when they are used up. */
 export const THRESHOLDS = [80, 100] as const;

@@ -77,4 +77,7 @@ export const EmandateProductChange = strict(
   { ...CreateEmandateProduct.properties, is_active: Type.Optional(Type.Boolean()) },
   { title: "EmandateProductChange" },
 );
-export const UpdateEmandateProduct = strict({ id: Id, ...EmandateProductChange.properties });
+export const UpdateEmandateProduct = strict(
+  { id: Id, ...EmandateProductChange.properties },
+  { title: "EmandateProductChange" },
+);

@@ -98,9 +98,10 @@ const formFields = {
 
 export const CreateForm = strict(formFields, { title: "CreateForm" });
 
-const changedFields = { ...formFields, is_active: Type.Optional(Type.Boolean()) };
-export const UpdateFormBody = strict(changedFields, { title: "UpdateForm" });
-export const UpdateForm = strict({ id: Id, ...changedFields });
+export const UpdateForm = strict(
+  { id: Id, ...formFields, is_active: Type.Optional(Type.Boolean()) },
+  { title: "UpdateForm" },
+);
 
 export const ValidateForm = strict({ config: Type.Optional(AnyConfig) }, { title: "ValidateForm" });
 

@@ -200,7 +200,10 @@ export type CreateLoanApplication = Static<typeof CreateLoanApplication>;
 
 /** What is left out stays as it is; a borrower is replaced as a whole. */
 export const LoanApplicationChange = Type.Partial(CreateLoanApplication, { title: "LoanApplicationChange" });
-export const UpdateLoanApplication = strict({ id: Id, ...LoanApplicationChange.properties });
+export const UpdateLoanApplication = strict(
+  { id: Id, ...LoanApplicationChange.properties },
+  { title: "LoanApplicationChange" },
+);
 
 const Note = Type.Optional(
   nullable(
@@ -231,26 +234,29 @@ export const RequestAction = strict(
   },
   { title: "RequestLoanAction" },
 );
-export const RequestActionById = strict({ id: Id, ...RequestAction.properties });
+export const RequestActionById = strict(
+  { id: Id, ...RequestAction.properties },
+  { title: "RequestLoanAction" },
+);
 
 export const Approval = strict(
   { amount: Amount, tenor_months: Tenor, annual_rate: Percent, expires_at: Type.Optional(InstantText) },
   { title: "LoanApproval" },
 );
 export type Approval = Static<typeof Approval>;
-export const ApprovalById = strict({ id: Id, ...Approval.properties });
+export const ApprovalById = strict({ id: Id, ...Approval.properties }, { title: "LoanApproval" });
 
 export const Rejection = strict(
   { reason_code: oneOf(REJECTION_REASONS), note: Note },
   { title: "LoanRejection" },
 );
-export const RejectionById = strict({ id: Id, ...Rejection.properties });
+export const RejectionById = strict({ id: Id, ...Rejection.properties }, { title: "LoanRejection" });
 
 export const Disbursement = strict(
   { reference: trimmed(LIMITS.loan_reference_length), disbursed_at: Type.Optional(InstantText) },
   { title: "LoanDisbursement" },
 );
-export const DisbursementById = strict({ id: Id, ...Disbursement.properties });
+export const DisbursementById = strict({ id: Id, ...Disbursement.properties }, { title: "LoanDisbursement" });
 
 /** Of those created from `from`, up to but without `to`. */
 export const ListLoanApplications = strict({

@@ -116,14 +116,16 @@ export const CreateDefinition = strict(
 
 /** What is left out stays as it is; code and locale may be repeated, not changed. */
 export const DefinitionChange = Type.Partial(CreateDefinition, { title: "ConsentDefinitionChange" });
-export const UpdateDefinition = strict({ id: Id, ...DefinitionChange.properties });
+export const UpdateDefinition = strict(
+  { id: Id, ...DefinitionChange.properties },
+  { title: "ConsentDefinitionChange" },
+);
 
 /** What is other than in the version that a new one is made from. */
-export const DefinitionVersion = Type.Partial(strict(textFields), {
-  title: "ConsentDefinitionVersion",
-  additionalProperties: false,
-});
-export const CreateDefinitionVersion = strict({ id: Id, ...DefinitionVersion.properties });
+export const CreateDefinitionVersion = strict(
+  { id: Id, ...Type.Partial(strict(textFields)).properties },
+  { title: "ConsentDefinitionVersion" },
+);
 
 const Evidence = Type.Object(
   {
@@ -163,7 +165,6 @@ export const Consent = Type.Object(
 export type Consent = Static<typeof Consent>;
 
 export const ListConsents = strict({ id: Id, ...pageFields });
-export const ListConsentsQuery = strict(pageFields);
 
 const GivenEvidence = strict(
   {
@@ -195,11 +196,11 @@ export type GivenEvidence = Static<typeof GivenEvidence>;
 
 const grantFields = { definition_id: Id, evidence: GivenEvidence };
 export const ConsentGrant = strict(grantFields, { title: "GrantConsent" });
-export const GrantConsent = strict({ id: Id, ...grantFields });
+export const GrantConsent = strict({ id: Id, ...grantFields }, { title: "GrantConsent" });
 
 const revokeFields = { reason: Type.Optional(trimmed(LIMITS.loan_note_length)) };
 export const ConsentRevocation = strict(revokeFields, { title: "RevokeConsent" });
-export const RevokeConsent = strict({ id: Id, ...revokeFields });
+export const RevokeConsent = strict({ id: Id, ...revokeFields }, { title: "RevokeConsent" });
 
 /** What a run of the job came to. */
 export const ExpiredConsents = Type.Object({ expired: Type.Integer() });

@@ -57,7 +57,6 @@ export type DocumentState = Pick<
 >;
 
 export const ListDocuments = strict({ id: Id, ...pageFields });
-export const ListDocumentsQuery = strict(pageFields);
 
 /** What is sent with an upload, beside the file. */
 export const UploadFields = strict({ type: oneOf(DOCUMENT_TYPES) });
@@ -89,7 +88,7 @@ const rejectFields = {
 };
 
 export const DocumentRejection = strict(rejectFields, { title: "RejectDocument" });
-export const RejectDocument = strict({ id: Id, ...rejectFields });
+export const RejectDocument = strict({ id: Id, ...rejectFields }, { title: "RejectDocument" });
 
 /** What a run of the job came to. */
 export const SweptDocuments = Type.Object({ documents: Type.Integer(), files: Type.Integer() });

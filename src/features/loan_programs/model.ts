@@ -133,7 +133,10 @@ export type CreateLoanProgram = Static<typeof CreateLoanProgram>;
 
 /** What is left out stays as it is. */
 export const LoanProgramChange = Type.Partial(CreateLoanProgram, { title: "LoanProgramChange" });
-export const UpdateLoanProgram = strict({ id: Id, ...LoanProgramChange.properties });
+export const UpdateLoanProgram = strict(
+  { id: Id, ...LoanProgramChange.properties },
+  { title: "LoanProgramChange" },
+);
 
 const listFields = { search: Type.Optional(Search), ...pageFields };
 export const ListLoanPrograms = strict({

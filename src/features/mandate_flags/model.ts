@@ -54,8 +54,7 @@ export const ListMandateFlags = strict({
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 
-export const ResolveMandateFlagBody = strict(
-  { note: trimmed(LIMITS.mandate_flag_note_length) },
+export const ResolveMandateFlag = strict(
+  { ...ById.properties, note: trimmed(LIMITS.mandate_flag_note_length) },
   { title: "ResolveMandateFlag" },
 );
-export const ResolveMandateFlag = strict({ ...ById.properties, ...ResolveMandateFlagBody.properties });

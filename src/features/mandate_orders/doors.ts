@@ -20,7 +20,7 @@ interface Visit {
 export function openSchemeDoors(deps: Deps) {
   const count = openCounter(deps, LIMITS.scheme_callbacks_minute);
   return {
-    async callback({ ctx, request }: Visit): Promise<Response> {
+    callback: async ({ ctx, request }: Visit): Promise<Response> => {
       count(ctx);
       await call(ctx, takeSchemeCallback, { body: await readFormText(request, ctx) });
       return new Response("OK", { headers: { "content-type": "text/plain; charset=utf-8" } });
@@ -33,10 +33,10 @@ export function openSchemeDoors(deps: Deps) {
         if (location === null) return page(returnPage(), { headers: FRAMELESS });
         return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
       }),
-    authorize: ({ ctx, params }: { ctx: Context; params: { order_no: string } }): Promise<Response> =>
+    authorize: ({ ctx, input }: { ctx: Context; input: { order_no: string } }): Promise<Response> =>
       shown(() => {
         count(ctx);
-        return page(call(ctx, showAuthorizationPage, params), { headers: FRAMELESS });
+        return page(call(ctx, showAuthorizationPage, input), { headers: FRAMELESS });
       }),
   };
 }

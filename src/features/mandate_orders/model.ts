@@ -30,8 +30,10 @@ export const ScenarioSubject = strict(
 );
 export type ScenarioSubject = Static<typeof ScenarioSubject>;
 
-export const ScenarioPath = strict({ name: Type.String() });
-export const RunScenario = strict({ ...ScenarioPath.properties, ...ScenarioSubject.properties });
+export const RunScenario = strict(
+  { name: Type.String(), ...ScenarioSubject.properties },
+  { title: "ScenarioSubject" },
+);
 
 /** What a scenario left its subject in. */
 export const RanScenario = Type.Object(

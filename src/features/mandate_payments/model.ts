@@ -75,12 +75,12 @@ export const ListMandatePayments = strict({
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 
-export const CreateMandatePaymentBody = strict(
+export const CreateMandatePayment = strict(
   {
+    id: Id,
     amount: Amount,
     due_date: Type.Optional(Day),
     description: Type.Optional(trimmed(LIMITS.emandate_description_length)),
   },
   { title: "CreateMandatePayment" },
 );
-export const CreateMandatePayment = strict({ id: Id, ...CreateMandatePaymentBody.properties });

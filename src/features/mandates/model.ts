@@ -203,27 +203,26 @@ export const CreateMandate = strict(
 );
 export type CreateMandate = Static<typeof CreateMandate>;
 
-export const AuthorizeMandateBody = strict(
-  { bank_code: Type.Optional(Type.String({ pattern: "^[A-Z0-9]{1,10}$", description: "a bank's code" })) },
+export const AuthorizeMandate = strict(
+  {
+    ...ById.properties,
+    bank_code: Type.Optional(Type.String({ pattern: "^[A-Z0-9]{1,10}$", description: "a bank's code" })),
+  },
   { title: "AuthorizeMandate" },
 );
-export const AuthorizeMandate = strict({ ...ById.properties, ...AuthorizeMandateBody.properties });
 
 /** Why somebody acts. */
-export const MandateActionBody = strict(
-  { reason: Type.Optional(trimmed(LIMITS.mandate_reason_length)) },
+export const MandateAction = strict(
+  { ...ById.properties, reason: Type.Optional(trimmed(LIMITS.mandate_reason_length)) },
   { title: "MandateAction" },
 );
-export const MandateAction = strict({ ...ById.properties, ...MandateActionBody.properties });
 
-export const AmendMandateBody = strict(
+export const AmendMandate = strict(
   {
+    ...ById.properties,
     amount: Type.Optional(Amount),
     frequency: Type.Optional(oneOf(FREQUENCIES)),
     expiry_date: Type.Optional(Day),
   },
   { title: "AmendMandate" },
 );
-/** The same as query text. */
-export const PreviewAmendmentQuery = strict({ ...AmendMandateBody.properties });
-export const AmendMandate = strict({ ...ById.properties, ...AmendMandateBody.properties });

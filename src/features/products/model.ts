@@ -11,4 +11,4 @@ export const ListProducts = strict({ search: Type.Optional(Search), ...pageField
 
 export const CreateProduct = strict({ name: Name }, { title: "CreateProduct" });
 
-export const UpdateProduct = strict({ id: Id, name: Name });
+export const UpdateProduct = strict({ id: Id, name: Name }, { title: "CreateProduct" });

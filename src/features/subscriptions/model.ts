@@ -36,17 +36,13 @@ export const ExternalId = Type.String({
   "x-schema": { type: "string", minLength: 1, maxLength: LIMITS.external_id_length },
 });
 
-const listFields = {
+export const ListSubscriptions = strict({
+  client_id: Type.Optional(Id),
   product_id: Type.Optional(Id),
   status: Type.Optional(oneOf(SUBSCRIPTION_STATUSES)),
   search: Type.Optional(Search),
   ...pageFields,
-};
-
-export const ListSubscriptions = strict({ client_id: Type.Optional(Id), ...listFields });
-
-/** A client user has one client, its own. */
-export const ListMySubscriptions = strict(listFields);
+});
 
 export const CreateSubscription = strict(
   {
@@ -61,12 +57,11 @@ export const CreateSubscription = strict(
   { title: "CreateSubscription" },
 );
 
-export const UpdateSubscriptionBody = strict({ name: Name }, { title: "UpdateSubscription" });
-
-export const UpdateSubscription = strict({ id: Id, name: Name });
+export const UpdateSubscription = strict({ id: Id, name: Name }, { title: "UpdateSubscription" });
 
 export const CANCEL_TIMES = ["now", "period_end"] as const;
 
-export const CancelSubscriptionBody = strict({ at: oneOf(CANCEL_TIMES) }, { title: "CancelSubscription" });
-
-export const CancelSubscription = strict({ id: Id, at: oneOf(CANCEL_TIMES) });
+export const CancelSubscription = strict(
+  { id: Id, at: oneOf(CANCEL_TIMES) },
+  { title: "CancelSubscription" },
+);

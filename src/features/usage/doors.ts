@@ -51,7 +51,7 @@ const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<Record
 };
 
 const readEvents = ({ deps, ctx, request }: Sending) =>
-  withBody(deps, request, ctx, () => readJson(request, ctx, { bounds: EVENTS_JSON }));
+  withBody({ deps, request, ctx }, () => readJson(request, ctx, { bounds: EVENTS_JSON }));
 
 /** Stores what a request sends, as its media type says. Errors: unsupported_media_type, and the operations'. */
 export async function recordSent(sending: Sending): Promise<RecordedUsage> {

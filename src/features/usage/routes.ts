@@ -1,29 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { Elysia } from "elysia";
-import type { Deps } from "../../app/deps.ts";
-import { call } from "../../app/operation.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/answers.ts";
 import { InvalidBody } from "../../http/errors.ts";
-import { fromText } from "../../http/params.ts";
-import { session } from "../../http/session.ts";
+import { endpoint, myRoutes, route, routes } from "../../http/route.ts";
 import { recordSent } from "./doors.ts";
 import { exportUsage, MEDIA_TYPES } from "./export.ts";
 import { createExportLink, followExportLink } from "./export_links.ts";
-import {
-  ExportLink,
-  ExportUsage,
-  FollowExportLink,
-  FoundUsage,
-  ListMetadataKeys,
-  MetadataKeys,
-  NewUsageEvent,
-  RecordedUsage,
-  RecordUsage,
-  SearchUsage,
-  UsageCloudEvent,
-  UsageCloudEvents,
-} from "./model.ts";
+import { NewUsageEvent, RecordedUsage, RecordUsage, UsageCloudEvent, UsageCloudEvents } from "./model.ts";
 import { listMetadataKeys, searchUsage } from "./service.ts";
 
 const SEARCH = `Without \`aggregate\`: one page of events; \`meta.next_cursor\`, sent back as \`cursor\` with the same search, gives the
@@ -56,53 +39,54 @@ const RefusedUsage = Type.Object(
 );
 
 /** Ingest is not counted towards the caller's request limit: the usage store bounds what may wait. */
-export const ingestRoutes = (deps: Deps) =>
-  new Elysia({ prefix: "/usage", tags: ["Usage"] })
-    .use(session(deps, ["company", "ingest"], { counted: false, reads_body: false }))
-    .post(
-      "/events",
-      async ({ ctx, request, status }) => status(201, await data(recordSent({ deps, ctx, request }))),
-      {
-        response: answers({
-          201: dataOf(RecordedUsage),
-          400: RefusedUsage,
-          408: RefusedUsage,
-          409: RefusedUsage,
-          413: ErrorBody,
-          415: ErrorBody,
-          422: RefusedUsage,
-          503: RefusedUsage,
-        }),
-        detail: {
-          operationId: "record_usage",
-          summary: "Record usage events",
-          security: [{ bearer: [] }, { apiKey: [] }],
-          description: RECORD,
-          // Only described: the operations check the body themselves and name every broken event.
-          requestBody: {
-            required: true,
-            content: {
-              "application/json": described(RecordUsage),
-              "application/x-ndjson": described(NewUsageEvent),
-              "application/cloudevents+json": described(UsageCloudEvent),
-              "application/cloudevents-batch+json": described(UsageCloudEvents),
-            },
+export const ingestRoutes = routes({ tag: "Usage", admits: ["company", "ingest"], counted: false }, [
+  endpoint(
+    "POST /usage/events",
+    {
+      status: 201,
+      response: answers({
+        201: dataOf(RecordedUsage),
+        400: RefusedUsage,
+        408: RefusedUsage,
+        409: RefusedUsage,
+        413: ErrorBody,
+        415: ErrorBody,
+        422: RefusedUsage,
+        503: RefusedUsage,
+      }),
+      detail: {
+        operationId: "record_usage",
+        summary: "Record usage events",
+        security: [{ bearer: [] }, { apiKey: [] }],
+        description: RECORD,
+        // Only described: the operations check the body themselves and name every broken event.
+        requestBody: {
+          required: true,
+          content: {
+            "application/json": described(RecordUsage),
+            "application/x-ndjson": described(NewUsageEvent),
+            "application/cloudevents+json": described(UsageCloudEvent),
+            "application/cloudevents-batch+json": described(UsageCloudEvents),
           },
         },
       },
-    );
+    },
+    (exchange) => data(recordSent(exchange)),
+  ),
+]);
 
 const EXPORT = `All events that a search finds, as one file: \`csv\`, \`ndjson\` or \`parquet\`. CSV and NDJSON come in the search's
 order, newest first by default; Parquet is sorted only when sort_by or sort_order is given. An answer that
 breaks off is not whole.`;
 
 const EXPORTED = {
-  response: answers({ 503: ErrorBody }),
+  errors: [503] as const,
+  sends: attachment,
   responses: {
     200: {
       description: "The file.",
       content: Object.fromEntries(
-        Object.values(MEDIA_TYPES).map((media_type) => [media_type, { schema: { type: "string" as const } }]),
+        Object.values(MEDIA_TYPES).map((media_type) => [media_type, { schema: { type: "string" } }]),
       ),
     },
   },
@@ -112,88 +96,43 @@ const LINK =
   "For whoever can't send a token, such as a browser. The link is a secret: it asks in your name, for 15 minutes, and ends with your tokens.";
 
 /** Links to exports are made by whoever may search, and followed by whoever has one. */
-export const exportLinkRoutes = (deps: Deps) =>
-  new Elysia({ prefix: "/usage/exports", tags: ["Usage"] })
-    .use(session(deps, "open"))
-    .get("/:link", ({ ctx, params }) => attachment(call(ctx, followExportLink, params)), {
-      params: FollowExportLink,
-      response: answers({ 404: ErrorBody, 503: ErrorBody }),
-      detail: {
-        operationId: followExportLink.name,
-        summary: "Follow a link to an export",
-        description: EXPORT,
-        responses: EXPORTED.responses,
-        security: [],
-      },
-    });
+export const exportLinkRoutes = routes({ tag: "Usage", admits: "open" }, [
+  route("GET /usage/exports/:link", followExportLink, {
+    summary: "Follow a link to an export",
+    description: EXPORT,
+    ...EXPORTED,
+  }),
+]);
 
-export const usageRoutes = (deps: Deps) =>
-  new Elysia({ prefix: "/usage", tags: ["Usage"] })
-    .use(session(deps, "company", { keeps_answers: false }))
-    .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
-      body: ExportUsage,
-      response: EXPORTED.response,
-      detail: {
-        operationId: exportUsage.name,
-        summary: "Export usage",
-        description: EXPORT,
-        responses: EXPORTED.responses,
-      },
-    })
-    .post("/exports", ({ ctx, body }) => data(call(ctx, createExportLink, body)), {
-      body: ExportUsage,
-      response: answers({ 200: dataOf(ExportLink) }),
-      detail: { operationId: createExportLink.name, summary: "Make a link to an export", description: LINK },
-    })
-    .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
-      body: SearchUsage,
-      response: answers({ 200: FoundUsage, 503: ErrorBody }),
-      detail: { operationId: searchUsage.name, summary: "Search and sum usage", description: SEARCH },
-    })
-    .get("/metadata-keys", ({ ctx, query }) => call(ctx, listMetadataKeys, query), {
-      query: fromText(ListMetadataKeys),
-      response: answers({ 200: MetadataKeys, 503: ErrorBody }),
-      detail: { operationId: listMetadataKeys.name, summary: "List the keys of metadata", description: KEYS },
-    });
+const SEARCHES = [
+  route("POST /usage/export", exportUsage, {
+    summary: "Export usage",
+    my: "Export one's own usage",
+    description: EXPORT,
+    ...EXPORTED,
+  }),
+  route("POST /usage/exports", createExportLink, {
+    summary: "Make a link to an export",
+    my: "Make a link to an export of one's own usage",
+    description: LINK,
+  }),
+  route("POST /usage/search", searchUsage, {
+    summary: "Search and sum usage",
+    my: "Search and sum one's own usage",
+    description: SEARCH,
+    errors: [503],
+    bare: true,
+  }),
+  route("GET /usage/metadata-keys", listMetadataKeys, {
+    summary: "List the keys of metadata",
+    my: "List the keys of one's own metadata",
+    description: KEYS,
+    errors: [503],
+    bare: true,
+  }),
+];
+
+export const usageRoutes = routes({ tag: "Usage", admits: "company", keeps_answers: false }, SEARCHES);
 
 /** The same search for client users, narrowed to their client. */
-export const myUsageRoutes = (deps: Deps) =>
-  new Elysia({ prefix: "/my/usage", tags: ["Self-service"] })
-    .use(session(deps, "client", { keeps_answers: false }))
-    .post("/export", ({ ctx, body }) => attachment(call(ctx, exportUsage, body)), {
-      body: ExportUsage,
-      response: EXPORTED.response,
-      detail: {
-        operationId: exportUsage.name,
-        summary: "Export one's own usage",
-        description: EXPORT,
-        responses: EXPORTED.responses,
-      },
-    })
-    .post("/exports", ({ ctx, body }) => data(call(ctx, createExportLink, body)), {
-      body: ExportUsage,
-      response: answers({ 200: dataOf(ExportLink) }),
-      detail: {
-        operationId: createExportLink.name,
-        summary: "Make a link to an export of one's own usage",
-        description: LINK,
-      },
-    })
-    .post("/search", ({ ctx, body }) => call(ctx, searchUsage, body), {
-      body: SearchUsage,
-      response: answers({ 200: FoundUsage, 503: ErrorBody }),
-      detail: {
-        operationId: searchUsage.name,
-        summary: "Search and sum one's own usage",
-        description: SEARCH,
-      },
-    })
-    .get("/metadata-keys", ({ ctx, query }) => call(ctx, listMetadataKeys, query), {
-      query: fromText(ListMetadataKeys),
-      response: answers({ 200: MetadataKeys, 503: ErrorBody }),
-      detail: {
-        operationId: listMetadataKeys.name,
-        summary: "List the keys of one's own metadata",
-        description: KEYS,
-      },
-    });
+export const myUsageRoutes = myRoutes(SEARCHES, { keeps_answers: false });

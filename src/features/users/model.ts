@@ -39,8 +39,7 @@ export const CreateUser = strict(
 );
 
 /** A full replacement of what may be edited; name and password stay when they are left out. */
-export const UserChange = strict(
-  { email: Email, name, role: RoleName, client_id: clientId, password: Type.Optional(Password) },
+export const UpdateUser = strict(
+  { id: Id, email: Email, name, role: RoleName, client_id: clientId, password: Type.Optional(Password) },
   { title: "UserChange" },
 );
-export const UpdateUser = strict({ id: Id, ...UserChange.properties });

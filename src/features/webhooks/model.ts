@@ -59,11 +59,10 @@ export const ListWebhooks = strict({ search: Type.Optional(Search), ...pageField
 export const CreateWebhook = strict(endpointFields, { title: "CreateWebhook" });
 
 /** A full replacement of what may be edited; the status stays when it is left out. */
-export const WebhookChange = strict(
-  { ...endpointFields, status: Type.Optional(oneOf(ENDPOINT_STATUSES)) },
+export const UpdateWebhook = strict(
+  { id: Id, ...endpointFields, status: Type.Optional(oneOf(ENDPOINT_STATUSES)) },
   { title: "WebhookChange" },
 );
-export const UpdateWebhook = strict({ id: Id, ...WebhookChange.properties });
 
 /** Whether an endpoint asked to be told of events of this type. */
 export function listensTo({ event_types }: Pick<Webhook, "event_types">, type: string): boolean {

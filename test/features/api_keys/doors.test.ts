@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { KEY_ROLES } from "../../../src/core/access.ts";
 import { buildApp } from "../../../src/app.ts";
-import { session } from "../../../src/http/session.ts";
+import { endpoint, routes as serveRoutes } from "../../../src/http/route.ts";
 import { type Api, type Json, useService } from "../../harness.ts";
 import { addMachine, serve, withToken } from "./machine.ts";
 
@@ -98,11 +98,19 @@ describe("the door of each role, whatever is behind it", () => {
   beforeAll(() => {
     const doors = new Elysia();
     for (const role of roles) {
+      const said = { response: {}, detail: { summary: "Who calls" } };
       doors.use(
-        new Elysia({ prefix: `/${role}` })
-          .use(session(house.deps, role))
-          .get("", ({ ctx }) => ({ actor: ctx.actor }))
-          .post("", ({ body }) => ({ body })),
+        serveRoutes({ tag: "Tests", admits: role }, [
+          endpoint(`GET /${role}`, said, async ({ ctx }) => ({ actor: ctx.actor })),
+          {
+            method: "POST",
+            path: `/${role}`,
+            schemas: { response: {} },
+            detail: said.detail,
+            reads_body: true,
+            run: async ({ input }) => ({ status: 200, answer: { input } }),
+          },
+        ])(house.deps),
       );
     }
     served = serve(house, doors);

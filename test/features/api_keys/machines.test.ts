@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { Elysia } from "elysia";
-import { call, operation } from "../../../src/app/operation.ts";
+import { operation } from "../../../src/app/operation.ts";
 import { ById, Nothing } from "../../../src/core/schema.ts";
-import { session } from "../../../src/http/session.ts";
+import { endpoint, route, routes } from "../../../src/http/route.ts";
 import { type House, startHouse, TestClock } from "../../harness.ts";
 import { addMachine, exchange, serve, withToken } from "./machine.ts";
 
@@ -31,10 +30,10 @@ beforeAll(async () => {
   house = await startHouse({ clock });
   served = serve(
     house,
-    new Elysia({ prefix: "/lender" })
-      .use(session(house.deps, "lender"))
-      .post("/approve", ({ ctx, body }) => call(ctx, approveSomething, body), { body: ById })
-      .post("/other", ({ ctx, body }) => call(ctx, approveSomething, body), { body: ById }),
+    routes({ tag: "Tests", admits: "lender" }, [
+      route("POST /lender/approve", approveSomething, { summary: "Approve" }),
+      route("POST /lender/other", approveSomething, { summary: "Approve elsewhere" }),
+    ])(house.deps),
   );
 });
 afterEach(() => clock.set(NOW));
@@ -117,11 +116,16 @@ describe("an Idempotency-Key", () => {
     const fresh = await startHouse({ clock });
     const doors = serve(
       fresh,
-      new Elysia().use(
-        new Elysia({ prefix: "/both" })
-          .use(session(fresh.deps, ["company", "lender"]))
-          .post("", ({ ctx }) => ({ actor: ctx.actor })),
-      ),
+      routes({ tag: "Tests", admits: ["company", "lender"] }, [
+        {
+          method: "POST",
+          path: "/both",
+          schemas: { response: {} },
+          detail: { summary: "Who calls" },
+          reads_body: true,
+          run: async ({ ctx }) => ({ status: 200, answer: { actor: ctx.actor } }),
+        },
+      ])(fresh.deps),
     );
     const machine = await addMachine(fresh, fresh, "lender");
     const { token } = (
@@ -159,7 +163,9 @@ test("the request limit counts each key for itself, apart from users with the sa
   });
   const doors = serve(
     limited,
-    new Elysia({ prefix: "/lender" }).use(session(limited.deps, "lender")).get("", () => "ok"),
+    routes({ tag: "Tests", admits: "lender" }, [
+      endpoint("GET /lender", { response: {}, detail: { summary: "Ok" } }, async () => "ok"),
+    ])(limited.deps),
   );
   const [one, two] = [
     await addMachine(limited, limited, "lender"),

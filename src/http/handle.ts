@@ -1,0 +1,122 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import type { Context } from "../app/context.ts";
+import type { Actor, Level } from "../core/access.ts";
+import type { Checker } from "../core/validate.ts";
+import type { Deps } from "../app/deps.ts";
+import { mediaTypeOf, readJson } from "./body.ts";
+import { type Answer, claimOf, digestOf, runOnce } from "./idempotency.ts";
+import { refuseNulIn } from "./json.ts";
+import {
+  type Arrived,
+  addressOf,
+  authenticate,
+  callerOf,
+  isLate,
+  type Listening,
+  signIn,
+} from "./session.ts";
+
+/** A request as the router hands it over. */
+export interface Arrival extends Arrived {
+  params: Record<string, string>;
+  query: Record<string, string>;
+}
+
+/** A request whose caller is known and whose input is checked. */
+export interface Exchange<Input = object> {
+  deps: Deps;
+  ctx: Context;
+  /** The fields of path, query and body. */
+  input: Input;
+  request: Request;
+  server: Listening | null;
+}
+
+/** By what requests and answers are checked, and what the documentation shows. */
+export interface Schemas {
+  params?: TObject;
+  query?: TObject;
+  body?: TObject;
+  response: Record<number, TSchema>;
+}
+
+/** One route: a row of a family's table. */
+export interface Row {
+  method: string;
+  path: string;
+  schemas: Schemas;
+  /** What the documentation says of it beside its schemas. */
+  detail: { summary: string; [name: string]: unknown };
+  /** Whether the body is read as JSON before it runs; else it is left to `run`. */
+  reads_body: boolean;
+  /** A method, which may ask for the type that its own schemas have checked. */
+  run(exchange: Exchange): Promise<Answer>;
+  /** The same route for client users. */
+  my?: Row;
+}
+
+/** A row with the rules of its group. */
+export interface ServedRow extends Row {
+  /** The callers that it admits; nobody signs in where there are none. */
+  levels: readonly Level[];
+  /** Whether requests count towards the caller's limit. */
+  counted: boolean;
+  /** Whether an Idempotency-Key makes it run once. */
+  takes_key: boolean;
+  checks: {
+    params?: Checker<TObject>;
+    query?: Checker<TObject>;
+    body?: Checker<TObject>;
+    answers: ReadonlyMap<number, Checker<TSchema>>;
+  };
+}
+
+/**
+ * Serves a request: signs the caller in, counts the request, reads the body, claims the Idempotency-Key, checks the
+ * input, runs the row and stores its answer. Each step may refuse it, in this order.
+ */
+export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Promise<unknown> {
+  const { request, server, set } = arrival;
+  const sender = await signIn(deps, row, arrival);
+  const { actor, body, digest } = await receive(deps, row, arrival, sender);
+  refuseNulIn(request.url);
+  const claim = row.takes_key ? claimOf(deps, request, actor, digest) : null;
+  const ctx = deps.openContext(callerOf(deps, actor, arrival, claim));
+  const input = inputOf(row.checks, arrival, body);
+  const run = () => runChecked(row, { deps, ctx, input, request, server });
+  const { status, answer } = await (claim === null ? run() : runOnce(ctx, claim, run));
+  if (!(answer instanceof Response)) set.status = status;
+  return answer;
+}
+
+/** Reads the body; a caller whose body took long to come in signs in anew. */
+async function receive(deps: Deps, row: ServedRow, { request, server }: Arrival, actor: Actor) {
+  // Clients that name a type for all they send send nothing with these.
+  if (!row.reads_body || row.method === "GET" || row.method === "DELETE")
+    return { actor, body: {}, digest: "" };
+  const since_ms = performance.now();
+  mediaTypeOf(request, ["application/json"]);
+  let digest = "";
+  const is_open = actor.kind === "anonymous";
+  const sender = { actor, address: is_open ? addressOf(deps, request, server) : null };
+  const body = await readJson(request, sender, {
+    look: (bytes) => {
+      if (row.takes_key) digest = digestOf(request, bytes);
+    },
+  });
+  return { actor: isLate(since_ms) && !is_open ? await authenticate(deps, request) : actor, body, digest };
+}
+
+/** The input, from where its fields arrive. Errors: invalid. */
+function inputOf({ params, query, body }: ServedRow["checks"], arrival: Arrival, sent: unknown): object {
+  return { ...params?.read(arrival.params), ...query?.read(arrival.query), ...body?.read(sent) };
+}
+
+/** Runs the row. An answer that breaks its schema is our mistake, not the caller's. */
+async function runChecked(row: ServedRow, exchange: Exchange): Promise<Answer> {
+  const made = await row.run(exchange);
+  const check = made.answer instanceof Response ? undefined : row.checks.answers.get(made.status);
+  if (check?.fits(made.answer) === false)
+    throw new Error(`The answer of ${row.method} ${row.path} breaks its schema`);
+  return made;
+}

@@ -1,0 +1,186 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type AnyElysia, Elysia } from "elysia";
+import { call, type Operation } from "../app/operation.ts";
+import { Nothing, strict } from "../core/schema.ts";
+import { Checker } from "../core/validate.ts";
+import type { Deps } from "../app/deps.ts";
+import { answers, dataOf, ErrorBody } from "./answers.ts";
+import { type Exchange, handle, type Row, type Schemas, type ServedRow } from "./handle.ts";
+import { fromText } from "./params.ts";
+import { type Admits, levelsOf } from "./session.ts";
+
+/** `GET /clients/:id`. */
+type Line = `${"GET" | "POST" | "PUT" | "DELETE"} /${string}`;
+
+/** Whom routes are for, and what they have in common. */
+interface Group {
+  tag: string;
+  admits: Admits;
+  /** False where requests do not count towards the caller's limit. */
+  counted?: boolean;
+  /** False where repeating a POST changes nothing: then no Idempotency-Key is taken. */
+  keeps_answers?: boolean;
+}
+
+/** What of a route does not follow from its operation. */
+interface Options<O> {
+  summary: string;
+  description?: string;
+  /** The summary of the same route for client users: under /my, and without client_id. */
+  my?: string;
+  status?: 201 | 202;
+  /** Whether the work goes on after the answer, which is then a 202. */
+  goes_on?: (output: O) => boolean;
+  /** Error statuses beside those of every route; a path with fields has 404 by itself. */
+  errors?: readonly (400 | 401 | 409 | 503)[];
+  /** The body of a 422, where it says more. */
+  refused?: TSchema;
+  /** Whether the output is the whole body, not wrapped in `data`; lists are by themselves. */
+  bare?: boolean;
+  /** Sends an output that is no JSON; `responses` documents it. */
+  sends?: (output: Promise<O>) => Promise<Response>;
+  responses?: object;
+}
+
+/**
+ * A route to an operation: `route("GET /clients/:id", getClient, { summary: … })`. The fields that the path names are
+ * taken from it; the others are the query of a GET or DELETE, else the body.
+ */
+export function route<I extends TObject, O extends TSchema>(
+  line: Line,
+  operation: Operation<I, O>,
+  options: Options<Static<O>>,
+): Row {
+  const row = rowOf(line, operation, { ...options, input: operation.input });
+  const { my: summary } = options;
+  if (summary === undefined) return row;
+  const [method, path] = line.split(" ");
+  const input = without(operation.input, ["client_id"]);
+  return { ...row, my: rowOf(`${method} /my${path}`, operation, { ...options, summary, input }) };
+}
+
+function rowOf<I extends TObject, O extends TSchema>(
+  line: string,
+  operation: Operation<I, O>,
+  { input: accepted, summary, description, responses, ...options }: Options<Static<O>> & { input: TObject },
+): Row {
+  const { output: made, name } = operation;
+  const { status = 200, goes_on, sends, bare = "data" in (made.properties ?? {}) } = options;
+  const [method = "", path = ""] = line.split(" ");
+  const parts = partsOf(method, path, accepted);
+  const body = bare ? made : dataOf(made);
+  return {
+    method,
+    path,
+    schemas: {
+      ...parts,
+      response: answers({
+        ...(sends ? {} : { [status]: body }),
+        ...(goes_on ? { 202: body } : {}),
+        ...(parts.params ? { 404: ErrorBody } : {}),
+        ...Object.fromEntries((options.errors ?? []).map((error) => [error, ErrorBody])),
+        ...(options.refused ? { 422: options.refused } : {}),
+      }),
+    },
+    detail: {
+      operationId: name,
+      summary,
+      ...(description && { description }),
+      ...(responses && { responses }),
+    },
+    reads_body: true,
+    async run({ ctx, input }: Exchange<Static<I>>) {
+      const output = call(ctx, operation, input);
+      if (sends) return { status, answer: await sends(output) };
+      const answer = await output;
+      return { status: goes_on?.(answer) ? 202 : status, answer: bare ? answer : { data: answer } };
+    },
+  };
+}
+
+/** A route that reads the body or writes the answer by itself; its schemas are for the documentation. */
+export function endpoint<P extends TObject>(
+  line: Line,
+  { status = 200, params, response, detail }: EndpointOptions<P>,
+  serve: (exchange: Exchange<Static<P>>) => Promise<unknown>,
+): Row {
+  const [method = "", path = ""] = line.split(" ");
+  return {
+    method,
+    path,
+    schemas: { ...(params && { params: fromText(params) }), response },
+    detail,
+    reads_body: false,
+    async run(exchange: Exchange<Static<P>>) {
+      return { status, answer: await serve(exchange) };
+    },
+  };
+}
+
+interface EndpointOptions<P extends TObject> extends Pick<Schemas, "response">, Pick<Row, "detail"> {
+  status?: number;
+  params?: P;
+}
+
+/** Serves the routes of a group, as a plugin of the app. */
+export function routes(group: Group, rows: readonly Row[]) {
+  const served = rows.map((row) => serveAs(group, row));
+  return (deps: Deps): AnyElysia => {
+    const app = new Elysia({ tags: [group.tag] });
+    for (const row of served) {
+      // The documentation finds the row there.
+      const hooks = { row, detail: { ...row.detail, ...(group.admits === "open" && { security: [] }) } };
+      // Only what is named here is read of the request: cookies and headers cost time.
+      app.route(
+        row.method,
+        row.path,
+        async ({ request, server, set, params, query }) =>
+          handle(deps, row, { request, server, set, params, query }),
+        hooks,
+      );
+    }
+    return app;
+  };
+}
+
+function serveAs({ admits, counted = true, keeps_answers = admits !== "open" }: Group, row: Row): ServedRow {
+  const { params, query, body, response } = row.schemas;
+  const answered = Object.entries(response).filter(([status]) => Number(status) < 300);
+  return {
+    ...row,
+    levels: levelsOf(admits),
+    counted,
+    takes_key: keeps_answers && row.reads_body && row.method === "POST",
+    checks: {
+      ...(params && { params: new Checker(params) }),
+      ...(query && { query: new Checker(query) }),
+      ...(body && { body: new Checker(body) }),
+      answers: new Map(answered.map(([status, schema]) => [Number(status), new Checker(schema)])),
+    },
+  };
+}
+
+/** Serves those of the routes that client users have, too. */
+export const myRoutes = (rows: readonly Row[], group: Partial<Group> = {}) =>
+  routes(
+    { tag: "Self-service", admits: "client", ...group },
+    rows.flatMap(({ my }) => my ?? []),
+  );
+
+/** Where an input's fields arrive: in the path, in the query or in the body. */
+function partsOf(method: string, path: string, input: TObject): Omit<Schemas, "response"> {
+  const names = Array.from(path.matchAll(/:(\w+)/g), ([, name = ""]) => name);
+  const rest = names.length === 0 ? input : without(input, names);
+  const has_rest = Object.keys(rest.properties).length > 0;
+  const is_query = method === "GET" || method === "DELETE";
+  return {
+    ...(names.length > 0 && { params: fromText(without(input, Object.keys(rest.properties))) }),
+    ...(is_query ? has_rest && { query: fromText(rest) } : { body: has_rest ? rest : Nothing }),
+  };
+}
+
+/** An input without some of its fields. */
+function without(input: TObject, names: readonly string[]): TObject {
+  const fields = Object.entries(input.properties).filter(([name]) => !names.includes(name));
+  return strict(Object.fromEntries(fields), input.title === undefined ? {} : { title: input.title });
+}
