@@ -8,8 +8,8 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, freemem, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type PostgresServer, startPostgres } from "../test/postgres_server.ts";
-import { whyNoPostgres } from "../test/why_no_postgres.ts";
+import { type PostgresServer, startPostgres } from "../test/support/postgres_server.ts";
+import { whyNoPostgres } from "../test/support/why_no_postgres.ts";
 import { testsOfChanges } from "./changed_tests.ts";
 
 interface Step {
@@ -32,28 +32,29 @@ const CHECKS: Step[] = [
 /** Test files that ask nothing of the store that another file does not: they run on SQLite alone. docs/style.md. */
 const ON_SQLITE_ALONE = [
   // Rules without I/O, and the repository itself.
-  "test/{tidy,tour}.test.ts",
+  "test/{tidy,docs/tour}.test.ts",
   "test/core/**",
   "test/**/rules.test.ts",
-  "test/features/billing/{credit_month,difference,limits_and_credits,properties,rating,stretches}.test.ts",
-  "test/features/emandate_products/amounts.test.ts",
-  "test/features/forms/answers.test.ts",
-  "test/features/loan_applications/{eligibility,instalments}.test.ts",
-  "test/features/mandate_payments/judging.test.ts",
-  "test/features/mandates/schemes/**",
+  "test/billing/rating/**",
+  "test/emandate/products/amounts.test.ts",
+  "test/forms/answers.test.ts",
+  "test/loans/applications/{eligibility,instalments}.test.ts",
+  "test/emandate/payments/classify_result.test.ts",
+  "test/emandate/scheme/**",
   // Usage events are in DuckDB, whatever holds the records.
-  "test/usage/**",
-  "test/features/usage/{aggregate,cloud_events,cursors,export*,fair_search,import*,kill,metadata_keys,ndjson}.test.ts",
-  "test/features/usage/{open_streams,search,search_model,shortage,turns}.test.ts",
+  "test/usage_store/**",
+  "test/usage/{export,import,search}/**",
+  "test/usage/ingest/{cloud_events,kill,memory_shortage,ndjson,open_streams}.test.ts",
   // Protocols: the operations under them are tested beside their tables.
   "test/{contract,mcp}/**",
-  "test/http/{bodies,large_json,metrics,multipart,openapi,refusals}.test.ts",
+  "test/docs/mcp_guide.test.ts",
+  "test/http/{bodies,large_json,metrics,multipart,openapi,rejection_limit}.test.ts",
   // Inputs that are refused before they reach a query.
-  "test/features/**/*refusals.test.ts",
-  "test/features/authorizations/registration.test.ts",
-  "test/features/emandate_config/{banks,connect}.test.ts",
-  "test/features/sessions/{passwords,sign_in_limit}.test.ts",
-  "test/features/webhook_logs/send.test.ts",
+  "test/**/{refusals,rejections}.test.ts",
+  "test/access/oauth/registration.test.ts",
+  "test/emandate/merchant_config/{banks,open_connector}.test.ts",
+  "test/access/sessions/sign_in_limit.test.ts",
+  "test/webhooks/deliveries/send.test.ts",
 ].map((pattern) => new Bun.Glob(pattern));
 
 function testsOnPostgres(): string[] {

@@ -1,4 +1,4 @@
-import "./environment.ts";
+import "./server/node_env.ts";
 import { parseArgs } from "node:util";
 import { company } from "./cli/company.ts";
 import type { Command, Words } from "./cli/command.ts";

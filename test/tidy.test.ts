@@ -23,7 +23,9 @@ const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const pages = [...new Bun.Glob("{*.md,{docs,src,data,bench}/**/*.md}").scanSync(ROOT)];
 const sources = filesBelow("src");
 const code = [...sources, ...filesBelow("test"), ...filesBelow("scripts"), ...filesBelow("bench")];
-const features = readdirSync(join(ROOT, "src/features"));
+
+/** The families of the product, and tenancy, on which they stand. */
+const FAMILIES = /^src\/(billing|usage|emandate|loans|forms|webhooks|access|audit|idempotency|tenancy)\//;
 
 /** The local files that a file imports, as paths from the root. */
 function importsOf(file: string): string[] {
@@ -61,22 +63,14 @@ describe("layers", () => {
   /** What a feature is made of, from the bottom up. */
   const PARTS = ["model", "tables", "rules", "queries", "service", "routes", "tools", "jobs"];
 
-  test("every feature has its wire shapes in model.ts", () => {
-    expect(features.filter((feature) => !sources.includes(`src/features/${feature}/model.ts`))).toEqual([]);
-  });
-
-  /** What app/ refers to: the types of two stores and of the hash of passwords, which know no feature. */
-  const BELOW_APP = /\/(loan_documents\/files|sessions\/passwords|usage\/store\/usage_store)\.ts$/;
-
-  test("core/ imports nothing above it, store/ only core, app/ and http/ no feature", () => {
+  test("core/ imports nothing above it, store/ only core, app/ and http/ no family", () => {
     const wrong = sources.flatMap((file) =>
       importsOf(file)
         .filter((path) => {
           if (file.startsWith("src/core/")) return !/^(src\/core|data\/seed)\//.test(path);
           if (file.startsWith("src/store/")) return !/^src\/(core|store)\//.test(path);
-          if (file.startsWith("src/app/"))
-            return !/^src\/(app|core|store)\//.test(path) && !BELOW_APP.test(path);
-          if (file.startsWith("src/http/")) return path.startsWith("src/features/");
+          if (file.startsWith("src/app/")) return !/^src\/(app|core|store|usage_store)\//.test(path);
+          if (file.startsWith("src/http/")) return FAMILIES.test(path);
           return false;
         })
         .map((path) => `${file} imports ${path}`),
@@ -84,22 +78,22 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("a feature imports another's model, rules and queries, never its service, routes or jobs", () => {
+  test("a family imports another's model, rules and queries, never its service, routes or jobs", () => {
     const wrong = sources.flatMap((file) => {
-      const own = /^src\/features\/(\w+)\//.exec(file)?.[1];
-      if (own === undefined) return [];
+      const own = FAMILIES.exec(file)?.[0];
+      if (own === undefined || file.endsWith("tools.ts")) return [];
       return importsOf(file)
-        .filter((path) => path.startsWith("src/features/") && !path.startsWith(`src/features/${own}/`))
+        .filter((path) => FAMILIES.test(path) && !path.startsWith(own))
         .filter((path) => /\/(service|routes|tools|jobs)\.ts$/.test(path))
         .map((path) => `${file} imports ${path}`);
     });
     expect(wrong).toEqual([]);
   });
 
-  test("inside a feature lower files never import upper ones; rules are pure", () => {
+  test("inside a folder lower files never import upper ones; rules are pure", () => {
     const rank = (path: string) => PARTS.indexOf(/\/(\w+)\.ts$/.exec(path)?.[1] ?? "");
     const wrong = sources
-      .filter((file) => file.startsWith("src/features/") && rank(file) >= 0)
+      .filter((file) => FAMILIES.test(file) && rank(file) >= 0)
       .flatMap((file) =>
         importsOf(file)
           .filter((path) => dirname(path) === dirname(file) && rank(path) > rank(file))
@@ -113,28 +107,26 @@ describe("layers", () => {
   });
 
   test("tools reach records by operations only", () => {
-    const tools = sources.filter((file) => file.startsWith("src/mcp/"));
+    const tools = sources.filter((file) => file.startsWith("src/mcp/") || file.endsWith("tools.ts"));
     expect(tools.length).toBeGreaterThan(8);
     const wrong = tools.flatMap((file) =>
       importsOf(file)
-        .filter(
-          (path) => /\/(queries|tables|routes)\.ts$/.test(path) || /^src\/mcp\/tools\/.*store/.test(path),
-        )
+        .filter((path) => /\/(queries|tables|routes)\.ts$/.test(path))
         .map((path) => `${file} imports ${path}`),
     );
     expect(wrong).toEqual([]);
     expect(
-      sources.filter((file) => !/^src\/(mcp\/|app\.ts$)/.test(file) && /from ".*\/mcp\//.test(read(file))),
+      sources.filter(
+        (file) => !/^src\/(mcp|server)\/|tools\.ts$/.test(file) && /from ".*\/mcp\//.test(read(file)),
+      ),
     ).toEqual([]);
   });
 
-  test("only features open transactions; routes neither branch nor query", () => {
+  test("only families open transactions; routes neither branch nor query", () => {
     const writers = sources.filter(
       (file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"),
     );
-    expect(
-      writers.filter((file) => !/^src\/(features\/\w+\/\w+|app\/transaction|loans\/scope)\.ts$/.test(file)),
-    ).toEqual([]);
+    expect(writers.filter((file) => !FAMILIES.test(file) && file !== "src/app/transaction.ts")).toEqual([]);
     const routes = sources.filter((file) => file.endsWith("/routes.ts"));
     expect(routes.length).toBeGreaterThan(4);
     expect(routes.filter((file) => /\b(if|switch) \(|queries\.ts/.test(read(file)))).toEqual([]);
@@ -202,10 +194,8 @@ describe("citations and links", () => {
 });
 
 describe("the map of the code", () => {
-  // While src/features/ is still there, its files have not moved to where the pages say.
-  const has_moved = !existsSync(join(ROOT, "src/features"));
   const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== "features")
+    .filter((entry) => entry.isDirectory())
     .map(({ name }) => `src/${name}`);
 
   test("every folder of src/ has a README of one screen", () => {
@@ -225,7 +215,7 @@ describe("the map of the code", () => {
         .filter(([, path = ""]) => !exists(page, path))
         .map(([, path]) => `${page}: ${path}`),
     );
-    expect(has_moved ? wrong : []).toEqual([]);
+    expect(wrong).toEqual([]);
   });
 });
 

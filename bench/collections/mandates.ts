@@ -1,8 +1,8 @@
-import { dayAt } from "../../src/core/kuala_lumpur.ts";
+import { dayAt } from "../../src/emandate/working_days.ts";
 import { iso } from "../../src/core/time.ts";
-import { emandateCustomerTable } from "../../src/features/emandate_customers/tables.ts";
-import { dueAt } from "../../src/features/mandate_payments/rules.ts";
-import { mandateTable } from "../../src/features/mandates/tables.ts";
+import { emandateCustomerTable } from "../../src/emandate/customers/tables.ts";
+import { dueAt } from "../../src/emandate/payments/rules.ts";
+import { mandateTable } from "../../src/emandate/mandates/tables.ts";
 import { stamped } from "../../src/store/columns.ts";
 import { CONSTRAINTS } from "../../src/server/schema.ts";
 import { openStore } from "../../src/store/open.ts";

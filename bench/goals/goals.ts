@@ -19,7 +19,7 @@ export const PARTS: readonly Part[] = [searches, peers, exports, ingest, pressur
 /** What the tests own, so that the table names every goal. */
 const KILLED: Finding = notMeasured(
   "kill -9: nothing lost, nothing doubled",
-  "it is a test: `bun test test/usage/kill.test.ts test/features/usage/kill.test.ts`",
+  "it is a test: `bun test test/usage_store/duckdb/kill.test.ts test/usage/ingest/kill.test.ts`",
 );
 
 export interface GoalOptions {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { LIMITS } from "../../src/core/limits.ts";
-import { roundUsage } from "../../src/features/usage/rules.ts";
-import { openDuckDb } from "../../src/features/usage/store/duckdb.ts";
-import { canonicalJson } from "../../src/features/usage/store/metadata.ts";
-import type { NewEvent, UsageStore } from "../../src/features/usage/store/usage_store.ts";
+import { roundUsage } from "../../src/usage/rules.ts";
+import { openDuckDb } from "../../src/usage_store/duckdb/duckdb_store.ts";
+import { canonicalJson } from "../../src/usage_store/metadata.ts";
+import type { NewEvent, UsageStore } from "../../src/usage_store/port.ts";
 import { makeEvent } from "../events.ts";
 import { round } from "../table.ts";
 import { dataDir, type Manifest, readManifest } from "./deployment.ts";

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { type Actor, type Permission, may } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import type { Outcome } from "../core/metrics.ts";
+import type { Outcome } from "./metrics.ts";
 import type { Context, OperationMetadata } from "./context.ts";
 
 /** One use case: metadata plus a handler. REST, MCP, jobs and the command line invoke it through `call`. */

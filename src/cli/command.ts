@@ -2,8 +2,8 @@ import type { ParseArgsConfig } from "node:util";
 import type { Context } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
 import { readConfig } from "../core/config.ts";
-import { makePassword } from "../features/sessions/passwords.ts";
-import { type OpenOptions, openDeps } from "../deps.ts";
+import { makePassword } from "../core/passwords.ts";
+import { type OpenOptions, openDeps } from "../server/open_deps.ts";
 
 /** The words of a command line, read. */
 export interface Words {

@@ -1,7 +1,7 @@
 import { call } from "../app/operation.ts";
 import { decode } from "../core/validate.ts";
-import { AddCompany } from "../features/companies/model.ts";
-import { addCompany, listCompanies } from "../features/companies/service.ts";
+import { AddCompany } from "../tenancy/companies/model.ts";
+import { addCompany, listCompanies } from "../billing/companies/service.ts";
 import {
   type Command,
   operatorContext,

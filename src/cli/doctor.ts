@@ -6,12 +6,12 @@ import { type Config, readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
-import { openDeps } from "../deps.ts";
-import { listCompanies } from "../features/companies/service.ts";
-import { checkFiles } from "../features/loan_documents/check.ts";
-import { acceptUsage, describeSums } from "../features/usage/check.ts";
+import { openDeps } from "../server/open_deps.ts";
+import { listCompanies } from "../billing/companies/service.ts";
+import { checkFiles } from "../loans/documents/file_check.ts";
+import { acceptUsage, describeSums } from "../usage/consistency_check.ts";
 import { type Command, commandContext, operatorContext } from "./command.ts";
-import { countSealed } from "./sealed_secrets.ts";
+import { countSealed } from "./count_sealed_secrets.ts";
 
 const PING_MS = 5_000;
 const LOW_DISK_BYTES = 1024 ** 3;

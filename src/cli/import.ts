@@ -2,24 +2,24 @@ import { existsSync, rmSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
-import type { Company } from "../features/companies/model.ts";
-import { listCompanies } from "../features/companies/service.ts";
-import { ROLES } from "../features/usage/import_columns.ts";
+import type { Company } from "../tenancy/companies/model.ts";
+import { listCompanies } from "../billing/companies/service.ts";
+import { ROLES } from "../usage/import/columns_sql.ts";
 import {
   FILE_FORMATS,
   type FileFormat,
   openUsageFile,
   type RoleSources,
   type UsageFile,
-} from "../features/usage/import_file.ts";
-import { engineReason } from "../features/usage/import_head.ts";
+} from "../usage/import/file.ts";
+import { engineReason } from "../usage/import/file_head.ts";
 import {
   importUsage,
   listSubscriptionKeys,
   recognizeImport,
   startUsageImport,
-} from "../features/usage/import_service.ts";
-import type { ImportSource } from "../features/usage/import_source.ts";
+} from "../usage/import/service.ts";
+import type { ImportSource } from "../usage/import/source.ts";
 import {
   type Command,
   commandContext,

@@ -1,4 +1,4 @@
-import { JOBS, runJob } from "../jobs.ts";
+import { JOBS, runJob } from "../server/scheduler.ts";
 import { type Command, withDeps } from "./command.ts";
 
 export const job: Command = {

@@ -1,4 +1,4 @@
-import { buildApp } from "../app.ts";
+import { buildApp } from "../server/http_app.ts";
 import { describe } from "../http/openapi.ts";
 import { type Command, withDeps } from "./command.ts";
 

@@ -1,9 +1,9 @@
 import { call } from "../app/operation.ts";
 import { ROLES } from "../core/access.ts";
 import { decode } from "../core/validate.ts";
-import { CreateUser } from "../features/users/model.ts";
-import { createUser, listUsers } from "../features/users/service.ts";
-import { listCompanies } from "../features/companies/service.ts";
+import { CreateUser } from "../access/users/model.ts";
+import { createUser, listUsers } from "../access/users/service.ts";
+import { listCompanies } from "../billing/companies/service.ts";
 import {
   type Command,
   commandContext,

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { passwordProblem } from "./guessable.ts";
+import { passwordProblem } from "./password_policy.ts";
 import { LIMITS } from "./limits.ts";
 
 /** Everything that may be set from outside, read once at the start. */

@@ -1,7 +1,7 @@
 import { ownerOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { BodyRoom, type Sender } from "./body_room.ts";
+import { BodyRoom, type Sender } from "./body_memory.ts";
 import { decodeUtf8, type JsonBounds, parseJson, REQUEST_JSON, refuseUnstorable } from "./json.ts";
 
 /**

@@ -14,7 +14,7 @@ import {
   isLate,
   type Listening,
   signIn,
-} from "./session.ts";
+} from "./authentication.ts";
 
 /** A request as the router hands it over. */
 export interface Arrival extends Arrived {

@@ -2,7 +2,7 @@ import { LIMITS } from "../core/limits.ts";
 import { AppError, invalid } from "../core/errors.ts";
 import { endedWithin } from "../core/time.ts";
 import { type BodyPieces, gather, openBody } from "./body.ts";
-import { BodyRoom, type Sender } from "./body_room.ts";
+import { BodyRoom, type Sender } from "./body_memory.ts";
 import { EVENTS_JSON, parseJson } from "./json.ts";
 
 /** A line of a body of JSON lines. Numbers count from 1. */

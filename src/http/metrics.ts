@@ -2,9 +2,9 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
-import { isSame } from "../core/secrets.ts";
+import { isSame } from "../core/random_secrets.ts";
 import { answerError, ErrorBody } from "./errors.ts";
-import { bearerOf } from "./session.ts";
+import { bearerOf } from "./authentication.ts";
 
 /** `/metrics` where everyone may call: only with its token, and only where it has no port of its own. */
 export const metrics = (deps: Deps) =>

@@ -4,10 +4,10 @@ import { call, type Operation } from "../app/operation.ts";
 import { Nothing, strict } from "../core/schema.ts";
 import { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
-import { answers, dataOf, ErrorBody } from "./answers.ts";
+import { answers, dataOf, ErrorBody } from "./responses.ts";
 import { type Exchange, handle, type Row, type Schemas, type ServedRow } from "./handle.ts";
 import { fromText } from "./params.ts";
-import { type Admits, levelsOf } from "./session.ts";
+import { type Admits, levelsOf } from "./authentication.ts";
 
 /** `GET /clients/:id`. */
 type Line = `${"GET" | "POST" | "PUT" | "DELETE"} /${string}`;

@@ -3,8 +3,8 @@ import { Elysia } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import type { Actor } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { SCOPE } from "../features/authorizations/model.ts";
-import { challengeAt } from "../features/authorizations/rules.ts";
+import { SCOPE } from "../access/oauth/model.ts";
+import { challengeAt } from "../access/oauth/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
 import { answerError } from "../http/errors.ts";
 import { publicOrigin } from "../http/origin.ts";
@@ -16,7 +16,7 @@ import {
   type Listening,
   watchAddress,
   watchLargeBody,
-} from "../http/session.ts";
+} from "../http/authentication.ts";
 import type { AgentCall } from "./call_tool.ts";
 import { serverFor } from "./server.ts";
 import type { Tool } from "./tool.ts";

@@ -2,7 +2,7 @@ import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotoc
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import { LIMITS } from "../core/limits.ts";
-import { getMe } from "../features/sessions/service.ts";
+import { getMe } from "../access/sessions/service.ts";
 import { type AgentCall, callTool } from "./call_tool.ts";
 import type { ToolSet } from "./tool_set.ts";
 import packageJson from "../../package.json" with { type: "json" };

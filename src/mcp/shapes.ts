@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { Context } from "../app/context.ts";
 import { call, type Operation } from "../app/operation.ts";
 import { decode } from "../core/validate.ts";
-import { data, dataOf } from "../http/answers.ts";
+import { data, dataOf } from "../http/responses.ts";
 
 // The shapes of most tools. Spread into a tool's definition, a shape gives its operations, output and run.
 

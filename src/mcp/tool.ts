@@ -5,7 +5,7 @@ import { type Actor, ENVIRONMENTS, type Level, levelOf, may, type Permission } f
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
-import { mayChange } from "../features/audit/telling.ts";
+import { mayChange } from "../audit/recorder.ts";
 import { outlined, said, trimmed, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */

@@ -1,58 +1,54 @@
 import type { ColumnKit, TableDefinition } from "../store/columns.ts";
 import type { Constraints } from "../store/constraints.ts";
-import { API_KEY_CONSTRAINTS, apiKeyTable } from "../features/api_keys/tables.ts";
-import { auditLogTable } from "../features/audit/tables.ts";
+import { API_KEY_CONSTRAINTS, apiKeyTable } from "../access/api_keys/tables.ts";
+import { auditLogTable } from "../audit/tables.ts";
 import {
   authorizationRequestTable,
   authorizationTable,
   authorizationTokenTable,
   oauthClientTable,
-} from "../features/authorizations/tables.ts";
+} from "../access/oauth/tables.ts";
 import {
   BILLING_CONSTRAINTS,
   billingRecordTable,
   billingRunTable,
   unbilledUsageCheckTable,
   unbilledUsageTable,
-} from "../features/billing/tables.ts";
+} from "../billing/records/tables.ts";
 import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
   billingModelChangeTable,
-} from "../features/billing_model_changes/tables.ts";
-import { billingModelTable } from "../features/billing_models/tables.ts";
-import { clientTable } from "../features/clients/tables.ts";
-import { COLLECTION_CONSTRAINTS, collectionRunTable } from "../features/collections/tables.ts";
-import { companyTable, companyTimezoneTable } from "../features/companies/tables.ts";
-import { creditThresholdTable } from "../features/credits/tables.ts";
+} from "../billing/billing_model_changes/tables.ts";
+import { billingModelTable } from "../billing/billing_models/tables.ts";
+import { clientTable } from "../tenancy/clients/tables.ts";
+import { COLLECTION_CONSTRAINTS, collectionRunTable } from "../emandate/collections/tables.ts";
+import { companyTable, companyTimezoneTable } from "../tenancy/companies/tables.ts";
+import { creditThresholdTable } from "../billing/credits/tables.ts";
 import {
   EMANDATE_CONFIG_CONSTRAINTS,
   emandateBankListTable,
   emandateConfigTable,
-} from "../features/emandate_config/tables.ts";
-import { emandateCustomerTable } from "../features/emandate_customers/tables.ts";
-import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTable } from "../features/emandate_products/tables.ts";
-import { eventTable } from "../features/events/tables.ts";
-import { formTable } from "../features/forms/tables.ts";
-import { idempotencyKeyTable } from "../features/idempotency/tables.ts";
-import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTable } from "../features/loan_applications/tables.ts";
-import {
-  consentDefinitionTable,
-  consentTable,
-  LOAN_CONSENT_CONSTRAINTS,
-} from "../features/loan_consents/tables.ts";
-import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../features/loan_documents/tables.ts";
-import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../features/loan_programs/tables.ts";
-import { mandateFlagTable } from "../features/mandate_flags/tables.ts";
-import { mandateOrderTable, schemeCallbackTable } from "../features/mandate_orders/tables.ts";
-import { mandatePaymentTable } from "../features/mandate_payments/tables.ts";
-import { mandateEventTable, mandateTable } from "../features/mandates/tables.ts";
-import { productTable } from "../features/products/tables.ts";
-import { endedTokenTable } from "../features/sessions/tables.ts";
-import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../features/subscriptions/tables.ts";
-import { usageImportTable, usageLinkTable } from "../features/usage/tables.ts";
-import { USER_CONSTRAINTS, userTable } from "../features/users/tables.ts";
-import { webhookLogTable } from "../features/webhook_logs/tables.ts";
-import { webhookTable } from "../features/webhooks/tables.ts";
+} from "../emandate/merchant_config/tables.ts";
+import { emandateCustomerTable } from "../emandate/customers/tables.ts";
+import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTable } from "../emandate/products/tables.ts";
+import { eventTable } from "../webhooks/events/tables.ts";
+import { formTable } from "../forms/tables.ts";
+import { idempotencyKeyTable } from "../idempotency/tables.ts";
+import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTable } from "../loans/applications/tables.ts";
+import { consentDefinitionTable, consentTable, LOAN_CONSENT_CONSTRAINTS } from "../loans/consents/tables.ts";
+import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../loans/documents/tables.ts";
+import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../loans/programs/tables.ts";
+import { mandateFlagTable } from "../emandate/flags/tables.ts";
+import { mandateOrderTable, schemeCallbackTable } from "../emandate/orders/tables.ts";
+import { mandatePaymentTable } from "../emandate/payments/tables.ts";
+import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts";
+import { productTable } from "../billing/products/tables.ts";
+import { endedTokenTable } from "../access/sessions/tables.ts";
+import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
+import { usageImportTable, usageLinkTable } from "../usage/tables.ts";
+import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
+import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
+import { webhookTable } from "../webhooks/endpoints/tables.ts";
 
 /** Every table of Meterhouse by its name in the database. */
 export const TABLES = {

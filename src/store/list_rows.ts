@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
-import type { Slice } from "../core/page.ts";
-import type { RowOf } from "./rows.ts";
+import type { Slice } from "../core/pagination.ts";
+import type { RowOf } from "./exactly_one.ts";
 import type { Reads } from "./store.ts";
 
 type Columns<T extends PgTable> = T["_"]["columns"];

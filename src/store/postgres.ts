@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { AppError } from "../core/errors.ts";
 import { postgresColumns } from "./columns.postgres.ts";
 import { type Constraints, refusal, sqlState } from "./constraints.ts";
-import { openHandle } from "./handle.ts";
+import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
 import { migratePostgres } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";

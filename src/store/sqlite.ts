@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { sqliteColumns } from "./columns.sqlite.ts";
 import { type Constraints, refusal, sqlState } from "./constraints.ts";
-import { openHandle } from "./handle.ts";
+import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";

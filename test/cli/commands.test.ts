@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeKey } from "../certificates.ts";
-import { openDatabase } from "../../src/features/usage/store/duckdb/database.ts";
-import { makePlace, type Place, run, startServer } from "./process.ts";
+import { makeKey } from "../support/certificates.ts";
+import { openDatabase } from "../../src/usage_store/duckdb/engine/database.ts";
+import { makePlace, type Place, run, startServer } from "../support/process.ts";
 
 const ENGINE = { threads: 2, memory_limit: "500MB" };
 

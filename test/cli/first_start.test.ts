@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { TEST_STORE } from "../harness.ts";
-import { testPostgres } from "../postgres.ts";
-import { type Finished, run } from "./process.ts";
+import { TEST_STORE } from "../support/harness.ts";
+import { testPostgres } from "../support/postgres.ts";
+import { type Finished, run } from "../support/process.ts";
 
 // What is wrong with the place is said in one line.
 

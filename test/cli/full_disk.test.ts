@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { makePlace, startServer } from "./process.ts";
+import { makePlace, startServer } from "../support/process.ts";
 
 // A limit on the size of files stands for a full disk. PostgreSQL's disk is not ours to fill.
 test.skipIf(process.env.TEST_STORE === "postgres")(

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { TEST_STORE } from "../harness.ts";
-import { makePlace, type Place, run, startServer } from "./process.ts";
+import { TEST_STORE } from "../support/harness.ts";
+import { makePlace, type Place, run, startServer } from "../support/process.ts";
 
 let place: Place;
 

@@ -6,11 +6,11 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import postgres from "postgres";
 import type { Deps } from "../../src/app/deps.ts";
 import { readConfig } from "../../src/core/config.ts";
-import { openDeps } from "../../src/deps.ts";
-import type { Api, Json } from "../harness.ts";
-import { TEST_STORE } from "../harness.ts";
-import { create } from "../features/subscriptions/catalog.ts";
-import { makePlace, type Place, run, type ServerProcess, startServer } from "./process.ts";
+import { openDeps } from "../../src/server/open_deps.ts";
+import type { Api, Json } from "../support/harness.ts";
+import { TEST_STORE } from "../support/harness.ts";
+import { create } from "../billing/subscriptions/fixtures.ts";
+import { makePlace, type Place, run, type ServerProcess, startServer } from "../support/process.ts";
 
 // A usage store and the database that it belongs to: what is refused when one of them is another, an older or a
 // second one, and what an operator can do then.
@@ -331,9 +331,9 @@ test("a deployment from before stores had names goes on as it is", async () => {
 }, 60_000);
 
 const WRITER = `
-  import "./src/environment.ts";
+  import "./src/server/node_env.ts";
   import { readConfig } from "./src/core/config.ts";
-  import { openDeps } from "./src/deps.ts";
+  import { openDeps } from "./src/server/open_deps.ts";
   const deps = await openDeps(readConfig({ ...process.env, LOG_LEVEL: "fatal" }));
   console.log("open");
   for (;;) {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { type Json, TestClock, useService } from "../harness.ts";
-import { addCatalog, subscribe } from "../features/subscriptions/catalog.ts";
+import { type Json, TestClock, useService } from "../support/harness.ts";
+import { addCatalog, subscribe } from "../billing/subscriptions/fixtures.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of the interface document on credits and on changes of billing models, as in interface.test.ts.

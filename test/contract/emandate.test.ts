@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { useService } from "../harness.ts";
+import { useService } from "../support/harness.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of the interface document about e-mandates.

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { create } from "../features/subscriptions/catalog.ts";
-import { type Api, useService } from "../harness.ts";
+import { create } from "../billing/subscriptions/fixtures.ts";
+import { type Api, useService } from "../support/harness.ts";
 import { expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of "Client self-service" that are about forms; the others are in interface.test.ts.

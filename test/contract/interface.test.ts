@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type Api, type Json, TestClock, useService } from "../harness.ts";
-import { Agent } from "../features/authorizations/agent.ts";
+import { type Api, type Json, TestClock, useService } from "../support/harness.ts";
+import { Agent } from "../access/oauth/fixtures.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps, UUID } from "./shapes.ts";
 
 // Every row of every endpoint table of the interface document, by its name there, driven over HTTP: the

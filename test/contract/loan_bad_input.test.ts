@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { addKey, exchange, withToken } from "../features/api_keys/machine.ts";
+import { addKey, exchange, withToken } from "../access/api_keys/fixtures.ts";
 import {
   addDraft,
   addProgram,
@@ -7,9 +7,9 @@ import {
   done,
   openLoans,
   PROGRAM,
-} from "../features/loan_applications/world.ts";
-import { startHouse, TestClock, useService } from "../harness.ts";
-import { agentFor } from "../mcp/agents.ts";
+} from "../loans/applications/fixtures.ts";
+import { startHouse, TestClock, useService } from "../support/harness.ts";
+import { agentFor } from "../support/mcp_clients.ts";
 import { type Calls, openCalls, refused, type Row, status } from "./loan_calls.ts";
 import { CONSENTS, DECISIONS, DOCUMENTS } from "./loan_rows.ts";
 

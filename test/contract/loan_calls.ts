@@ -1,14 +1,7 @@
-import { exchange } from "../features/api_keys/machine.ts";
-import {
-  addDraft,
-  addProgram,
-  APPLICATION,
-  done,
-  lead,
-  openLoans,
-} from "../features/loan_applications/world.ts";
-import { PDF, upload } from "../features/loan_documents/loans.ts";
-import type { Answer, House, Json, TestClock } from "../harness.ts";
+import { exchange } from "../access/api_keys/fixtures.ts";
+import { addDraft, addProgram, APPLICATION, done, lead, openLoans } from "../loans/applications/fixtures.ts";
+import { PDF, upload } from "../loans/documents/fixtures.ts";
+import type { Answer, House, Json, TestClock } from "../support/harness.ts";
 
 /** The calls of which the table of bad input is made, on a program of the house's company in production. */
 export async function openCalls(house: House, clock: TestClock) {

@@ -1,5 +1,5 @@
-import { done, OFFER } from "../features/loan_applications/world.ts";
-import { PDF } from "../features/loan_documents/loans.ts";
+import { done, OFFER } from "../loans/applications/fixtures.ts";
+import { PDF } from "../loans/documents/fixtures.ts";
 import { refused, type Row, status } from "./loan_calls.ts";
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { Json } from "../harness.ts";
+import type { Json } from "../support/harness.ts";
 
 // Fields with their types, as the interface document lists them.
 

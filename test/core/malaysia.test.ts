@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { AppError } from "../../src/core/errors.ts";
 import { ageOn, isMaskedIcNumber, maskIcNumber, readIcNumber, readPhone } from "../../src/core/malaysia.ts";
-import { propertyCases } from "../properties.ts";
+import { propertyCases } from "../support/properties.ts";
 
 /** The message of the 422 that reading throws, or what it read. */
 function outcome(read: (text: string, path: string) => string, text: string): string {

@@ -21,7 +21,7 @@ import {
   subtract,
   sum,
 } from "../../src/core/money.ts";
-import { propertyCases } from "../properties.ts";
+import { propertyCases } from "../support/properties.ts";
 
 // 0, 2, 3 and 4 digits.
 const someCurrency = fc.constantFrom("JPY", "EUR", "BHD", "CLF");

@@ -11,7 +11,7 @@ import {
   type ZoneTimeline,
 } from "../../src/core/periods.ts";
 import { instant, iso } from "../../src/core/time.ts";
-import { propertyCases } from "../properties.ts";
+import { propertyCases } from "../support/properties.ts";
 
 const ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "America/Sao_Paulo"] as const;
 const always = (timezone: string): ZoneTimeline => [{ timezone, from: null }];

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { expectShown, stepsOf } from "../guides.ts";
-import { TestClock, useService } from "../harness.ts";
+import { expectShown, stepsOf } from "../support/guides.ts";
+import { TestClock, useService } from "../support/harness.ts";
 
 // docs/usage.md is true: its requests are sent to a fresh server, on the day on which they were, and what it shows must
 // be in the answers.

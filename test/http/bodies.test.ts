@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
-import { addSubscription } from "../features/usage/facts.ts";
-import { tokenOf } from "../features/usage/streams.ts";
-import { type Tenant, useService } from "../harness.ts";
-import { openRequest, type RawRequest, statusOf } from "./sockets.ts";
+import { addSubscription } from "../usage/fixtures.ts";
+import { tokenOf } from "../usage/ingest/streams.ts";
+import { type Tenant, useService } from "../support/harness.ts";
+import { openRequest, type RawRequest, statusOf } from "../support/raw_request.ts";
 
 // What callers hold, who begin to send a body and do not end it.
 

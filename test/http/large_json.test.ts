@@ -3,9 +3,9 @@ import { assert, jsonValue, property } from "fast-check";
 import { AppError } from "../../src/core/errors.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { parseJson } from "../../src/http/json.ts";
-import { addSubscription } from "../features/usage/facts.ts";
-import { NDJSON } from "../features/usage/streams.ts";
-import { useService } from "../harness.ts";
+import { addSubscription } from "../usage/fixtures.ts";
+import { NDJSON } from "../usage/ingest/streams.ts";
+import { useService } from "../support/harness.ts";
 
 // Bodies that are within their bytes and would still take long to walk.
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { openDeps } from "../../src/deps.ts";
-import { listen } from "../../src/server.ts";
+import { openDeps } from "../../src/server/open_deps.ts";
+import { listen } from "../../src/server/listen.ts";
 import { readConfig } from "../../src/core/config.ts";
-import { makePlace } from "../cli/process.ts";
+import { makePlace } from "../support/process.ts";
 
 const METRICS_TOKEN = "0123456789-0123456789-0123456789";
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import { type Json, useService } from "../harness.ts";
+import { type Json, useService } from "../support/harness.ts";
 
 const house = useService();
 let document: Json;

@@ -7,10 +7,10 @@ import {
 import { UnauthorizedError as LegacyUnauthorized } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { destination, open, REDIRECT, send } from "../features/authorizations/agent.ts";
-import { type Json, PASSWORD, TestClock, useService } from "../harness.ts";
-import { CLIENTS, type ClientKind } from "./agents.ts";
-import { NOW } from "./world.ts";
+import { destination, open, REDIRECT, send } from "../access/oauth/fixtures.ts";
+import { type Json, PASSWORD, TestClock, useService } from "../support/harness.ts";
+import { CLIENTS, type ClientKind } from "../support/mcp_clients.ts";
+import { NOW } from "./fixtures.ts";
 
 // Acceptance 4 of the MCP design: real clients, unmodified, from nothing but the endpoint's address to a call.
 

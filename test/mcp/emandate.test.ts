@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, startHouse, TestClock } from "../harness.ts";
-import { type Agent, agentFor, asking, type Asking, tokensOf } from "./agents.ts";
-import { addUser, fillCompany, NOW, type World } from "./world.ts";
+import { type House, startHouse, TestClock } from "../support/harness.ts";
+import { type Agent, agentFor, asking, type Asking, tokensOf } from "../support/mcp_clients.ts";
+import { addUser, fillCompany, NOW, type World } from "./fixtures.ts";
 
 // The tools of e-mandates: what they answer and refuse, and an agent's work with them in the sandbox.
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { Agent, destination, open, pkce, send as submit } from "../features/authorizations/agent.ts";
-import { type House, type Json, PASSWORD, startHouse, TestClock, useService } from "../harness.ts";
-import { grantAccess } from "./agents.ts";
+import { Agent, destination, open, pkce, send as submit } from "../access/oauth/fixtures.ts";
+import { type House, type Json, PASSWORD, startHouse, TestClock, useService } from "../support/harness.ts";
+import { grantAccess } from "../support/mcp_clients.ts";
 
 // Acceptance 1 and 5 of the MCP design: what the endpoint says before any tool is called.
 

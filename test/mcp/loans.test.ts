@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../harness.ts";
+import { type House, type Json, startHouse, TestClock } from "../support/harness.ts";
 import {
   addDraft,
   addProgram,
@@ -8,9 +8,9 @@ import {
   OFFER,
   openLoans,
   PROGRAM,
-} from "../features/loan_applications/world.ts";
-import { type Agent, agentFor, asking, type Asking } from "./agents.ts";
-import { addUser, DEFINITION } from "./world.ts";
+} from "../loans/applications/fixtures.ts";
+import { type Agent, agentFor, asking, type Asking } from "../support/mcp_clients.ts";
+import { addUser, DEFINITION } from "./fixtures.ts";
 
 // The tools for loans: who has them, in which environment they work, and an agent's work with them.
 

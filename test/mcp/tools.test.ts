@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../harness.ts";
-import { type Agent, agentFor } from "./agents.ts";
-import { addUser, fillCompany, NOW, type World } from "./world.ts";
+import { type House, type Json, startHouse, TestClock } from "../support/harness.ts";
+import { type Agent, agentFor } from "../support/mcp_clients.ts";
+import { addUser, fillCompany, NOW, type World } from "./fixtures.ts";
 
 // What tools answer and refuse, beside what REST answers and refuses.
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
-import { TOOLS } from "../../src/mcp/tools.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../harness.ts";
-import { type Agent, agentFor, CLIENTS, tokensOf } from "./agents.ts";
-import { addUser, fillCompany, NOW, readArguments, type World } from "./world.ts";
+import { TOOLS } from "../../src/server/tools.ts";
+import { type House, type Json, startHouse, type Tenant, TestClock } from "../support/harness.ts";
+import { type Agent, agentFor, CLIENTS, tokensOf } from "../support/mcp_clients.ts";
+import { addUser, fillCompany, NOW, readArguments, type World } from "./fixtures.ts";
 
 // Acceptance 6 of the MCP design: who sees which tools, and that tools show no more than REST.
 

@@ -4,7 +4,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import * as fc from "fast-check";
 import { Email, Id, InstantText, Name, nullable, oneOf } from "../../src/core/schema.ts";
 import { outlined, said, trimmed, type WireSchema, wireSchema } from "../../src/mcp/wire_schema.ts";
-import type { Json } from "../harness.ts";
+import type { Json } from "../support/harness.ts";
 
 const ajv = new AjvJsonSchemaValidator();
 const plain = (schema: WireSchema): Json => JSON.parse(JSON.stringify(schema));

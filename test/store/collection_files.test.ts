@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { migrateWithRows } from "./with_rows.ts";
+import { migrateWithRows } from "./migrate_with_rows.ts";
 
 const AT = "'2026-01-01T00:00:00.000Z'";
 const LATER = "'2026-01-02T00:00:00.000Z'";

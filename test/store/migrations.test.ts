@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { TEST_STORE } from "../harness.ts";
-import { migrateWithRows } from "./with_rows.ts";
+import { TEST_STORE } from "../support/harness.ts";
+import { migrateWithRows } from "./migrate_with_rows.ts";
 
 /**
  * Migrations that databases may have been made with. A database remembers which it has, by their times: one that

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { migrateWithRows } from "./with_rows.ts";
+import { migrateWithRows } from "./migrate_with_rows.ts";
 
 const EARLY = "'2026-01-01T00:00:00.000Z'";
 const CHANGED = "'2026-01-10T00:00:00.000Z'";

@@ -1,0 +1,163 @@
+import { Type } from "@sinclair/typebox";
+import { operation } from "../../app/operation.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { Id } from "../../core/schema.ts";
+import { digestOf, makeSecret } from "../../core/random_secrets.ts";
+import { iso } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import { Login } from "../sessions/model.ts";
+import { signIn } from "../sessions/sign_in.ts";
+import { User } from "../users/model.ts";
+import { findAccount } from "../users/queries.ts";
+import { AuthorizationQuery, SCOPE, SentTo, WaitingAgent } from "./model.ts";
+import * as queries from "./queries.ts";
+import {
+  addToQuery,
+  checkResource,
+  checkScope,
+  isChallenge,
+  isRegistered,
+  makeToken,
+  OAuthError,
+  SentBack,
+} from "./rules.ts";
+import { transaction } from "../../app/transaction.ts";
+
+/** The page that was open for too long, was answered, or is not this browser's. */
+export function refusePage(): AppError {
+  return new AppError(
+    "forbidden",
+    "This page has expired or was answered: go back to your agent and start again",
+  );
+}
+
+/**
+ * Begins what an agent has sent a browser for: answers what the sign-in page carries until the user has decided.
+ * Errors: malformed for an agent or address that is not registered, of which nobody but the user may be told;
+ * SentBack for anything else. RFC 6749, 4.1.1; RFC 7636.
+ */
+export const openAuthorization = operation({
+  name: "open_authorization",
+  permission: "session:open",
+  input: Type.Object({ origin: Type.String(), query: AuthorizationQuery }),
+  output: Type.Object({ transaction: Type.String(), waiting: WaitingAgent }),
+  async run({ store, now }, { origin, query }) {
+    const { agent, redirect_uri } = await findDestination(store.read, query);
+    const { code_challenge = "", state = null } = query;
+    try {
+      checkQuery(origin, query);
+    } catch (error) {
+      throw error instanceof OAuthError ? new SentBack(error, origin, redirect_uri, state) : error;
+    }
+    const secret = makeSecret();
+    const hash = digestOf(secret);
+    const expires_at = iso(now.add({ minutes: LIMITS.oauth_request_minutes }));
+    const asked = { agent_id: agent.id, redirect_uri, code_challenge, state };
+    const id = await store.tx(async (q) => {
+      // Anyone may open a page: they must not fill the disk.
+      await queries.deleteOldestRequests(q, LIMITS.oauth_requests - 1);
+      return queries.insertRequest(q, { ...asked, hash, expires_at });
+    });
+    return { transaction: secret, waiting: { id, agent_name: agent.name, redirect_uri } };
+  },
+});
+
+/** Finds the agent that waits behind a page. Errors: forbidden. */
+export const findWaitingAgent = operation({
+  name: "find_waiting_agent",
+  permission: "session:open",
+  input: Type.Object({ transaction: Type.String() }),
+  output: WaitingAgent,
+  async run({ store, now }, { transaction: secret }) {
+    const waiting = await queries.findWaiting(store.read, digestOf(secret), now);
+    if (!waiting) throw refusePage();
+    return waiting;
+  },
+});
+
+/** Says no to an agent. Errors: forbidden for a page that was answered. */
+export const refuseAuthorization = operation({
+  name: "refuse_authorization",
+  permission: "session:open",
+  input: Type.Object({ id: Id, origin: Type.String() }),
+  output: SentTo,
+  async run({ store }, { id, origin }) {
+    const asked = await store.tx((q) => queries.takeRequest(q, id));
+    if (!asked) throw refusePage();
+    const refusal = new OAuthError("access_denied", "The user said no");
+    return { location: new SentBack(refusal, origin, asked.redirect_uri, asked.state).location };
+  },
+});
+
+/**
+ * Who signs in on the page: with the same passwords, limits and entries in the audit log as on REST.
+ * Errors: unauthorized, rate_limited.
+ */
+export const signInToAuthorize = operation({
+  name: "sign_in_to_authorize",
+  permission: "session:open",
+  input: Login,
+  output: Type.Object({ user: User, version: Type.Integer() }),
+  async run(ctx, login) {
+    const { password_hash: _, token_version: version, ...user } = await signIn(ctx, login);
+    return { user, version };
+  },
+});
+
+/**
+ * Lets an agent act for the signed-in user, and answers the way back to it with a code. `version` is that of the
+ * password and role with which the user signed in: what was changed since then counts. Errors: forbidden for a page
+ * that was answered, unauthorized.
+ */
+export const grantAuthorization = operation({
+  name: "grant_authorization",
+  permission: "profile:write",
+  target: "authorization",
+  input: Type.Object({ waiting_id: Id, origin: Type.String(), version: Type.Integer() }),
+  output: Type.Object({ id: Id, ...SentTo.properties }),
+  run: (ctx, { waiting_id, origin, version }) =>
+    transaction(ctx, async (tx) => {
+      const asked = await queries.takeRequest(tx.q, waiting_id);
+      if (!asked) throw refusePage();
+      const account = ctx.actor.kind === "user" ? await findAccount(tx.q, ctx.actor.user_id) : undefined;
+      if (account?.token_version !== version) throw new AppError("unauthorized", "Sign in again");
+      const { state, ...granted } = asked;
+      const expires_at = iso(ctx.now.add({ seconds: LIMITS.oauth_code_s }));
+      const row = { ...granted, user_id: account.id, expires_at };
+      const id = await queries.insertAuthorization(tx, row);
+      const code = makeToken("code");
+      const kept = { authorization_id: id, kind: "code" as const, hash: digestOf(code), expires_at };
+      await queries.insertTokens(tx.q, [kept]);
+      const agent_name = await queries.findAgentName(tx.q, granted.agent_id);
+      ctx.note({ before: {}, after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE } });
+      return { id, location: addToQuery(granted.redirect_uri, { code, state, iss: origin }) };
+    }),
+});
+
+/** The agent and the registered address that a request names. Errors: malformed. */
+async function findDestination(q: Reads, { client_id = "", redirect_uri }: AuthorizationQuery) {
+  const agent = await queries.findAgent(q, client_id);
+  if (!agent) {
+    throw new AppError("malformed", "The agent that sent you is not registered here: let it register again");
+  }
+  const [first, ...others] = agent.redirect_uris;
+  const given = redirect_uri ?? (others.length === 0 ? first : undefined);
+  if (given === undefined || !isRegistered(agent.redirect_uris, given)) {
+    throw new AppError("malformed", "The agent wants to be answered at an address that it did not register");
+  }
+  return { agent, redirect_uri: given };
+}
+
+/** Errors: OAuthError. */
+function checkQuery(
+  origin: string,
+  { response_type, code_challenge = "", code_challenge_method, scope, resource }: AuthorizationQuery,
+): void {
+  if (response_type !== "code")
+    throw new OAuthError("unsupported_response_type", "The only response_type is code");
+  if (code_challenge_method !== "S256" || !isChallenge(code_challenge))
+    throw new OAuthError("invalid_request", "PKCE is required: a code_challenge with the method S256");
+  checkScope(scope);
+  checkResource(origin, resource);
+}

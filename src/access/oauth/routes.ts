@@ -1,0 +1,158 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { Nothing } from "../../core/schema.ts";
+import type { Deps } from "../../app/deps.ts";
+import { described, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
+import { endpoint, route, routes } from "../../http/route.ts";
+import { openBrowserDoor } from "./authorize_endpoint.ts";
+import { openAgentDoors, openMetadata, PREFLIGHT } from "./token_endpoints.ts";
+import {
+  AgentMetadata,
+  CodeGrant,
+  IssuedTokens,
+  McpMetadata,
+  OAuthErrorBody,
+  RefreshGrant,
+  RegisteredAgent,
+  ResourceMetadata,
+  RevokedToken,
+  ServerMetadata,
+} from "./model.ts";
+import { endAuthorization, listAuthorizations } from "./service.ts";
+
+const REGISTER = `RFC 7591, for whoever asks. Agents keep no secret: PKCE takes its place. A redirect URI is https, http on localhost,
+127.0.0.1 or [::1] (with any port later on), or a scheme of the agent's own. An agent that nobody authorizes within 24
+hours is forgotten.`;
+const AUTHORIZE = `An agent sends the user's browser here: \`response_type=code\`, \`client_id\`, \`redirect_uri\`, \`code_challenge\` with
+\`code_challenge_method=S256\`, \`state\`, \`scope\` and \`resource\`. The page signs the user in and asks; the answer goes to the
+redirect URI, with \`code\` or \`error\`, \`state\` and \`iss\`.`;
+const TOKEN = `\`grant_type=authorization_code\` with \`code\`, \`code_verifier\`, \`redirect_uri\` and \`client_id\`, within 60 seconds, or
+\`grant_type=refresh_token\` with \`refresh_token\` and \`client_id\`. Access tokens last 8 hours, refresh tokens 30 days; each is
+used once, and a second use of a code or refresh token ends all that came of it.`;
+
+const form = (...schemas: TSchema[]) => ({
+  required: true,
+  content: { "application/x-www-form-urlencoded": described(Type.Union(schemas)) },
+});
+const refusals = { 400: OAuthErrorBody, 413: OAuthErrorBody, 429: OAuthErrorBody };
+const open = { security: [] };
+const hidden = { detail: { hide: true } };
+const OTHER_PAGES = { 400: ErrorBody, 403: ErrorBody, 429: ErrorBody };
+
+export const metadataRoutes = (deps: Deps) => {
+  const metadata = openMetadata(deps);
+  return new Elysia({ name: "metadata", prefix: "/.well-known", tags: ["Agents"] })
+    .get("/mcp.json", ({ server }) => metadata.mcp({ server }), {
+      response: { 200: McpMetadata },
+      detail: { summary: "All that an agent needs to find its way, in one", ...open },
+    })
+    .get("/oauth-authorization-server", ({ server }) => metadata.server({ server }), {
+      response: { 200: ServerMetadata },
+      detail: { summary: "How to get tokens (RFC 8414)", ...open },
+    })
+    .get("/oauth-protected-resource", ({ server }) => metadata.resource({ server }), {
+      response: { 200: ResourceMetadata },
+      detail: { summary: "Who issues tokens for the MCP endpoint (RFC 9728)", ...open },
+    })
+    .get("/oauth-protected-resource/api/v1/mcp", ({ server }) => metadata.resource({ server }), {
+      response: { 200: ResourceMetadata },
+      detail: { summary: "The same, where RFC 9728 has it for a path", ...open },
+    })
+    .options("/*", preflight, hidden);
+};
+
+/** What agents and browsers call at the origin. */
+export const oauthRoutes = (deps: Deps) =>
+  routes(
+    { tag: "Agents", admits: "open" },
+    oauthRows(deps),
+  )(deps)
+    .options("/oauth/register", preflight, hidden)
+    .options("/oauth/token", preflight, hidden)
+    .options("/oauth/revoke", preflight, hidden);
+
+/** Their answers and errors are OAuth's own: RFC 6749, 7009 and 7591. */
+function oauthRows(deps: Deps) {
+  const agents = openAgentDoors(deps);
+  const browser = openBrowserDoor(deps);
+  return [
+    endpoint(
+      "POST /oauth/register",
+      {
+        response: { 201: RegisteredAgent, ...refusals },
+        detail: {
+          operationId: "register_agent",
+          summary: "Register an agent",
+          description: REGISTER,
+          requestBody: { required: true, content: { "application/json": described(AgentMetadata) } },
+        },
+      },
+      agents.register,
+    ),
+    endpoint(
+      "GET /oauth/authorize",
+      {
+        response: OTHER_PAGES,
+        detail: {
+          operationId: "open_authorization",
+          summary: "Ask a user to let an agent act",
+          description: AUTHORIZE,
+          responses: HTML_PAGE,
+        },
+      },
+      browser.show,
+    ),
+    endpoint(
+      "POST /oauth/authorize",
+      {
+        response: OTHER_PAGES,
+        detail: {
+          operationId: "grant_authorization",
+          summary: "The user's answer, from that page",
+          responses: HTML_PAGE,
+        },
+      },
+      browser.decide,
+    ),
+    endpoint(
+      "POST /oauth/token",
+      {
+        response: { 200: IssuedTokens, 401: OAuthErrorBody, ...refusals },
+        detail: {
+          operationId: "issue_tokens",
+          summary: "Exchange a code or a refresh token",
+          description: TOKEN,
+          requestBody: form(CodeGrant, RefreshGrant),
+        },
+      },
+      agents.token,
+    ),
+    endpoint(
+      "POST /oauth/revoke",
+      {
+        response: { 200: Nothing, 401: OAuthErrorBody, ...refusals },
+        detail: {
+          operationId: "revoke_token",
+          summary: "End what a token belongs to (RFC 7009)",
+          description: "Of an access token, too: the whole authorization ends.",
+          requestBody: form(RevokedToken),
+        },
+      },
+      agents.revoke,
+    ),
+  ];
+}
+
+const preflight = () => new Response(null, { status: 204, headers: PREFLIGHT });
+
+/** What the signed-in user has granted, whichever the level. */
+export const authorizationRoutes = routes({ tag: "Agents", admits: "any" }, [
+  route("GET /me/authorizations", listAuthorizations, {
+    summary: "List the agents that may act for me",
+    description: "The last granted first.",
+  }),
+  route("DELETE /me/authorizations/:id", endAuthorization, {
+    summary: "End what an agent may do",
+    description: "Its tokens end at once.",
+  }),
+]);

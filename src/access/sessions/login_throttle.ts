@@ -1,0 +1,168 @@
+import type { LoginGuard } from "../../app/credentials.ts";
+import type { Config } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { RateLimiter } from "../../core/rate_limiter.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { networkOf } from "../../core/network.ts";
+import type { Clock } from "../../core/time.ts";
+
+export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config, clock: Clock): LoginGuard {
+  if (!rate_limit_enabled) return { attempt: ({ names }, verify) => fitting(names, verify) };
+  const pairs = new Gates(new RateLimiter(rate_limit_login));
+  const networks = new Gates(new RateLimiter(rate_limit_login * LIMITS.login_names_network));
+  const account_failures = rate_limit_login * LIMITS.login_networks_account;
+  const accounts = new Gates(new RateLimiter(account_failures, LIMITS.login_account_window_s));
+  const known = new KnownPairs();
+  return {
+    async attempt({ address, names, is_password }, verify) {
+      const network = networkOf(address);
+      const paths = names.map((name) => {
+        const pair = `${network} ${name}`;
+        const path = new Path(name, pair, [[pairs, pair]]);
+        if (is_password && !known.has(pair)) path.gates.push([accounts, name]);
+        return path;
+      });
+      const door = new Path("", network, [[networks, network]]);
+      const open = await enterAll(door, paths, clock);
+      try {
+        const tried = await fitting(names, verify);
+        const fits = tried.filter((name) => open.some((path) => path.name === name));
+        for (const path of open) {
+          if (fits.includes(path.name)) known.add(path.pair);
+          else path.fail(clock.now());
+        }
+        if (fits.length === 0) door.fail(clock.now());
+        return fits;
+      } finally {
+        for (const path of [door, ...open]) path.leave();
+      }
+    },
+  };
+}
+
+/** The names that the secret fits. All are verified at once: one after another would tell how many there are. */
+async function fitting(
+  names: readonly string[],
+  verify: (name: string) => Promise<boolean>,
+): Promise<string[]> {
+  const fits = await Promise.all(names.map(verify));
+  return names.filter((_, i) => fits[i]);
+}
+
+/** The limits that one name is tried under. */
+class Path {
+  readonly name: string;
+  readonly pair: string;
+  readonly gates: [Gates, string][];
+
+  constructor(name: string, pair: string, gates: [Gates, string][]) {
+    this.name = name;
+    this.pair = pair;
+    this.gates = gates;
+  }
+
+  /** Where there is no place just now. Errors: rate_limited past a limit. */
+  fullGate(now: Temporal.Instant): [Gates, string] | undefined {
+    // All are asked: who is past a limit must not wait at another.
+    const [full] = this.gates.filter(([gate, key]) => !gate.hasPlace(key, now));
+    return full;
+  }
+
+  enter(): void {
+    for (const [gate, key] of this.gates) gate.enter(key);
+  }
+
+  fail(now: Temporal.Instant): void {
+    for (const [gate, key] of this.gates) gate.fail(key, now);
+  }
+
+  leave(): void {
+    for (const [gate, key] of this.gates) gate.leave(key);
+  }
+}
+
+/** Enters by the door and every path that is not past a limit, at once. Errors: rate_limited when there is none. */
+async function enterAll(door: Path, paths: readonly Path[], clock: Clock): Promise<Path[]> {
+  for (;;) {
+    // Asked anew after each wait, by the time it is then.
+    const now = clock.now();
+    let refusal: unknown;
+    let full = door.fullGate(now);
+    const open = paths.filter((path) => {
+      try {
+        const gate = path.fullGate(now);
+        full ??= gate;
+        return true;
+      } catch (error) {
+        refusal = error;
+        return false;
+      }
+    });
+    if (open.length === 0) throw refusal;
+    if (full) {
+      await full[0].wait(full[1]);
+      continue;
+    }
+    for (const path of [door, ...open]) path.enter();
+    return open;
+  }
+}
+
+/** Lets callers of one key in while there are places for all that are inside; the others wait. */
+class Gates {
+  readonly #limiter: RateLimiter;
+  readonly #inside = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  constructor(limiter: RateLimiter) {
+    this.#limiter = limiter;
+  }
+
+  /** Errors: rate_limited where even all that are inside could leave without making a place. */
+  hasPlace(key: string, now: Temporal.Instant): boolean {
+    return (this.#inside.get(key) ?? 0) < this.#limiter.check(key, now);
+  }
+
+  /** Until someone leaves. Errors: rate_limited when too many wait. */
+  wait(key: string): Promise<void> {
+    const waiting = this.#waiting.get(key) ?? [];
+    if (waiting.length >= LIMITS.password_hashes_waiting) {
+      throw new AppError("rate_limited", "Too many sign-ins at once: try again", { retry_after_s: 5 });
+    }
+    this.#waiting.set(key, waiting);
+    return new Promise<void>((resume) => waiting.push(resume));
+  }
+
+  enter(key: string): void {
+    this.#inside.set(key, (this.#inside.get(key) ?? 0) + 1);
+  }
+
+  fail(key: string, now: Temporal.Instant): void {
+    this.#limiter.add(key, now);
+  }
+
+  leave(key: string): void {
+    const inside = (this.#inside.get(key) ?? 0) - 1;
+    if (inside > 0) this.#inside.set(key, inside);
+    else this.#inside.delete(key);
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const resume of waiting) resume();
+  }
+}
+
+/** From which networks which accounts have signed in, the last ones. */
+class KnownPairs {
+  readonly #pairs = new Set<string>();
+
+  has(pair: string): boolean {
+    return this.#pairs.has(pair);
+  }
+
+  add(pair: string): void {
+    this.#pairs.delete(pair);
+    this.#pairs.add(pair);
+    const oldest = this.#pairs.values().next().value;
+    if (this.#pairs.size > LIMITS.rate_limit_buckets && oldest !== undefined) this.#pairs.delete(oldest);
+  }
+}

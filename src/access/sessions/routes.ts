@@ -1,0 +1,39 @@
+import { call } from "../../app/operation.ts";
+import { Nothing } from "../../core/schema.ts";
+import { answers, data, dataOf } from "../../http/responses.ts";
+import { endpoint, route, routes } from "../../http/route.ts";
+import { changePassword, getMe, login, logout } from "./service.ts";
+
+export const loginRoutes = routes({ tag: "Authentication", admits: "open" }, [
+  route("POST /login", login, {
+    summary: "Sign in",
+    description: "Answers a token for the Authorization header, valid for 24 hours.",
+    errors: [401],
+    bare: true,
+  }),
+]);
+
+export const logoutRoutes = routes({ tag: "Authentication", admits: "any" }, [
+  // Nothing is asked for, and a repeat comes with a token that has ended.
+  endpoint(
+    "POST /logout",
+    {
+      response: answers({ 200: dataOf(Nothing) }),
+      detail: {
+        operationId: logout.name,
+        summary: "Sign out",
+        description:
+          "Ends the token of this request at once, on every instance. Other tokens of the user stay.",
+      },
+    },
+    ({ ctx }) => data(call(ctx, logout, {})),
+  ),
+]);
+
+export const profileRoutes = routes({ tag: "Authentication", admits: "any" }, [
+  route("GET /me", getMe, { summary: "Who am I, and what may I do" }),
+  route("POST /me/password", changePassword, {
+    summary: "Change my password",
+    description: "Ends every token issued before, this one too.",
+  }),
+]);

@@ -1,0 +1,132 @@
+import { operation } from "../../app/operation.ts";
+import { type Actor, permissionsOf } from "../../core/access.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { prune } from "../../core/delete_in_batches.ts";
+import { Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import type { Reads } from "../../store/store.ts";
+import { findCompany } from "../../tenancy/companies/queries.ts";
+import { authenticateKey } from "../api_keys/authenticate_key.ts";
+import { findAccount, updateUser } from "../users/queries.ts";
+import { checkPassword } from "../users/rules.ts";
+import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
+import { deleteEndedTokensBefore, insertEndedToken, isTokenEnded } from "./queries.ts";
+import { guardedName, signIn } from "./sign_in.ts";
+import type { TokenVerifier } from "./tokens.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/**
+ * Signs a user in with email and password. Failures are counted by network and email, by network, and by email.
+ * Errors: unauthorized (the same for an unknown email and a wrong password), rate_limited.
+ */
+export const login = operation({
+  name: "login",
+  permission: "session:open",
+  input: Login,
+  output: LoginResponse,
+  async run(ctx, input) {
+    const account = await signIn(ctx, input);
+    const { token, expires_at } = await ctx.tokens.sign(account.id, account.token_version);
+    return { type: "bearer" as const, token, expiresAt: iso(expires_at) };
+  },
+});
+
+/** The signed-in user, what it may do, and the time zone of its company. */
+export const getMe = operation({
+  name: "get_me",
+  permission: "profile:read",
+  input: Nothing,
+  output: Me,
+  async run(ctx) {
+    const { password_hash: _, token_version: __, ...user } = await findOwnAccount(ctx.store.read, ctx.actor);
+    const company = await findCompany(readTx(ctx));
+    if (!company) throw notFound("Company", user.company_id);
+    return { ...user, permissions: permissionsOf(user.role), timezone: company.timezone };
+  },
+});
+
+/** Changes the signed-in user's password and ends its tokens. Errors: invalid for a wrong current password. */
+export const changePassword = operation({
+  name: "change_password",
+  permission: "profile:write",
+  target: "user",
+  input: ChangePassword,
+  output: Nothing,
+  async run(ctx, { current_password, new_password }) {
+    const account = await findOwnAccount(ctx.store.read, ctx.actor);
+    const fits = await ctx.login_guard.attempt(
+      { address: ctx.address, names: [guardedName(account)], is_password: true },
+      () => ctx.passwords.verify(current_password, account.password_hash),
+    );
+    if (fits.length === 0) throw invalid("/current_password", "is not your password");
+    checkPassword("/new_password", new_password, account.email);
+    const password_hash = await ctx.passwords.hash(new_password);
+    await transaction(ctx, (tx) => updateUser(tx, account.id, { password_hash, end_tokens: true }));
+    return {};
+  },
+});
+
+/**
+ * Ends the token that the caller came with, on every instance and for good; links that were made with it end, too.
+ * Errors: not_found for an actor that came with none. Decision 0146.
+ */
+export const logout = operation({
+  name: "logout",
+  permission: "profile:write",
+  target: "user",
+  input: Nothing,
+  output: Nothing,
+  async run({ store, actor, note }) {
+    if (actor.kind !== "user" || !actor.token)
+      throw new AppError("not_found", "Only a token can be signed out");
+    const { id: token_id, expires_ms } = actor.token;
+    const expires_at = Temporal.Instant.fromEpochMilliseconds(expires_ms);
+    await store.tx(async (q) => {
+      await insertEndedToken(q, { token_id, expires_at });
+      note({ target: { type: "user", id: actor.user_id } });
+    });
+    return {};
+  },
+});
+
+/** Forgets ended tokens that have expired. They belong to no company: whichever company's turn comes first does it. */
+export const pruneEndedTokens = operation({
+  name: "prune_ended_tokens",
+  permission: "company:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run({ store, now, background }) {
+    await prune(background, (limit) => store.tx((q) => deleteEndedTokensBefore(q, now, limit)));
+    return {};
+  },
+});
+
+/**
+ * Who a REST token speaks for: a user or, where an API key was exchanged for it, a machine. The account and the key
+ * are read each time, so that a changed password or role, a deleted user and a revoked key count at once.
+ * Errors: unauthorized.
+ */
+export async function authenticate(
+  q: Reads,
+  tokens: TokenVerifier,
+  token: string,
+  now: Temporal.Instant,
+): Promise<Actor> {
+  const claims = await tokens.verify(token);
+  if (claims.kind === "key") return authenticateKey(q, claims, now);
+  const { user_id, token_version, token_id: id, expires_ms } = claims;
+  const [account, is_ended] = await Promise.all([findAccount(q, user_id), isTokenEnded(q, id)]);
+  if (is_ended) throw new AppError("unauthorized", "The token was signed out: sign in again");
+  if (account?.token_version !== token_version) {
+    throw new AppError("unauthorized", "The token has been ended by a change to its user: sign in again");
+  }
+  const { email, company_id, client_id, role } = account;
+  return { kind: "user", user_id, email, company_id, client_id, role, token: { id, expires_ms } };
+}
+
+async function findOwnAccount(q: Reads, actor: Actor) {
+  const account = actor.kind === "user" ? await findAccount(q, actor.user_id) : undefined;
+  if (!account) throw new AppError("not_found", "Only a signed-in user has a profile");
+  return account;
+}

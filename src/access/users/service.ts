@@ -1,0 +1,118 @@
+import { operation } from "../../app/operation.ts";
+import { type Role } from "../../core/access.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/pagination.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import type { ReadTx } from "../../store/store.ts";
+import { findClient } from "../../tenancy/clients/queries.ts";
+import { CreateUser, ListUsers, UpdateUser, User } from "./model.ts";
+import * as queries from "./queries.ts";
+import { checkPassword } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** Lists the company's users, its clients' users among them; `search` looks into their emails. */
+export const listUsers = operation({
+  name: "list_users",
+  permission: "users:read",
+  input: ListUsers,
+  output: listed(User),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listUsers(readTx(ctx), filter, slice)),
+});
+
+/** Finds one user. Errors: not_found. */
+export const getUser = operation({
+  name: "get_user",
+  permission: "users:read",
+  input: ById,
+  output: User,
+  async run(ctx, { id }) {
+    const user = await queries.findUser(readTx(ctx), id);
+    if (!user) throw notFound("User", id);
+    return user;
+  },
+});
+
+/**
+ * Creates a user. Errors: invalid (an email that another user of the company has, a client_id that does not fit the
+ * role, a password that is easy to guess).
+ */
+export const createUser = operation({
+  name: "create_user",
+  permission: "users:write",
+  input: CreateUser,
+  output: User,
+  async run(ctx, { email, name = null, password, role, client_id = null }) {
+    checkPassword("/password", password, email);
+    await checkClient(readTx(ctx), role, client_id);
+    const password_hash = await ctx.passwords.hash(password);
+    return transaction(ctx, async (tx) => {
+      await checkClient(tx, role, client_id);
+      return queries.insertUser(tx, { email, name, role, client_id, password_hash });
+    });
+  },
+});
+
+/**
+ * Replaces a user's email, role and client, and its name and password when they are given; its tokens end unless only
+ * the email changes. Errors: not_found, invalid, conflict for the last admin.
+ */
+export const updateUser = operation({
+  name: "update_user",
+  permission: "users:write",
+  input: UpdateUser,
+  output: User,
+  async run(ctx, { id, email, name, role, client_id = null, password }) {
+    if (password !== undefined) checkPassword("/password", password, email);
+    const password_hash = password === undefined ? undefined : await ctx.passwords.hash(password);
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findUser(tx, id);
+      if (!before) throw notFound("User", id);
+      await checkClient(tx, role, client_id);
+      if (before.role === "admin" && role !== "admin") await checkAdminRemains(tx, id);
+      const end_tokens =
+        password_hash !== undefined || role !== before.role || client_id !== before.client_id;
+      const change = {
+        email,
+        role,
+        client_id,
+        ...(name === undefined ? {} : { name }),
+        ...(password_hash === undefined ? {} : { password_hash }),
+      };
+      const user = await queries.updateUser(tx, id, { ...change, end_tokens });
+      if (!user) throw notFound("User", id);
+      ctx.note({ before, after: user });
+      return user;
+    });
+  },
+});
+
+/** Deletes a user and ends its tokens. Errors: not_found, conflict for the last admin. */
+export const deleteUser = operation({
+  name: "delete_user",
+  permission: "users:write",
+  input: ById,
+  output: Nothing,
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const user = await queries.findUser(tx, id);
+      if (!user) throw notFound("User", id);
+      if (user.role === "admin") await checkAdminRemains(tx, id);
+      await queries.deleteUser(tx, id);
+      return {};
+    }),
+});
+
+async function checkClient(tx: ReadTx, role: Role, client_id: number | null): Promise<void> {
+  if (role !== "client") {
+    if (client_id !== null) throw invalid("/client_id", "is only for users with the role client");
+    return;
+  }
+  if (client_id === null) throw invalid("/client_id", "is required for the role client");
+  if (!(await findClient(tx, client_id))) throw invalid("/client_id", "names no client of this company");
+}
+
+async function checkAdminRemains(tx: ReadTx, id: number): Promise<void> {
+  if (await queries.hasOtherAdmin(tx, id)) return;
+  throw new AppError("conflict", `Cannot take the last admin away: user ${id} is the company's only one`);
+}

@@ -1,0 +1,17 @@
+import { route, routes } from "../http/route.ts";
+import { getAuditEntry, listAuditEntries } from "./service.ts";
+
+const LOG = `Admins only, newest first. Every operation that changes records writes an entry in the transaction of its change;
+refused and failed ones leave none, but for failed sign-ins to an account that exists. \`input\` is what was asked, without
+secrets: \`withheld\` names what was left out. \`changes\` holds what an update changed. \`from\` is inclusive, \`to\` exclusive.`;
+
+export const auditRoutes = routes({ tag: "Audit log", admits: "company" }, [
+  route("GET /audit-log", listAuditEntries, {
+    summary: "List who did what, when and from where",
+    description: LOG,
+  }),
+  route("GET /audit-log/:id", getAuditEntry, {
+    summary: "Get an entry of the audit log",
+    description: "Admins only.",
+  }),
+]);

@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from "node:util";
+import { LIMITS } from "../core/limits.ts";
+import { pointerPart } from "../core/errors.ts";
+import type { Change, Plain } from "./model.ts";
+
+/**
+ * Letters of names whose values are never written down, whatever the case and what stands between words. Answers
+ * to a form are among them: whoever makes the form may ask for anything; and what somebody who wants a loan says of
+ * themselves, which is blanked with a deleted draft. Where a customer authorizes a mandate is no
+ * secret to whom it is answered; of addresses only the origin is kept anyway. Nor is the period of a debit.
+ */
+const SECRET_NAME =
+  /pass(word|phrase|code)|pwd|secret|token|(?<!^period)key|authorization(?!url$)|credential|cookie|signature|private|hash|otp|cvv|icnumber|iclast4|^ip$|useragent|accountnumber|cardnumber|answers|^borrower$|^purpose$/;
+
+/** Texts that are secrets by their looks: signed tokens, webhook secrets, authorization headers, PEM. */
+const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|basic) +\S)|-----BEGIN /i;
+
+/** Whether a field of this name may hold a secret, or a person's number or trace. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
+}
+
+/** An input as it may be kept, and the places of what was left out of it. */
+export interface Redacted {
+  kept: Plain;
+  withheld: string[];
+}
+
+/**
+ * What the audit log keeps of a value: plain values under harmless names. Left out, and told of by their
+ * places, are fields that may hold secrets, texts that look like one, what is not plain data, and what goes
+ * beyond the size of an entry. Of addresses only the origin stays: the rest may be a secret.
+ */
+export function redact(value: unknown): Redacted {
+  const withheld: string[] = [];
+  let room = LIMITS.audit_entry_characters;
+
+  function withhold(path: string): undefined {
+    if (withheld.length < LIMITS.audit_entry_withheld) withheld.push(path.slice(0, LIMITS.name_length));
+    return undefined;
+  }
+
+  function keepText(text: string, path: string): Plain | undefined {
+    if (SECRET_TEXT.test(text)) return withhold(path);
+    const kept = /^\w+:\/\//.test(text) ? originOf(text) : cut(text);
+    if (kept === undefined) return withhold(path);
+    room -= kept.length;
+    return kept;
+  }
+
+  function keepMembers(members: [string, unknown][], path: string, depth: number): [string, Plain][] {
+    return members.flatMap(([name, member]): [string, Plain][] => {
+      const at = `${path}/${pointerPart(name)}`;
+      room -= name.length;
+      const kept = isSecretName(name) ? withhold(at) : keep(member, at, depth);
+      return kept === undefined ? [] : [[name, kept]];
+    });
+  }
+
+  function keep(member: unknown, path: string, depth: number): Plain | undefined {
+    if (member === undefined) return undefined;
+    if (room <= 0 || depth > LIMITS.audit_entry_depth) return withhold(path);
+    room -= 4;
+    if (typeof member === "string") return keepText(member, path);
+    if (member === null || typeof member === "boolean") return member;
+    // JSON knows no negative zero.
+    if (typeof member === "number") return Number.isFinite(member) ? member + 0 : withhold(path);
+    if (Array.isArray(member)) {
+      const some = member.slice(0, LIMITS.audit_entry_members);
+      if (some.length < member.length) withhold(`${path}/${some.length}`);
+      return keepMembers(Object.entries(some), path, depth + 1).map(([, kept]) => kept);
+    }
+    return isPlainObject(member)
+      ? Object.fromEntries(keepMembers(Object.entries(member), path, depth + 1))
+      : withhold(path);
+  }
+
+  const kept = keep(value, "", 0);
+  return { kept: kept ?? null, withheld };
+}
+
+/** The fields in which a record differs from what it was, as far as they may be kept. */
+export function changesBetween(before: object, after: object): Record<string, Change> {
+  const old = new Map<string, unknown>(Object.entries(before));
+  const changed = Object.entries(after).filter(
+    ([name, value]) => name !== "updated_at" && !isDeepStrictEqual(old.get(name) ?? null, value ?? null),
+  );
+  return Object.fromEntries(
+    changed
+      .filter(([name]) => !isSecretName(name))
+      .map(([name, value]) => [
+        name,
+        { old: redact(old.get(name) ?? null).kept, new: redact(value ?? null).kept },
+      ]),
+  );
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** The origin of an address, and a sign that there was more. */
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || url.host === "") return undefined;
+  const origin = `${url.protocol}//${url.host}`;
+  return /^\/?$/.test(`${url.pathname}${url.search}${url.hash}`) && url.username === ""
+    ? origin
+    : `${origin}/…`;
+}
+
+function cut(text: string): string {
+  const most = LIMITS.audit_entry_text;
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
+}

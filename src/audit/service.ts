@@ -1,0 +1,56 @@
+import { operation } from "../app/operation.ts";
+import { LIMITS } from "../core/limits.ts";
+import { invalid, notFound } from "../core/errors.ts";
+import { pagedList } from "../core/pagination.ts";
+import { prune } from "../core/delete_in_batches.ts";
+import { ById, Nothing, paged } from "../core/schema.ts";
+import { AuditEntry, ListAuditEntries } from "./model.ts";
+import * as queries from "./queries.ts";
+import { readTx, transaction } from "../app/transaction.ts";
+
+/**
+ * Lists who did what, when and from where, newest first. Errors: invalid for a target_id without its type.
+ * Decision 0075.
+ */
+export const listAuditEntries = operation({
+  name: "list_audit_entries",
+  permission: "audit:read",
+  input: ListAuditEntries,
+  output: paged(AuditEntry),
+  async run(ctx, { page, limit, ...filter }) {
+    if (filter.target_id !== undefined && filter.target_type === undefined)
+      throw invalid("/target_type", "is required with target_id");
+    return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listEntries(readTx(ctx), filter, slice),
+    );
+  },
+});
+
+/** Finds one entry of the audit log. Errors: not_found. */
+export const getAuditEntry = operation({
+  name: "get_audit_entry",
+  permission: "audit:read",
+  input: ById,
+  output: AuditEntry,
+  async run(ctx, { id }) {
+    const entry = await queries.findEntry(readTx(ctx), id);
+    if (!entry) throw notFound("Audit log entry", id);
+    return entry;
+  },
+});
+
+/** Deletes the entries that are older than AUDIT_LOG_DAYS, some at a time. Decision 0075. */
+export const pruneAuditLog = operation({
+  name: "prune_audit_log",
+  permission: "company:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const before = ctx.now.subtract({ hours: 24 * ctx.config.audit_log_days });
+    await prune(ctx.background, (limit) =>
+      transaction(ctx, (tx) => queries.deleteEntriesBefore(tx, before, limit)),
+    );
+    return {};
+  },
+});

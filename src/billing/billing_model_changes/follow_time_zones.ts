@@ -1,0 +1,75 @@
+import { periodContaining } from "../../core/periods.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Reads, Tx } from "../../store/store.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import {
+  listCompaniesWithSuchEnds,
+  listEndsWithPeriods,
+  listZones,
+  updateSubscription,
+} from "../subscriptions/queries.ts";
+import { subscriptionEvent, turnOf } from "../subscriptions/rules.ts";
+import { relinkChanges } from "./apply_change.ts";
+import * as queries from "./queries.ts";
+import { changeEvent } from "./rules.ts";
+
+/**
+ * Moves what is to happen at the end of a billing period to where that period ends by the company's zones and their
+ * rules as they are now: the ends of subscriptions that were cancelled so, and downgrades that wait. Events tell of
+ * each. Decision 0133.
+ */
+export async function followZones(tx: Tx): Promise<void> {
+  const ended = await moveEnds(tx);
+  const changed = await moveChanges(tx);
+  for (const { id, ends_at } of ended) {
+    const cancelled = await queries.cancelScheduledChanges(tx, id, { from: ends_at });
+    await recordEvents(tx, cancelled.map(changeEvent));
+  }
+  for (const id of new Set([...ended.map((of) => of.id), ...changed])) await relinkChanges(tx, id);
+}
+
+/** The companies that something of this is to happen in. */
+export async function listFollowingCompanies(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const ids = [
+    ...(await listCompaniesWithSuchEnds(q, now)),
+    ...(await queries.listCompaniesWaitingForPeriods(q)),
+  ];
+  return [...new Set(ids)];
+}
+
+async function moveEnds(tx: Tx): Promise<{ id: number; ends_at: string }[]> {
+  const zones = await listZones(tx);
+  const moved: { id: number; ends_at: string }[] = [];
+  for (const { last_period_at, ...subscription } of await listEndsWithPeriods(tx)) {
+    const { id, billing_anchor_day } = subscription;
+    const ends_at = iso(periodContaining(instant(last_period_at), billing_anchor_day, zones).to);
+    if (ends_at === subscription.ends_at) continue;
+    const turn = turnOf(subscription, tx.now);
+    await updateSubscription({ ...tx, now: turn }, id, { ends_at });
+    await recordEvents({ ...tx, now: turn }, [
+      subscriptionEvent("subscription.updated", { ...subscription, ends_at }),
+    ]);
+    moved.push({ id, ends_at });
+  }
+  return moved;
+}
+
+/** Returns the subscriptions whose changes were moved. */
+async function moveChanges(tx: Tx): Promise<number[]> {
+  const zones = await listZones(tx);
+  const moved: number[] = [];
+  for (const { change, after_period_at, billing_anchor_day } of await queries.listChangesAfterPeriods(tx)) {
+    const { id, subscription_id } = change;
+    let at = periodContaining(instant(after_period_at), billing_anchor_day, zones).to;
+    const others = await queries.listTimelineChanges(tx, subscription_id);
+    const taken = new Set(others.filter((other) => other.id !== id).map((other) => other.effective_at));
+    // An instant belongs to one change.
+    while (taken.has(iso(at))) at = at.add({ milliseconds: 1 });
+    if (iso(at) === change.effective_at) continue;
+    const after = await queries.updateChange(tx, id, { effective_at: iso(at) });
+    if (!after) continue;
+    await recordEvents(tx, [changeEvent(after)]);
+    moved.push(subscription_id);
+  }
+  return moved;
+}

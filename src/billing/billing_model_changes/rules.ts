@@ -1,0 +1,145 @@
+import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import type { BillingModelChange } from "./model.ts";
+
+/** A change that takes part in a subscription's timeline: one that is not cancelled. */
+export type TimelineChange = Pick<
+  BillingModelChange,
+  "id" | "old_billing_model_id" | "new_billing_model_id" | "effective_at" | "status" | "kind"
+>;
+
+/** The subscription under a timeline; `billing_model_id` is the model that its last applied change left. */
+export interface TimelineOwner {
+  readonly billing_model_id: number;
+  readonly started_at: IsoInstant;
+  readonly ends_at: IsoInstant | null;
+}
+
+/** A change that may be made, and what it takes over from. */
+export interface Placed {
+  readonly old_billing_model_id: number;
+}
+
+/** Why a change can't be made, as a rule on one of its two fields. */
+export interface Refused {
+  readonly field: "effective_at" | "new_billing_model_id";
+  readonly message: string;
+}
+
+const ascending = (a: TimelineChange, b: TimelineChange) => (a.effective_at < b.effective_at ? -1 : 1);
+
+/** The model of a subscription before any change. */
+export function firstModel(owner: TimelineOwner, changes: readonly TimelineChange[]): number {
+  const first_applied = changes.toSorted(ascending).find(({ status }) => status === "applied");
+  return first_applied?.old_billing_model_id ?? owner.billing_model_id;
+}
+
+/**
+ * Whether a change may enter the timeline: within the subscription's life, not before what was applied, at an
+ * instant of its own, and to another model than its neighbours'. `changes` are those that are not cancelled.
+ * Decision 0065.
+ */
+export function placeChange(
+  owner: TimelineOwner,
+  changes: readonly TimelineChange[],
+  { new_billing_model_id, effective_at }: Pick<TimelineChange, "new_billing_model_id" | "effective_at">,
+): Placed | Refused {
+  const ordered = changes.toSorted(ascending);
+  const last_applied = ordered.findLast(({ status }) => status === "applied");
+  if (effective_at < owner.started_at) {
+    return atInstant(`must not be before the subscription's start, ${owner.started_at}`);
+  }
+  if (owner.ends_at !== null && effective_at >= owner.ends_at) {
+    return atInstant(`must be before the subscription's end, ${owner.ends_at}`);
+  }
+  if (last_applied && effective_at < last_applied.effective_at) {
+    return atInstant(`must not be before the last applied change, ${last_applied.effective_at}`);
+  }
+  if (ordered.some((change) => change.effective_at === effective_at)) {
+    return atInstant("is a duplicate schedule: another change takes effect at that instant");
+  }
+  const before = ordered.findLast((change) => change.effective_at < effective_at);
+  const after = ordered.find((change) => change.effective_at > effective_at);
+  const old_billing_model_id = before?.new_billing_model_id ?? firstModel(owner, ordered);
+  if (old_billing_model_id === new_billing_model_id) {
+    return toModel("is the same model as the one in force at that time");
+  }
+  if (after?.new_billing_model_id === new_billing_model_id) {
+    return toModel(`is the same model as the next scheduled change's, at ${after.effective_at}`);
+  }
+  return { old_billing_model_id };
+}
+
+function atInstant(message: string): Refused {
+  return { field: "effective_at", message };
+}
+
+function toModel(message: string): Refused {
+  return { field: "new_billing_model_id", message };
+}
+
+/** What changes become when one before them came or went. */
+export interface Relinked {
+  /** Changes that take over from another model than they say. */
+  readonly moved: readonly { readonly id: number; readonly old_billing_model_id: number }[];
+  /** Changes that would change nothing any more, or that no longer hold. */
+  readonly pointless: readonly number[];
+  /** The model that the applied ones leave in force. */
+  readonly in_force: number;
+}
+
+/**
+ * Brings a timeline in order after a change entered or left it, so that every change takes over from its
+ * neighbour and adjacent models differ. `first_model_id`: as `firstModel` tells it. `holds`: whether a change may
+ * still be made of the model before it. Decisions 0065, 0132.
+ */
+export function relink(
+  first_model_id: number,
+  changes: readonly TimelineChange[],
+  holds: (change: TimelineChange, before: number) => boolean = () => true,
+): Relinked {
+  const moved: { id: number; old_billing_model_id: number }[] = [];
+  const pointless: number[] = [];
+  let before = first_model_id;
+  let in_force = first_model_id;
+  for (const change of changes.toSorted(ascending)) {
+    const { id, status, old_billing_model_id, new_billing_model_id } = change;
+    if (new_billing_model_id === before || !holds(change, before)) {
+      pointless.push(id);
+      continue;
+    }
+    if (old_billing_model_id !== before) moved.push({ id, old_billing_model_id: before });
+    before = new_billing_model_id;
+    if (status === "applied") in_force = before;
+  }
+  return { moved, pointless, in_force };
+}
+
+/**
+ * When a change that is asked for at `now` takes effect at the earliest: at once, but after the last one that
+ * was applied, also when that happened in the same millisecond, or in a later one of another call's clock.
+ */
+export function soonest(changes: readonly TimelineChange[], now: Temporal.Instant): Temporal.Instant {
+  const last = changes.toSorted(ascending).findLast(({ status }) => status === "applied");
+  return last ? later(now, instant(last.effective_at).add({ milliseconds: 1 })) : now;
+}
+
+const FIRST_PAUSE_S = 2;
+const LONGEST_PAUSE_S = 3_600;
+
+/** When a change is tried again that has failed `attempts` times, now too: the pauses double up to an hour. */
+export function nextAttempt(attempts: number, now: Temporal.Instant): IsoInstant {
+  const pause_s = Math.min(FIRST_PAUSE_S * 2 ** Math.max(0, attempts - 1), LONGEST_PAUSE_S);
+  return iso(now.add({ seconds: pause_s }));
+}
+
+/** What is told of a change when it is scheduled, applied, cancelled or voided. */
+export function changeEvent(change: BillingModelChange): NewEvent {
+  const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status, effective_at } =
+    change;
+  const models = { old_billing_model_id, new_billing_model_id };
+  return {
+    type: `billing_model_change.${change.voided_at === null ? status : "voided"}`,
+    data: { id, subscription_id, ...models, kind, status, effective_at },
+  };
+}

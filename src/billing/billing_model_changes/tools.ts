@@ -1,0 +1,87 @@
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../../core/errors.ts";
+import { call } from "../../app/operation.ts";
+import { Id, listed, oneOf } from "../../core/schema.ts";
+import { BillingModelChange, CHANGE_KINDS } from "./model.ts";
+import {
+  cancelBillingModelChange,
+  createBillingModelChange,
+  listBillingModelChanges,
+  voidBillingModelChange,
+} from "./service.ts";
+import { downgradeSubscription, upgradeSubscription } from "../credits/service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page } from "../../mcp/params.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { subscription_id } from "../tools.ts";
+
+const CREDIT_MOVES = { upgrade: upgradeSubscription, downgrade: downgradeSubscription };
+
+const changePlan = tool({
+  name: "billing_change_plan",
+  title: "Change a subscription's plan",
+  description:
+    "Moves a subscription to another billing model of the same currency. kind change: any model, at effective_at; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer, from the next billing month. billing_find_billing_models lists models.",
+  operations: [createBillingModelChange, upgradeSubscription, downgradeSubscription],
+  is_destructive: true,
+  input: {
+    subscription_id,
+    kind: said(oneOf(CHANGE_KINDS), "What kind of change"),
+    new_billing_model_id: said(Id, "The model it moves to"),
+    effective_at: Type.Optional(
+      said(
+        createBillingModelChange.input.properties.effective_at,
+        "From when on; for kind change, and only there",
+      ),
+    ),
+  },
+  output: dataOf(BillingModelChange),
+  async run(ctx, { subscription_id: id, kind, new_billing_model_id, effective_at }) {
+    if (kind === "change") {
+      if (effective_at === undefined) throw invalid("/effective_at", "is required for kind change");
+      return data(call(ctx, createBillingModelChange, { id, new_billing_model_id, effective_at }));
+    }
+    if (effective_at !== undefined)
+      throw invalid(
+        "/effective_at",
+        `must be left out of an ${kind}: its time is fixed`.replace("an d", "a d"),
+      );
+    return data(call(ctx, CREDIT_MOVES[kind], { id, new_billing_model_id }));
+  },
+});
+
+const listPlanChanges = tool({
+  name: "billing_list_plan_changes",
+  title: "List a subscription's plan changes",
+  description:
+    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled by its id, an applied one voided; voided_at tells it from one that never was applied.",
+  finds: ["change_id"],
+  operations: [listBillingModelChanges],
+  details: [],
+  input: { subscription_id, ...page },
+  output: listed(BillingModelChange),
+  run: (ctx, { subscription_id: id, page: at = 1, ...rest }) =>
+    call(ctx, listBillingModelChanges, { id, page: at, ...rest }),
+});
+
+const UNDOINGS = { cancel: cancelBillingModelChange, void: voidBillingModelChange };
+
+const cancelPlanChange = tool({
+  name: "billing_cancel_plan_change",
+  title: "Cancel or void a plan change",
+  description:
+    "cancel ends a plan change while it is scheduled. void takes an applied one back as if it had never been made: the plan before it holds again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
+  operations: Object.values(UNDOINGS),
+  is_destructive: true,
+  input: {
+    subscription_id,
+    change_id: said(Id, "The change's id"),
+    how: Type.Optional(said(oneOf(["cancel", "void"]), "cancel unless told")),
+  },
+  output: dataOf(BillingModelChange),
+  run: (ctx, { subscription_id: id, change_id: changeId, how = "cancel" }) =>
+    data(call(ctx, UNDOINGS[how], { id, changeId })),
+});
+
+export const planChangeTools = [changePlan, listPlanChanges, cancelPlanChange];

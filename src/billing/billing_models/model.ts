@@ -1,0 +1,148 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/limits.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { Currency } from "../../tenancy/companies/model.ts";
+import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
+
+/** A decimal on the wire, as text: exact at any size. */
+const DecimalText = Type.String({ description: "a decimal such as 12.5" });
+
+/** One step of a graduated or volume price: units up to and with `up_to`, the last one open. */
+export const UsageTier = Type.Object(
+  { up_to: nullable(DecimalText), unit_price: DecimalText, flat_fee: DecimalText },
+  { title: "UsageTier" },
+);
+export type UsageTier = Static<typeof UsageTier>;
+
+const CREDIT_CONSUMPTIONS = ["per_api_call", "per_unit"] as const;
+
+export const CreditPlan = Type.Object(
+  {
+    monthly_credits: Type.Integer({ minimum: 0 }),
+    credit_consumption: oneOf(CREDIT_CONSUMPTIONS),
+    overage_rate: nullable(DecimalText),
+  },
+  { title: "CreditPlan" },
+);
+export type CreditPlan = Static<typeof CreditPlan>;
+
+const BillingTypeName = Type.Unsafe<BillingType>(
+  Type.Union(BILLING_TYPES.map(({ billing_type }) => Type.Literal(billing_type))),
+);
+
+/**
+ * How a subscription is priced. `price` is a JSON number of at most 15 significant digits, every other
+ * decimal is text.
+ */
+export const BillingModel = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    billing_type_id: Id,
+    billing_type: BillingTypeName,
+    price: Type.Number({ description: "what it means depends on the billing type" }),
+    currency: Type.String(),
+    description: Type.String(),
+    company_id: Id,
+    recurring_fee: DecimalText,
+    free_units: DecimalText,
+    usage_tiers: Type.Array(UsageTier),
+    package_size: nullable(DecimalText),
+    minimum_charge: nullable(DecimalText),
+    maximum_charge: nullable(DecimalText),
+    charge_flat_on_zero: Type.Boolean(),
+    credit_plan: nullable(CreditPlan),
+    status: oneOf(["active", "archived"]),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "BillingModel" },
+);
+export type BillingModel = Static<typeof BillingModel>;
+
+/** A billing type: what `price` means under it, and which price fields it takes. */
+export const BillingTypeInfo = Type.Object(
+  {
+    id: Id,
+    name: BillingTypeName,
+    price_means: Type.String(),
+    needs: Type.Array(Type.String(), { description: "fields that must be given" }),
+    optional: Type.Array(Type.String(), { description: "fields that may be given; all others are refused" }),
+  },
+  { title: "BillingType" },
+);
+
+/** A decimal as it is told to us: text, or a JSON number. `readDecimal` reads it. */
+const DecimalInput = Type.Union([Type.String(), Type.Number()], {
+  description: "a decimal such as 12.5, as a string or a number",
+});
+
+const UsageTierInput = strict(
+  { up_to: nullableDecimal(), unit_price: DecimalInput, flat_fee: Type.Optional(DecimalInput) },
+  { title: "UsageTierInput" },
+);
+
+const CreditPlanInput = strict(
+  {
+    monthly_credits: Type.Integer({ minimum: 0 }),
+    credit_consumption: oneOf(CREDIT_CONSUMPTIONS),
+    overage_rate: Type.Optional(nullableDecimal()),
+  },
+  { title: "CreditPlanInput" },
+);
+
+function nullableDecimal() {
+  return Type.Union([Type.String(), Type.Number(), Type.Null()], {
+    description: "a decimal such as 12.5, as a string or a number, or null",
+  });
+}
+
+const Description = Type.String({
+  maxLength: LIMITS.description_length,
+  description: `at most ${LIMITS.description_length} characters`,
+});
+
+const optionalPricing = {
+  recurring_fee: Type.Optional(DecimalInput),
+  free_units: Type.Optional(DecimalInput),
+  usage_tiers: Type.Optional(Type.Array(UsageTierInput, { maxItems: LIMITS.usage_tiers })),
+  package_size: Type.Optional(nullableDecimal()),
+  minimum_charge: Type.Optional(nullableDecimal()),
+  maximum_charge: Type.Optional(nullableDecimal()),
+  charge_flat_on_zero: Type.Optional(Type.Boolean()),
+  credit_plan: Type.Optional(
+    Type.Union([CreditPlanInput, Type.Null()], {
+      description:
+        "null or an object with monthly_credits (a whole number), credit_consumption (per_api_call or per_unit) and, optionally, overage_rate (a decimal or null)",
+    }),
+  ),
+};
+
+export const ListBillingModels = strict({ search: Type.Optional(Search), ...pageFields });
+
+export const CreateBillingModel = strict(
+  {
+    billing_type_id: Id,
+    name: Name,
+    price: DecimalInput,
+    currency: Currency,
+    description: Description,
+    ...optionalPricing,
+  },
+  { title: "CreateBillingModel" },
+);
+
+const updateFields = {
+  name: Name,
+  description: Description,
+  billing_type_id: Type.Optional(Id),
+  price: Type.Optional(DecimalInput),
+  currency: Type.Optional(Currency),
+  ...optionalPricing,
+};
+export const UpdateBillingModelBody = strict(updateFields, { title: "UpdateBillingModel" });
+
+export const UpdateBillingModel = strict({ id: Id, ...updateFields }, { title: "UpdateBillingModel" });
+
+/** What a caller may say about the price; what is left out stays as it is. */
+export type PricingInput = Omit<Static<typeof UpdateBillingModelBody>, "name" | "description">;

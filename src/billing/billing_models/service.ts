@@ -1,0 +1,141 @@
+import { Type } from "@sinclair/typebox";
+import { operation } from "../../app/operation.ts";
+import { AppError, inUse, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/pagination.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import type { ReadTx } from "../../store/store.ts";
+import { BILLING_TYPES } from "./billing_types.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { countScheduledChangesTo, isNamedByChange } from "../billing_model_changes/queries.ts";
+import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
+import {
+  BillingModel,
+  BillingTypeInfo,
+  CreateBillingModel,
+  ListBillingModels,
+  UpdateBillingModel,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { hasPricing, mergePricing, UNPRICED } from "./rules.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** Lists the billing types, which are the same for every company. */
+export const listBillingTypes = operation({
+  name: "list_billing_types",
+  permission: "billing_models:read",
+  input: Nothing,
+  output: Type.Array(BillingTypeInfo),
+  run: async () =>
+    BILLING_TYPES.map(({ id, billing_type, price, needs, optional }) => ({
+      id,
+      name: billing_type,
+      price_means: price,
+      needs: [...needs],
+      optional: [...optional],
+    })),
+});
+
+/** Lists the company's billing models by id, archived ones left out; whole when no page is asked for. */
+export const listBillingModels = operation({
+  name: "list_billing_models",
+  permission: "billing_models:read",
+  input: ListBillingModels,
+  output: listed(BillingModel),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listBillingModels(readTx(ctx), filter, slice)),
+});
+
+/** Finds one billing model. Errors: not_found. */
+export const getBillingModel = operation({
+  name: "get_billing_model",
+  permission: "billing_models:read",
+  input: ById,
+  output: BillingModel,
+  async run(ctx, { id }) {
+    const model = await queries.findBillingModel(readTx(ctx), id);
+    if (!model) throw notFound("Billing model", id);
+    return model;
+  },
+});
+
+/** Creates a billing model. Errors: invalid, naming every broken rule of its billing type. */
+export const createBillingModel = operation({
+  name: "create_billing_model",
+  permission: "billing_models:write",
+  input: CreateBillingModel,
+  output: BillingModel,
+  async run(ctx, { name, description, ...input }) {
+    const { billing_type_id, currency } = input;
+    const pricing = mergePricing({ ...UNPRICED, billing_type_id, currency }, input);
+    return transaction(ctx, async (tx) => {
+      const model = await queries.insertBillingModel(tx, { name, description, ...pricing });
+      await recordEvents(tx, [event("billing_model.created", model)]);
+      return model;
+    });
+  },
+});
+
+/**
+ * Replaces a billing model's name and description, and its price while nobody ever used it; price fields
+ * left out stay. Errors: not_found, invalid, conflict for a change of price after first use.
+ * Decision 0011.
+ */
+export const updateBillingModel = operation({
+  name: "update_billing_model",
+  permission: "billing_models:write",
+  input: UpdateBillingModel,
+  output: BillingModel,
+  run: (ctx, { id, name, description, ...input }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findBillingModel(tx, id);
+      if (!before) throw notFound("Billing model", id);
+      const pricing = mergePricing(before, input);
+      if (!hasPricing(before, pricing) && (await isUsed(tx, id))) {
+        throw new AppError(
+          "conflict",
+          `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
+            "Make a new billing model and schedule a billing model change",
+        );
+      }
+      const model = await queries.updateBillingModel(tx, id, { name, description, ...pricing });
+      if (!model) throw notFound("Billing model", id);
+      await recordEvents(tx, [event("billing_model.updated", model)]);
+      ctx.note({ before, after: model });
+      return model;
+    }),
+});
+
+/**
+ * Archives a billing model: it can't be chosen any more, bills still tell of it. Errors: not_found, conflict
+ * while subscriptions that have not ended use it, or are going to.
+ */
+export const deleteBillingModel = operation({
+  name: "delete_billing_model",
+  permission: "billing_models:write",
+  input: ById,
+  output: Nothing,
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const active = await countActiveSubscriptions(tx, { billing_model_id: id });
+      if (active > 0) throw inUse("billing model", id, active);
+      const coming = await countScheduledChangesTo(tx, id);
+      if (coming > 0) {
+        const changes = coming === 1 ? "a scheduled change turns" : `${coming} scheduled changes turn`;
+        throw new AppError("conflict", `Cannot delete billing model ${id}: ${changes} to it`);
+      }
+      const model = await queries.updateBillingModel(tx, id, { status: "archived" });
+      if (!model) throw notFound("Billing model", id);
+      await recordEvents(tx, [event("billing_model.deleted", model)]);
+      return {};
+    }),
+});
+
+function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
+  return { type, data: { id, status } };
+}
+
+/** Whether anything was, is or was going to be billed by the model. Decision 0011. */
+async function isUsed(tx: ReadTx, id: number): Promise<boolean> {
+  return (await isBillingModelUsed(tx, id)) || (await isNamedByChange(tx, id));
+}

@@ -1,0 +1,29 @@
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { companyColumn } from "../../tenancy/companies/tables.ts";
+import type { CreditPlan, UsageTier } from "./model.ts";
+
+export const billingModelTable = (k: ColumnKit) =>
+  k.table(
+    "billing_models",
+    {
+      id: k.id(),
+      name: k.text("name").notNull(),
+      billing_type_id: k.integer("billing_type_id").notNull(),
+      price: k.wireNumber("price").notNull(),
+      currency: k.text("currency").notNull(),
+      description: k.text("description").notNull(),
+      ...companyColumn(k),
+      recurring_fee: k.decimal("recurring_fee").notNull(),
+      free_units: k.decimal("free_units").notNull(),
+      usage_tiers: k.json<UsageTier[]>("usage_tiers").notNull(),
+      package_size: k.decimal("package_size"),
+      minimum_charge: k.decimal("minimum_charge"),
+      maximum_charge: k.decimal("maximum_charge"),
+      charge_flat_on_zero: k.boolean("charge_flat_on_zero").notNull(),
+      credit_plan: k.json<CreditPlan>("credit_plan"),
+      /** A deleted model is archived: bills refer to it. */
+      status: k.enumeration("status", ["active", "archived"]).notNull(),
+      ...stamps(k),
+    },
+    (t) => [k.index("billing_models_company").on(t.company_id, t.id)],
+  );

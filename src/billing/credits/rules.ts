@@ -1,0 +1,101 @@
+import { invalid } from "../../core/errors.ts";
+import type { Period } from "../../core/periods.ts";
+import { instant } from "../../core/time.ts";
+import { wholeNumber } from "../../core/whole_number.ts";
+import { allocatedCredits } from "../rating/credit_month.ts";
+import type { CreditMonth } from "../rating/charges.ts";
+import { segments, type TimelineEntry } from "../rating/segments.ts";
+import type { BillingModel, CreditPlan } from "../billing_models/model.ts";
+import { type CreditBalance, THRESHOLDS } from "./model.ts";
+
+type Plan = Pick<BillingModel, "id" | "name" | "currency" | "credit_plan">;
+
+/** A month of which nothing of a subscription's life lies in. */
+const NO_MONTH: CreditMonth = { allocated: 0n, consumed: 0n, overage: [] };
+
+/** What of a month's consumption was beyond the credits given by then. */
+function overageOf({ overage }: CreditMonth): bigint {
+  return overage.reduce((all, { credits }) => all + credits, 0n);
+}
+
+/**
+ * A month's credits as they are told: what was consumed used up those that were given by then, and the rest is
+ * overage. `month` is null when nothing of the subscription's life lies in it.
+ */
+export function balanceOf(
+  { name, currency }: Plan,
+  { credit_consumption, overage_rate }: CreditPlan,
+  month: CreditMonth | null,
+): CreditBalance {
+  const { allocated, consumed } = month ?? NO_MONTH;
+  const overage = overageOf(month ?? NO_MONTH);
+  const used = consumed - overage;
+  return {
+    allocated: wholeNumber(allocated),
+    used: wholeNumber(used),
+    remaining: wholeNumber(allocated - used),
+    overageUsed: wholeNumber(overage),
+    overageRate: overage_rate === null ? null : Number(overage_rate),
+    creditConsumption: credit_consumption,
+    planName: name,
+    currency,
+  };
+}
+
+/**
+ * That a plan may follow another by an upgrade, which has more credits, or a downgrade, which has fewer.
+ * Errors: invalid. Decision 0067.
+ */
+export function checkPlans(kind: "upgrade" | "downgrade", before: Plan, after: Plan): void {
+  const [from, to] = [before.credit_plan, after.credit_plan];
+  const path = "/new_billing_model_id";
+  if (!from) throw invalid(path, "can't be changed to: the subscription is not credit-based");
+  if (!to) throw invalid(path, "must be a credit plan");
+  const difference = to.monthly_credits - from.monthly_credits;
+  if (kind === "upgrade" && difference <= 0) {
+    throw invalid(path, `must have more credits than the plan in force, ${from.monthly_credits} a month`);
+  }
+  if (kind === "downgrade" && difference >= 0) {
+    throw invalid(path, `must have fewer credits than the plan in force, ${from.monthly_credits} a month`);
+  }
+}
+
+/** The life of a subscription and the models it was under. */
+export interface CreditLife {
+  readonly timeline: readonly TimelineEntry[];
+  readonly started_at: string;
+  readonly ends_at: string | null;
+}
+
+/** How many credits a plan adds to its month when it takes over at `from`. Decision 0067. */
+export function creditsAdded(life: CreditLife, period: Period, plan: TimelineEntry): number {
+  const bounds = {
+    started_at: instant(life.started_at),
+    ends_at: life.ends_at === null ? null : instant(life.ends_at),
+  };
+  const allocatedBy = (timeline: readonly TimelineEntry[]) =>
+    allocatedCredits(segments(period, timeline, bounds), period) ?? 0n;
+  return Number(allocatedBy([...life.timeline, plan]) - allocatedBy(life.timeline));
+}
+
+/** The thresholds that the use of a month's credits has reached. Decision 0067. */
+export function reached(month: CreditMonth): number[] {
+  const used = month.consumed - overageOf(month);
+  return THRESHOLDS.filter(
+    (percent) => month.consumed > 0n && used * 100n >= month.allocated * BigInt(percent),
+  );
+}
+
+/** Credits as an event tells them: as text where a JSON number would lose a digit on its way. */
+export function toldCredits(credits: bigint): number | string {
+  const number = Number(credits);
+  return Number.isSafeInteger(number) ? number : String(credits);
+}
+
+/** Usage that arrives so late still makes its month cross a threshold when the next one has begun. */
+const LATE_MINUTES = 60;
+
+/** The instants whose billing months are looked at: now, and shortly before. */
+export function watchedInstants(now: Temporal.Instant): [Temporal.Instant, Temporal.Instant] {
+  return [now, now.subtract({ minutes: LATE_MINUTES })];
+}

@@ -1,0 +1,84 @@
+import { operation } from "../../app/operation.ts";
+import { inUse, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/pagination.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { countActiveSubscriptions } from "../subscriptions/queries.ts";
+import { CreateProduct, ListProducts, Product, UpdateProduct } from "./model.ts";
+import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** Lists the company's products by id; whole when no page is asked for. */
+export const listProducts = operation({
+  name: "list_products",
+  permission: "products:read",
+  input: ListProducts,
+  output: listed(Product),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listProducts(readTx(ctx), filter, slice)),
+});
+
+/** Finds one product. Errors: not_found. */
+export const getProduct = operation({
+  name: "get_product",
+  permission: "products:read",
+  input: ById,
+  output: Product,
+  async run(ctx, { id }) {
+    const product = await queries.findProduct(readTx(ctx), id);
+    if (!product) throw notFound("Product", id);
+    return product;
+  },
+});
+
+/** Creates a product. */
+export const createProduct = operation({
+  name: "create_product",
+  permission: "products:write",
+  input: CreateProduct,
+  output: Product,
+  run: (ctx, { name }) =>
+    transaction(ctx, async (tx) => {
+      const product = await queries.insertProduct(tx, name);
+      await recordEvents(tx, [{ type: "product.created", data: { id: product.id } }]);
+      return product;
+    }),
+});
+
+/** Renames a product. Errors: not_found. */
+export const updateProduct = operation({
+  name: "update_product",
+  permission: "products:write",
+  input: UpdateProduct,
+  output: Product,
+  run: (ctx, { id, name }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findProduct(tx, id);
+      const product = await queries.updateProduct(tx, id, { name });
+      if (!before || !product) throw notFound("Product", id);
+      ctx.note({ before, after: product });
+      await recordEvents(tx, [{ type: "product.updated", data: { id } }]);
+      return product;
+    }),
+});
+
+/**
+ * Deletes a product; ended subscriptions still tell of it. Errors: not_found, conflict while active
+ * subscriptions use it.
+ */
+export const deleteProduct = operation({
+  name: "delete_product",
+  permission: "products:write",
+  input: ById,
+  output: Nothing,
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const active = await countActiveSubscriptions(tx, { product_id: id });
+      if (active > 0) throw inUse("product", id, active);
+      const product = await queries.updateProduct(tx, id, { deleted_at: iso(ctx.now) });
+      if (!product) throw notFound("Product", id);
+      await recordEvents(tx, [{ type: "product.deleted", data: { id } }]);
+      return {};
+    }),
+});

@@ -1,0 +1,116 @@
+import { isZero, roundMoney, subtract, sum } from "../../core/money.ts";
+import { type BillLine, inOrder } from "./charges.ts";
+
+/**
+ * What makes two lines the same charge: what it is for, under which model, over which stretch, and for how
+ * many of its days.
+ */
+export function identity({ kind, billing_model_id, from, to, proration }: BillLine): string {
+  return [kind, billing_model_id, from, to, proration?.numerator].join(" ");
+}
+
+export const NO_EVENTS = "0".repeat(32);
+
+/** The two sums, modulo 2^64, that a usage digest is written from. */
+function digestSums(usage_digest: string): [bigint, bigint] {
+  return [BigInt(`0x${usage_digest.slice(0, 16)}`), BigInt(`0x${usage_digest.slice(16)}`)];
+}
+
+function digestText(sums: readonly [bigint, bigint]): string {
+  return sums.map((half) => BigInt.asUintN(64, half).toString(16).padStart(16, "0")).join("");
+}
+
+/** The digest of both sets of events together: digests are sums, so that they add up as the events do. */
+function addDigests(a: string, b: string): string {
+  const [a_first, a_second] = digestSums(a);
+  const [b_first, b_second] = digestSums(b);
+  return digestText([a_first + b_first, a_second + b_second]);
+}
+
+/** The digest of the events of the first set that are not in the second, which holds no others. */
+export function subtractDigests(from: string, usage_digest: string): string {
+  return addDigests(from, negateDigest(usage_digest));
+}
+
+function negateDigest(usage_digest: string): string {
+  const [first, second] = digestSums(usage_digest);
+  return digestText([-first, -second]);
+}
+
+/** Both lines together. What adds up: quantity, amount, events and their digest. The rest is `a`'s. */
+function plus(a: BillLine, b: BillLine, currency: string): BillLine {
+  return {
+    ...a,
+    quantity: sum([a.quantity, b.quantity]),
+    amount: roundMoney(sum([a.amount, b.amount]), currency),
+    event_count: a.event_count === null ? null : a.event_count + (b.event_count ?? 0),
+    usage_digest: a.usage_digest === null ? null : addDigests(a.usage_digest, b.usage_digest ?? NO_EVENTS),
+  };
+}
+
+function negative(of: BillLine, currency: string): BillLine {
+  return {
+    ...of,
+    quantity: subtract("0", of.quantity),
+    amount: roundMoney(subtract("0", of.amount), currency),
+    event_count: of.event_count === null ? null : 0 - of.event_count,
+    usage_digest: of.usage_digest === null ? null : negateDigest(of.usage_digest),
+  };
+}
+
+/** One line for each identity: what all records of the period say together. */
+export function net(lines: readonly BillLine[], currency: string): Map<string, BillLine> {
+  const groups = Map.groupBy(lines, identity);
+  return new Map([...groups].map(([key, group]) => [key, group.reduce((a, b) => plus(a, b, currency))]));
+}
+
+/** Says what an adjustment's line is, in place of what an earlier one said. */
+function described(as: "Adjustment" | "Reversal", of: BillLine): BillLine {
+  return { ...of, description: `${as}: ${of.description.replace(/^(Adjustment|Reversal): /, "")}` };
+}
+
+/** Whether what all lines of a charge say together comes to nothing: it was taken back. */
+export function isNothing({ amount, quantity, event_count }: BillLine): boolean {
+  return isZero(amount) && isZero(quantity) && (event_count ?? 0) === 0;
+}
+
+/** Whether a line moves neither money nor units nor events. */
+function saysNothing({ kind, amount, quantity, event_count }: BillLine): boolean {
+  const counts_units = kind === "usage" || kind === "overage";
+  return isZero(amount) && (event_count ?? 0) === 0 && !(counts_units && !isZero(quantity));
+}
+
+/**
+ * What is left of the expected lines after subtracting every line already on record for the period: the lines
+ * of its next record.
+ *
+ * - Nothing on record: the expected lines, zero ones too, since a closed period is always visible.
+ * - Otherwise the differences, an adjustment. A line on record that is expected no more (the bounds or days
+ *   of its segment changed) is reversed; a new one is added whole; one that grew or shrank adds the
+ *   difference; one that moves no money, units or events is left out.
+ *
+ * So the lines of all records add up to the expected ones, and once the difference is recorded, taking it
+ * again finds nothing. The order of either list does not matter.
+ *
+ * The events of an adjustment are its own: the late ones (as many as event_count, digested by usage_digest);
+ * a reversal takes its line's events back, with a negative count and digest. At any record, the lines of one
+ * identity add up to the count and digest of the events in `[from, to)` that were stored when it was written.
+ * Decision 0030.
+ */
+export function difference(
+  expected: readonly BillLine[],
+  recorded: readonly BillLine[],
+  currency: string,
+): BillLine[] {
+  if (recorded.length === 0) return inOrder(expected);
+  const before = net(recorded, currency);
+  const wanted = net(expected, currency);
+  const now = [...wanted].map(([key, line]) => {
+    const on_record = before.get(key);
+    return on_record ? described("Adjustment", plus(line, negative(on_record, currency), currency)) : line;
+  });
+  const gone = [...before]
+    .filter(([key]) => !wanted.has(key))
+    .map(([, line]) => described("Reversal", negative(line, currency)));
+  return inOrder([...now, ...gone].filter((line) => !saysNothing(line)));
+}

@@ -1,0 +1,331 @@
+import {
+  atLeastZero,
+  ceilQuotient,
+  compare,
+  type Decimal,
+  isZero,
+  multiply,
+  roundMoney,
+  roundQuotient,
+  smaller,
+  subtract,
+  sum,
+} from "../../core/money.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import type { BillingType } from "../billing_models/billing_types.ts";
+import type { BillingModelFacts } from "../billing_models/price_terms.ts";
+import { joined, type Proration, type Segment, stretchesOf } from "./segments.ts";
+
+export type LineKind = "fee" | "usage" | "maximum_cap" | "minimum_true_up" | "overage";
+
+/**
+ * A line of a bill, as on the wire. `quantity` of a usage line is its units, of an overage line its credits.
+ * `unit_price`: of one unit, package, credit or month; null where tiers or limits make the amount.
+ * `event_count` and `usage_digest` are of a usage line's own events; null on other lines.
+ */
+export interface BillLine {
+  readonly kind: LineKind;
+  readonly description: string;
+  readonly billing_model_id: number;
+  readonly from: IsoInstant;
+  readonly to: IsoInstant;
+  readonly quantity: Decimal;
+  readonly unit_price: Decimal | null;
+  readonly amount: Decimal;
+  readonly event_count: number | null;
+  readonly usage_digest: string | null;
+  readonly proration: Proration | null;
+}
+
+/** What was used in a segment: the sum of its events (corrections may make it negative) and their proof. */
+export interface Usage {
+  readonly units: Decimal;
+  readonly event_count: number;
+  /** How many of the events are corrections, with a negative usage; none where it is left out. */
+  readonly corrections?: number;
+  readonly usage_digest: string;
+}
+
+/** The credits of a billing month, whole: what its plans gave, and what its usage took. */
+export interface CreditMonth {
+  readonly allocated: bigint;
+  readonly consumed: bigint;
+  /** What of it was beyond those given by then, under the segment in which it was used. */
+  readonly overage: readonly { readonly segment: Segment; readonly credits: bigint }[];
+}
+
+/** A field that the model's type needs: `validateModel` lets no model in without it. */
+function needed<T>(value: T | null | undefined, field: string, model: BillingModelFacts): T {
+  if (value !== null && value !== undefined) return value;
+  throw new Error(`Cannot rate billing model ${model.id}: ${model.billing_type} without ${field}`);
+}
+
+// The formulas, exact: nothing is rounded here. Units are never negative.
+
+/** max(0, units − free_units) × price. */
+function perUnitCharge(model: BillingModelFacts, units: Decimal): Decimal {
+  return multiply(atLeastZero(subtract(units, model.free_units)), model.price);
+}
+
+/** ceil(max(0, units − free_units) / package_size) × price. */
+function packageCharge(model: BillingModelFacts, units: Decimal): Decimal {
+  const size = needed(model.package_size, "package_size", model);
+  return multiply(ceilQuotient(atLeastZero(subtract(units, model.free_units)), size), model.price);
+}
+
+/** Each tier's units × its unit_price, plus its flat_fee when any unit falls in it. */
+function graduatedCharge(model: BillingModelFacts, units: Decimal): Decimal {
+  if (isZero(units)) return chargeOfNothing(model);
+  const reached = model.usage_tiers
+    .map((tier, index) => ({ ...tier, above: model.usage_tiers[index - 1]?.up_to ?? "0" }))
+    .filter(({ above }) => compare(units, above) > 0);
+  return sum(
+    reached.flatMap(({ above, up_to, unit_price, flat_fee }) => {
+      const units_in_tier = subtract(up_to === null ? units : smaller(units, up_to), above);
+      return [multiply(units_in_tier, unit_price), flat_fee];
+    }),
+  );
+}
+
+/** All units at the tier that the total falls in, plus its flat_fee. */
+function volumeCharge(model: BillingModelFacts, units: Decimal): Decimal {
+  if (isZero(units)) return chargeOfNothing(model);
+  const tier = model.usage_tiers.find(({ up_to }) => up_to === null || compare(units, up_to) <= 0);
+  const { unit_price, flat_fee } = needed(tier, "an open tier", model);
+  return sum([multiply(units, unit_price), flat_fee]);
+}
+
+/** Zero units charge nothing, or the first tier's flat_fee with charge_flat_on_zero. */
+function chargeOfNothing(model: BillingModelFacts): Decimal {
+  return model.charge_flat_on_zero ? needed(model.usage_tiers[0], "tiers", model).flat_fee : "0";
+}
+
+/** How a type charges a month's fee, and usage before its limits. */
+interface Charges {
+  /** Where the fee stands; `price` is that of one unit or package where it is not the fee. */
+  readonly fee: "price" | "recurring_fee";
+  readonly usage: (model: BillingModelFacts, units: Decimal) => Decimal;
+  /** The usage line's words, after the model's name. */
+  readonly terms: (model: BillingModelFacts) => string;
+}
+
+const free = ({ free_units }: BillingModelFacts) => (isZero(free_units) ? "" : `, ${free_units} units free`);
+const nothing = () => "0";
+
+const CHARGES: Readonly<Record<BillingType, Charges>> = {
+  flat: { fee: "price", usage: nothing, terms: () => "usage, included" },
+  per_unit: {
+    fee: "recurring_fee",
+    usage: perUnitCharge,
+    terms: (model) => `usage${free(model)}`,
+  },
+  graduated: {
+    fee: "price",
+    usage: graduatedCharge,
+    terms: () => "usage, graduated tiers",
+  },
+  volume: { fee: "price", usage: volumeCharge, terms: () => "usage, volume tiers" },
+  package: {
+    fee: "recurring_fee",
+    usage: packageCharge,
+    terms: (model) => `usage in packages of ${model.package_size}${free(model)}`,
+  },
+  credit: { fee: "price", usage: nothing, terms: () => "usage, paid with credits" },
+};
+
+/** value × days / days of the period, rounded once. */
+function prorated(value: Decimal, { numerator, denominator }: Proration, currency: string): Decimal {
+  return roundQuotient(multiply(value, String(numerator)), String(denominator), currency);
+}
+
+type LineFacts = Pick<BillLine, "kind" | "description" | "amount"> & Partial<BillLine>;
+
+function line(
+  segment: Pick<Segment, "model" | "from" | "to">,
+  { description, ...facts }: LineFacts,
+): BillLine {
+  return {
+    billing_model_id: segment.model.id,
+    description: `${segment.model.name}: ${description}`,
+    from: iso(segment.from),
+    to: iso(segment.to),
+    quantity: "1",
+    unit_price: null,
+    event_count: null,
+    usage_digest: null,
+    proration: null,
+    ...facts,
+  };
+}
+
+/** The fee by its days, none without a day. A flat or credit plan shows its fee even when it is zero. */
+function feeLine(segment: Segment): BillLine | null {
+  const { model, proration } = segment;
+  const fee = model[CHARGES[model.billing_type].fee];
+  const is_plan = model.billing_type === "flat" || model.billing_type === "credit";
+  if (proration.numerator === 0 || (isZero(fee) && !is_plan)) return null;
+  const { numerator, denominator } = proration;
+  const days = numerator < denominator ? `, ${numerator} of ${denominator} days` : "";
+  const amount = prorated(fee, proration, model.currency);
+  return line(segment, {
+    kind: "fee",
+    description: `monthly fee${days}`,
+    unit_price: fee,
+    amount,
+    proration,
+  });
+}
+
+/** A model as it charges where it owns no day: without flat fees. */
+function withoutFlatFees(model: BillingModelFacts): BillingModelFacts {
+  return { ...model, usage_tiers: model.usage_tiers.map((tier) => ({ ...tier, flat_fee: "0" })) };
+}
+
+/**
+ * The usage of a stretch, whole: before the cap. A line for each of its segments, whose events it proves; free
+ * units, tiers and packages go on from one to the next. Every metered type has the line, also with no events, so
+ * that "none" can be proved too; flat and credit plans, where it is free of charge, when there are events.
+ */
+function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLine[] {
+  let units = "0";
+  let charged = "0";
+  const lines = parts.map(({ segment, usage: { units: own, event_count, usage_digest } }, index) => {
+    const { model } = segment;
+    const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
+    const { fee, usage, terms } = CHARGES[model.billing_type];
+    // Corrections may exceed what they correct: rated as zero.
+    const quantity = atLeastZero(own);
+    units = sum([units, quantity]);
+    const charge = usage(owns_a_day ? model : withoutFlatFees(model), units);
+    const so_far = roundMoney(charge, model.currency);
+    const amount = roundMoney(subtract(so_far, charged), model.currency);
+    charged = so_far;
+    if (!is_metered && event_count === 0) return null;
+    return line(segment, {
+      kind: "usage",
+      description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
+      quantity,
+      unit_price: fee === "price" || index > 0 ? null : model.price,
+      amount,
+      event_count,
+      usage_digest,
+    });
+  });
+  return present(lines);
+}
+
+/** maximum_charge caps the usage charge of the segment, not its fee; it is not prorated. */
+function capLine(segment: Segment, charged: Decimal): BillLine | null {
+  const { maximum_charge, currency } = segment.model;
+  if (maximum_charge === null) return null;
+  const amount = roundMoney(subtract(roundMoney(maximum_charge, currency), charged), currency);
+  if (compare(amount, "0") >= 0) return null;
+  return line(segment, { kind: "maximum_cap", description: `usage capped at ${maximum_charge}`, amount });
+}
+
+/** minimum_charge, by the segment's days, less what usage is charged after the cap. */
+function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
+  const { model, proration } = segment;
+  if (model.minimum_charge === null) return null;
+  const minimum = prorated(model.minimum_charge, proration, model.currency);
+  const amount = roundMoney(subtract(minimum, charged), model.currency);
+  if (compare(amount, "0") <= 0) return null;
+  const description = `minimum usage charge ${model.minimum_charge}`;
+  return line(segment, { kind: "minimum_true_up", description, amount, proration });
+}
+
+/**
+ * Rates a stretch under one plan: its fee, its usage, and the limits on the usage charge. Each line is rounded
+ * once; limits are taken against rounded lines, so that a capped charge sums to the cap exactly. One that owns no
+ * day has no fee of any kind. Decision 0130.
+ */
+export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
+  const whole = joined(parts);
+  const { currency } = whole.model;
+  const fee = feeLine(whole);
+  const used = usageLines(parts, whole.proration.numerator > 0);
+  const cap = capLine(whole, total(used, currency));
+  const true_up = trueUpLine(whole, total(present([...used, cap]), currency));
+  return present([fee, ...used, cap, true_up]);
+}
+
+/**
+ * The credits of a month beyond its allocation, at the overage_rate of the plan under which they were used: a line
+ * for each stretch that has any, where its plan bills them. Decision 0131.
+ */
+export function overageLines({ overage }: CreditMonth): BillLine[] {
+  return stretchesOf(overage).flatMap((parts) => {
+    const whole = joined(parts);
+    const { overage_rate } = needed(whole.model.credit_plan, "credit_plan", whole.model);
+    const credits_over = parts.reduce((all, { credits }) => all + credits, 0n);
+    if (overage_rate === null || credits_over === 0n) return [];
+    const quantity = String(credits_over);
+    const amount = roundMoney(multiply(quantity, overage_rate), whole.model.currency);
+    const facts = {
+      description: "credits beyond the allocation",
+      quantity,
+      unit_price: overage_rate,
+      amount,
+    };
+    return [line(whole, { kind: "overage", ...facts })];
+  });
+}
+
+/** A segment and what was used in it. */
+export interface UsedSegment {
+  readonly segment: Segment;
+  readonly usage: Usage;
+}
+
+/** What a period costs: `total` is the sum of the rounded lines in the currency's digits. */
+export interface Rating {
+  readonly lines: readonly BillLine[];
+  readonly total: Decimal;
+}
+
+/**
+ * Rates a period: every stretch under one plan, and its overage. `currency` is the subscription's, `credits` the
+ * month's (null when no credit plan was in force). Errors: throws on a model in another currency, or a credit plan
+ * without its credits.
+ */
+export function rate(used: readonly UsedSegment[], currency: string, credits: CreditMonth | null): Rating {
+  for (const { model } of used.map(({ segment }) => segment)) {
+    if (model.currency !== currency) {
+      throw new Error(
+        `Cannot rate billing model ${model.id} in ${currency}: its currency is ${model.currency}`,
+      );
+    }
+    if (model.billing_type === "credit") needed(credits, "the month's credits", model);
+  }
+  const lines = [...stretchesOf(used).flatMap(rateStretch), ...(credits ? overageLines(credits) : [])];
+  return { lines: inOrder(lines), total: total(lines, currency) };
+}
+
+/** The sum of the lines' amounts in the currency's digits; "0.00" of none. */
+export function total(lines: readonly BillLine[], currency: string): Decimal {
+  return roundMoney(sum(lines.map(({ amount }) => amount)), currency);
+}
+
+/** The units on the lines; of an adjustment the signed difference. */
+export function billedUnits(lines: readonly BillLine[]): Decimal {
+  return sum(lines.filter(({ kind }) => kind === "usage").map(({ quantity }) => quantity));
+}
+
+function present(lines: readonly (BillLine | null)[]): BillLine[] {
+  return lines.filter((candidate) => candidate !== null);
+}
+
+const KINDS: readonly LineKind[] = ["fee", "usage", "maximum_cap", "minimum_true_up", "overage"];
+
+/** As a bill reads: by time, and at one time the fee first, whatever order they come in. */
+export function inOrder(lines: readonly BillLine[]): BillLine[] {
+  const place = (of: BillLine) =>
+    [
+      of.from,
+      of.to,
+      KINDS.indexOf(of.kind),
+      String(of.billing_model_id).padStart(16, "0"),
+      String(of.proration?.numerator ?? 0).padStart(2, "0"),
+    ].join(" ");
+  return lines.toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
+}

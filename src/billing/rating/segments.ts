@@ -1,0 +1,97 @@
+import { dayOf, daysOf, type Period } from "../../core/periods.ts";
+import { earlier, later } from "../../core/time.ts";
+import type { BillingModelFacts } from "../billing_models/price_terms.ts";
+
+/** A model and the instant from which it is in force, until the next one's. */
+export interface TimelineEntry {
+  readonly model: BillingModelFacts;
+  readonly from: Temporal.Instant;
+}
+
+/** Days charged of the days of the period. */
+export interface Proration {
+  readonly numerator: number;
+  readonly denominator: number;
+}
+
+/** A stretch of a period under one model: usage counts in `[from, to)`, the fee by `proration`. */
+export interface Segment {
+  readonly model: BillingModelFacts;
+  readonly from: Temporal.Instant;
+  readonly to: Temporal.Instant;
+  /** The first day that this segment owns, `first_day + numerator` is the first one after it. */
+  readonly first_day: Temporal.PlainDate;
+  readonly proration: Proration;
+}
+
+/**
+ * Cuts a period by the models in force, within the subscription's life. Usage goes by exact instants. Days:
+ * the first day is charged, the day of cancellation is charged, the day of a change belongs to the new model,
+ * and of several changes on a day the last one owns it (the others keep their usage, and no day). A
+ * cancellation at the period's end charges no day of the next. The denominator is always the whole period.
+ * `timeline` may come in any order. See docs/billing.md#rounding-and-time.
+ */
+export function segments(
+  period: Period,
+  timeline: readonly TimelineEntry[],
+  subscription: { readonly started_at: Temporal.Instant; readonly ends_at: Temporal.Instant | null },
+): Segment[] {
+  const from = later(period.from, subscription.started_at);
+  const to = earlier(period.to, subscription.ends_at ?? period.to);
+  const ordered = timeline.toSorted((a, b) => Temporal.Instant.compare(a.from, b.from));
+  const slices = ordered
+    .map((entry, index) => ({
+      model: entry.model,
+      from: later(entry.from, from),
+      to: earlier(ordered[index + 1]?.from ?? to, to),
+    }))
+    .filter((slice) => Temporal.Instant.compare(slice.from, slice.to) < 0);
+
+  const ends_inside = Temporal.Instant.compare(to, period.to) < 0;
+  const day_after_last = ends_inside ? dayOf(to, period).add({ days: 1 }) : period.end_date;
+  return slices.map((slice, index) => {
+    const next = slices[index + 1];
+    const first_day = dayOf(slice.from, period);
+    const end_day = next ? dayOf(next.from, period) : day_after_last;
+    const proration = { numerator: first_day.until(end_day).days, denominator: daysOf(period) };
+    return { ...slice, first_day, proration };
+  });
+}
+
+/** A segment with what is known of it. */
+interface Part {
+  readonly segment: Segment;
+}
+
+/**
+ * The stretches of a period under one plan each, in the order of time: segments of one model that at most segments
+ * without a day lie between are one stretch, so that a change which is taken back on its day leaves the plan as it
+ * was. Decision 0130.
+ */
+export function stretchesOf<P extends Part>(parts: readonly P[]): [P, ...P[]][] {
+  const stretches: [P, ...P[]][] = [];
+  /** Those that a segment of their model would continue. */
+  let open = new Map<number, [P, ...P[]]>();
+  for (const part of parts.toSorted((a, b) => Temporal.Instant.compare(a.segment.from, b.segment.from))) {
+    const { model, proration } = part.segment;
+    const own = open.get(model.id);
+    const stretch = own ?? [part];
+    if (own) own.push(part);
+    else stretches.push(stretch);
+    open = new Map(proration.numerator > 0 ? [] : open).set(model.id, stretch);
+  }
+  return stretches;
+}
+
+/** The segments of a stretch as one, with the days of all of them. */
+export function joined(parts: readonly [Part, ...Part[]]): Segment {
+  const [{ segment: first }, ...others] = parts;
+  return others.reduce(
+    (whole, { segment: { to, proration } }) => ({
+      ...whole,
+      to,
+      proration: { ...whole.proration, numerator: whole.proration.numerator + proration.numerator },
+    }),
+    first,
+  );
+}

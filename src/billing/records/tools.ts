@@ -1,0 +1,60 @@
+import { Type } from "@sinclair/typebox";
+import { Id } from "../../core/schema.ts";
+import { getBillingRecord, listBillingRecords } from "../runs/service.ts";
+import { verifyBillingRecord } from "./statements.ts";
+import { page } from "../../mcp/params.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { client_id, subscription_id } from "../tools.ts";
+
+/** Left out of concise results: what proves a bill. */
+export const RECORD_DETAILS = ["usage_digest", "usage_until", "billing_run_id", "proration"];
+
+const recordFinder = {
+  ...finder("record_id", listBillingRecords, getBillingRecord),
+  details: RECORD_DETAILS,
+};
+
+const recordFilter = {
+  record_id: Type.Optional(said(Id, "One record, with its lines and its subscription")),
+  subscription_id: Type.Optional(subscription_id),
+  kind: said(
+    listBillingRecords.input.properties.kind,
+    "period: a period's own bill; adjustment: what was learned later",
+  ),
+  ...page,
+};
+
+const findRecords = tool({
+  name: "billing_find_records",
+  title: "Find billing records",
+  description:
+    "Finds bills, the last written first, by subscription or client; or one by record_id with its lines. totalCharges is in currency. Then billing_verify_record proves a bill's usage.",
+  ...recordFinder,
+  input: { ...recordFilter, client_id: Type.Optional(client_id) },
+});
+
+const verifyRecord = tool({
+  name: "billing_verify_record",
+  title: "Verify a bill",
+  description:
+    "Counts the usage events behind a bill again and tells whether it says the same (matches): expected is what the stored events come to, actual what the bill says.",
+  ...action(verifyBillingRecord, "record_id"),
+  input: { record_id: said(Id, "The billing record's id") },
+});
+
+export const recordTools = [findRecords, verifyRecord];
+
+const findMyRecords = tool({
+  name: "billing_find_my_records",
+  title: "Find my bills",
+  description:
+    "Finds your bills, the last written first, by subscription; or one by record_id with its lines.",
+  ...recordFinder,
+  level: "client",
+  input: recordFilter,
+});
+
+/** For client users. */
+export const myRecordTools = [findMyRecords];

@@ -1,0 +1,158 @@
+import { compare, type Decimal, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
+import { instant } from "../../core/time.ts";
+import type { BillingModelFacts } from "../billing_models/price_terms.ts";
+import { identity } from "../rating/adjustment.ts";
+import type { Difference } from "./model.ts";
+import type { RecordedPart } from "./queries.ts";
+import { type BillLine, billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
+import type { Proration } from "../rating/segments.ts";
+
+/** A record as it stands, with what its sums should follow from. */
+export interface ToAdd {
+  readonly currency: string;
+  readonly billedUnits: number;
+  readonly totalCharges: Decimal;
+  readonly lines: readonly BillLine[];
+}
+
+type ModelOf = (id: number) => BillingModelFacts;
+
+/**
+ * Where the prices, amounts and sums of a period's last record are not what they should be: each line's price by
+ * its billing model, its amount by what all lines of its charge say together less what those before it charged,
+ * the total and the units by its lines. `records` are all of the period up to the record, first to last. Whether the
+ * quantities of usage are those of the events, `claimsOf` asks. Decision 0129.
+ */
+export function differencesOf(
+  record: ToAdd,
+  records: readonly RecordedPart[],
+  modelOf: ModelOf,
+): Difference[] {
+  const { currency, lines } = record;
+  const charges = chargesOf(records.flatMap((part) => part.lines));
+  const before = Map.groupBy(
+    records.slice(0, -1).flatMap((part) => part.lines),
+    identity,
+  );
+  const priced = lines.flatMap((line, i) => {
+    const expected = priceOf(line, charges, modelOf(line.billing_model_id));
+    const charged = sum((before.get(identity(line)) ?? []).map(({ amount }) => amount));
+    const amounts = expected.amounts.map((amount) => roundMoney(subtract(amount, charged), currency));
+    return [
+      ...differing(`/lines/${i}/unit_price`, expected.unit_prices, line.unit_price),
+      ...differing(`/lines/${i}/amount`, amounts, line.amount),
+    ];
+  });
+  return [
+    ...priced,
+    // A number on the wire, which can't hold every decimal.
+    ...differing("/billedUnits", [String(Number(billedUnits(lines)))], String(record.billedUnits)),
+    ...differing("/totalCharges", [total(lines, currency)], record.totalCharges),
+  ];
+}
+
+function differing(
+  path: string,
+  expected: readonly (Decimal | null)[],
+  actual: Decimal | null,
+): Difference[] {
+  const isSame = (one: Decimal | null) =>
+    one === null || actual === null ? one === actual : compare(one, actual) === 0;
+  return expected.some(isSame) ? [] : [{ path, expected: expected[0] ?? null, actual }];
+}
+
+/** What all lines of a charge say together: its last line's words, and the sums of what adds up. */
+function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
+  return new Map(
+    [...Map.groupBy(lines, identity)].map(([key, group]) => [
+      key,
+      group.reduce((all, line) => ({
+        ...line,
+        quantity: sum([all.quantity, line.quantity]),
+        event_count: (all.event_count ?? 0) + (line.event_count ?? 0),
+      })),
+    ]),
+  );
+}
+
+const isTakenBack = ({ description }: BillLine) => description.startsWith("Reversal: ");
+
+/** What a line's price may be, and what its charge may come to: more than one where that depends on its days. */
+interface Price {
+  readonly unit_prices: readonly (Decimal | null)[];
+  readonly amounts: readonly Decimal[];
+}
+
+function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: BillingModelFacts): Price {
+  if (isTakenBack(line)) return { unit_prices: [line.unit_price], amounts: ["0"] };
+  const charge = charges.get(identity(line)) ?? line;
+  if (line.kind === "overage") {
+    const unit_price = model.credit_plan?.overage_rate ?? null;
+    const amount = roundMoney(multiply(charge.quantity, unit_price ?? "0"), model.currency);
+    return { unit_prices: [unit_price], amounts: [amount] };
+  }
+  // A usage line does not show whether its stretch owns a day, without which no tier's flat fee is charged.
+  const days = line.proration ? [line.proration] : [ONE_DAY, NO_DAY];
+  const rated = days.flatMap((proration) =>
+    stretchesWith(charge, charges, model, proration).map(rateStretch),
+  );
+  const own = rated.map((lines) => lines.find((one) => identity(one) === identity(line)));
+  return {
+    unit_prices: isContinued(line) ? [null] : own.map((one) => (one ? one.unit_price : line.unit_price)),
+    amounts: own.map((one) => one?.amount ?? "0"),
+  };
+}
+
+const ONE_DAY: Proration = { numerator: 1, denominator: 1 };
+const NO_DAY: Proration = { numerator: 0, denominator: 1 };
+
+/**
+ * The stretch under one plan that a charge belongs to, up to it, as its usage lines tell it: more than one where lines
+ * of stretches that are no more, and in which nothing was used, may stand between.
+ */
+function stretchesWith(
+  charge: BillLine,
+  charges: ReadonlyMap<string, BillLine>,
+  model: BillingModelFacts,
+  proration: Proration,
+): [UsedSegment, ...UsedSegment[]][] {
+  const usage = [...charges.values()]
+    .filter(
+      (line) =>
+        line.kind === "usage" && line.billing_model_id === charge.billing_model_id && !isTakenBack(line),
+    )
+    .toSorted((a, b) => (a.from < b.from ? -1 : 1));
+  if (charge.kind !== "usage") return [[segmentOf(unitsOf(charge, usage), model, proration)]];
+  const none = { ...proration, numerator: 0 };
+  const before = isContinued(charge) ? usage.slice(0, usage.indexOf(charge)) : [];
+  const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
+  // The line of a beginning in which nothing was used may be missing.
+  return (begins.length > 0 ? begins : [0]).map((i) => {
+    const [first, ...others] = [...before.slice(i), charge];
+    return [segmentOf(first, model, proration), ...others.map((line) => segmentOf(line, model, none))];
+  });
+}
+
+/**
+ * A fee or limit with what was used between its bounds. The usage line of a stretch in which nothing was used may be
+ * missing, or have the bounds of a stretch that is no more: it says nothing that had to be taken back.
+ */
+function unitsOf(charge: BillLine, usage: readonly BillLine[]): BillLine {
+  const own = usage.filter(({ from, to }) => charge.from <= from && to <= charge.to);
+  return { ...charge, kind: "usage", quantity: sum(own.map(({ quantity }) => quantity)) };
+}
+
+function segmentOf(
+  { from, to, quantity, event_count }: BillLine,
+  model: BillingModelFacts,
+  proration: Proration,
+): UsedSegment {
+  const first_day = instant(from).toZonedDateTimeISO("UTC").toPlainDate();
+  return {
+    segment: { model, from: instant(from), to: instant(to), first_day, proration },
+    usage: { units: quantity, event_count: event_count ?? 0, corrections: 0, usage_digest: "" },
+  };
+}
+
+/** Whether a usage line goes on with the tiers of the one before. */
+const isContinued = ({ description }: BillLine) => description.endsWith(", continued");

@@ -1,0 +1,101 @@
+import { atLeastZero, compare, subtract } from "../../core/money.ts";
+import { instant } from "../../core/time.ts";
+import type { TotalsOptions, UsageWindow, WindowTotal } from "../../usage_store/port.ts";
+import { identity, isNothing, net, NO_EVENTS, subtractDigests } from "../rating/adjustment.ts";
+import type { Difference, UsageProof, Verification } from "./model.ts";
+import type { RecordedPart } from "./queries.ts";
+import type { BillLine } from "../rating/charges.ts";
+
+/**
+ * What a usage line claims to hold: the events of its stretch that were stored when the record `until` was
+ * written, without those that were stored when the record `since` was. Null: no events.
+ */
+export interface Claim {
+  readonly line: BillLine;
+  readonly until: RecordedPart | null;
+  readonly since: RecordedPart | null;
+}
+
+/**
+ * The claims of a period's last record; `records` are all of the period up to it, first to last. The first
+ * line of a stretch claims all of its events. A later one claims those that came since the one before; one that
+ * takes its stretch back, so that all lines of it come to nothing, claims away what the one before left.
+ * Decision 0072.
+ */
+export function claimsOf(records: readonly RecordedPart[], currency: string): Claim[] {
+  const record = records.at(-1);
+  if (!record) return [];
+  return record.lines.filter(isUsage).map((line) => {
+    const key = identity(line);
+    const telling = records.slice(0, -1).filter(({ lines }) => lines.some((of) => identity(of) === key));
+    const comesToNothing = (some: readonly RecordedPart[]) => {
+      const left = net(
+        some.flatMap(({ lines }) => lines),
+        currency,
+      ).get(key);
+      return left === undefined || isNothing(left);
+    };
+    const since = comesToNothing(telling) ? null : (telling.at(-1) ?? null);
+    const is_taken_back = telling.length > 0 && comesToNothing([...telling, record]);
+    return { line, until: is_taken_back ? null : record, since };
+  });
+}
+
+function isUsage({ kind }: BillLine): boolean {
+  return kind === "usage";
+}
+
+/** By when events must have been stored to be counted in a record. */
+export function storedBy({ usage_until, usage_seq }: RecordedPart): Omit<TotalsOptions, "timeout_ms"> {
+  return { created_until_ms: instant(usage_until).epochMilliseconds, last_seq: usage_seq ?? undefined };
+}
+
+export function windowOf({ from, to }: BillLine, subscription_id: number): UsageWindow {
+  const [start_ms, end_ms] = [from, to].map((bound) => instant(bound).epochMilliseconds);
+  return { subscription_id, start_ms: start_ms ?? 0, end_ms: end_ms ?? 0 };
+}
+
+const NOTHING: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_EVENTS };
+
+/**
+ * Holds each claim against the events: what they say it should be, and what the record says. `differences`: those of
+ * its prices and sums.
+ */
+export function verify(
+  claims: readonly Claim[],
+  count: (claim: Claim, record: RecordedPart) => WindowTotal,
+  record_lines: readonly BillLine[] = claims.map(({ line }) => line),
+  differences: readonly Difference[] = [],
+): Verification {
+  const lines = claims.map((claim) => {
+    const { billing_model_id, from, to, quantity, event_count, usage_digest } = claim.line;
+    const until = claim.until ? count(claim, claim.until) : NOTHING;
+    const since = claim.since ? count(claim, claim.since) : NOTHING;
+    const expected = {
+      quantity: subtract(atLeastZero(until.units), atLeastZero(since.units)),
+      event_count: until.event_count - since.event_count,
+      usage_digest: subtractDigests(until.digest, since.digest),
+    };
+    const actual = { quantity, event_count: event_count ?? 0, usage_digest: usage_digest ?? NO_EVENTS };
+    return { billing_model_id, from, to, expected, actual };
+  });
+  const of_usage = lines.flatMap(({ expected, actual }, i) => {
+    const claim = claims[i];
+    return claim ? usageDifferences(`/lines/${record_lines.indexOf(claim.line)}`, expected, actual) : [];
+  });
+  const all = [...of_usage, ...differences];
+  return { matches: all.length === 0, lines, differences: all };
+}
+
+function usageDifferences(path: string, expected: UsageProof, actual: UsageProof): Difference[] {
+  const fields = [
+    ["quantity", compare(expected.quantity, actual.quantity) === 0],
+    ["event_count", expected.event_count === actual.event_count],
+    ["usage_digest", expected.usage_digest === actual.usage_digest],
+  ] as const;
+  return fields.flatMap(([field, is_same]) =>
+    is_same
+      ? []
+      : [{ path: `${path}/${field}`, expected: String(expected[field]), actual: String(actual[field]) }],
+  );
+}

@@ -1,0 +1,80 @@
+import type { Context } from "../../app/context.ts";
+import type { Scope } from "../../core/access.ts";
+import { chunked } from "../../core/chunk.ts";
+import { instant } from "../../core/time.ts";
+import { modelFacts } from "../billing_models/price_terms.ts";
+import type { WindowTotal } from "../../usage_store/port.ts";
+import { type DuePeriod, type Outcome, perItem } from "./outcomes.ts";
+import { type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
+import type { BillableSubscription } from "./timelines.ts";
+
+/** A period's segments with what was used in each, up to the event of a number. */
+export interface Counted {
+  readonly item: DuePeriod;
+  readonly parts: readonly Segment[];
+  readonly totals: readonly WindowTotal[];
+  readonly usage_seq: number;
+}
+
+/** Periods that are cut before requests get their turn. */
+const CUT_AT_ONCE = 50;
+
+/**
+ * Counts what was used in the periods by one question to the usage store, which reads each event once, however
+ * many periods there are. Errors: those of the usage store.
+ */
+export async function countUsage(
+  { usage, config, now }: Pick<Context, "usage" | "config" | "now">,
+  { company_id }: Scope,
+  items: readonly DuePeriod[],
+): Promise<{ counted: Counted[]; failed: Outcome[] }> {
+  if (items.length === 0) return { counted: [], failed: [] };
+  const cut: { item: DuePeriod; parts: Segment[] }[] = [];
+  const failed: Outcome[] = [];
+  for (const some of chunked(items, CUT_AT_ONCE)) {
+    const result = perItem(some, (item) => ({ item, parts: cutPeriod(item) }));
+    cut.push(...result.done);
+    failed.push(...result.failed);
+    if (items.length > CUT_AT_ONCE) await Bun.sleep(0);
+  }
+  const windows = cut.flatMap(({ item, parts }) =>
+    parts.map(({ from, to }) => ({
+      subscription_id: item.subscription.id,
+      start_ms: from.epochMilliseconds,
+      end_ms: to.epochMilliseconds,
+    })),
+  );
+  const timeout_ms = config.usage_query_timeout_ms;
+  const last_seq = await usage.lastSeq(company_id, timeout_ms);
+  const created_until_ms = usageUntil(now).epochMilliseconds;
+  const totals = await usage.totals(company_id, windows, { created_until_ms, last_seq, timeout_ms });
+  let next = 0;
+  const counted = cut.map(({ item, parts }) => {
+    const own = totals.slice(next, next + parts.length);
+    next += parts.length;
+    return { item, parts, totals: own, usage_seq: last_seq };
+  });
+  return { counted, failed };
+}
+
+/** Events stored before this instant count: up to and with `now`, in whole milliseconds. */
+export function usageUntil(now: Temporal.Instant): Temporal.Instant {
+  return now.add({ milliseconds: 1 });
+}
+
+/** The models of a subscription and from when each is in force: the one place that says so to bills. */
+export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">): TimelineEntry[] {
+  return timeline.map(({ billing_model, from }) => ({
+    model: modelFacts(billing_model),
+    from: instant(from),
+  }));
+}
+
+/** The stretches of a period under one model each. */
+export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
+  const { started_at, ends_at } = subscription;
+  return segments(period, timelineOf(subscription), {
+    started_at: instant(started_at),
+    ends_at: ends_at === null ? null : instant(ends_at),
+  });
+}

@@ -1,0 +1,116 @@
+import { LIMITS } from "../../core/limits.ts";
+import { roundMoney, sum } from "../../core/money.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import type {
+  BillingRunDetail,
+  BillingRunResult,
+  CurrencySum,
+  RunCounts,
+  RunError,
+  RunRecord,
+} from "../records/model.ts";
+import type { Outcome } from "./outcomes.ts";
+
+export const NO_COUNTS: RunCounts = {
+  subscriptions: 0,
+  periods: 0,
+  adjustments: 0,
+  unchanged: 0,
+  not_due: 0,
+  failed: 0,
+  late_unbilled: 0,
+};
+
+/** How far a run is. It is told while the run goes on. */
+export class Progress {
+  readonly #run: BillingRunDetail;
+  readonly #started_ms = performance.now();
+  readonly #failed = new Set<number>();
+  readonly #records: RunRecord[] = [];
+  readonly #errors: RunError[] = [];
+  readonly #now: Temporal.Instant;
+  readonly #sums = new Map<string, { records: number; totalCharges: string }>();
+  #counts: RunCounts = NO_COUNTS;
+
+  constructor(run: BillingRunDetail, now: Temporal.Instant) {
+    this.#run = run;
+    this.#now = now;
+  }
+
+  /** The run as it stands, or as it ended. */
+  told(status: BillingRunDetail["status"] = "running"): BillingRunResult {
+    // The call's `now` stands still; a run may take hours.
+    const elapsed_ms = Math.round(performance.now() - this.#started_ms);
+    const updated_at = iso(this.#now.add({ milliseconds: elapsed_ms }));
+    return {
+      ...this.#run,
+      status,
+      counts: this.#counts,
+      updated_at,
+      finished_at: status === "running" ? null : updated_at,
+      errors: [...this.#errors],
+      records: [...this.#records],
+      totals: this.#totals(),
+    };
+  }
+
+  count(what: keyof RunCounts, n = 1): void {
+    this.#counts = { ...this.#counts, [what]: this.#counts[what] + n };
+  }
+
+  note(outcome: Outcome): void {
+    const { subscription, period } = outcome.item;
+    if (outcome.result === "failed") {
+      this.fail(subscription.id, iso(period.from), outcome.message);
+    } else if (outcome.result === "unchanged") {
+      this.count("unchanged");
+    } else {
+      this.count(outcome.record.kind === "period" ? "periods" : "adjustments");
+      this.#add(outcome.record);
+      if (this.#records.length < LIMITS.billing_run_records) this.#records.push(outcome.record);
+    }
+  }
+
+  #add({ currency, totalCharges }: RunRecord): void {
+    const { records, totalCharges: before } = this.#sums.get(currency) ?? { records: 0, totalCharges: "0" };
+    const all = roundMoney(sum([before, totalCharges]), currency);
+    this.#sums.set(currency, { records: records + 1, totalCharges: all });
+  }
+
+  /** What all records come to, those too that are not answered. */
+  #totals(): CurrencySum[] {
+    return [...this.#sums]
+      .map(([currency, sums]) => ({ currency, ...sums }))
+      .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
+  }
+
+  /** Notes a subscription's first error: the later ones have the same cause. */
+  fail(subscription_id: number, billingStartAt: IsoInstant | null, message: string): void {
+    if (this.#failed.has(subscription_id)) return;
+    this.#failed.add(subscription_id);
+    this.count("failed");
+    if (this.#errors.length < LIMITS.billing_run_errors) {
+      this.#errors.push({ subscription_id, billingStartAt, message });
+    }
+  }
+
+  /** Notes what ended the run itself, before all else. */
+  end(message: string): void {
+    this.#errors.unshift({ subscription_id: null, billingStartAt: null, message });
+    this.#errors.splice(LIMITS.billing_run_errors);
+  }
+
+  hasFailed(subscription_id: number): boolean {
+    return this.#failed.has(subscription_id);
+  }
+
+  hasFailures(): boolean {
+    return this.#failed.size > 0;
+  }
+
+  /** Whether there is nothing to tell: no record, no error. */
+  isIdle(): boolean {
+    const { periods, adjustments, late_unbilled } = this.#counts;
+    return periods + adjustments + late_unbilled + this.#errors.length === 0;
+  }
+}

@@ -1,0 +1,213 @@
+import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL } from "drizzle-orm";
+import type { Slice } from "../../core/pagination.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
+import { instant, iso, type IsoInstant } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains } from "../../store/expressions.ts";
+import { only } from "../../store/exactly_one.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
+import { clientColumns } from "../../tenancy/clients/queries.ts";
+import { clientTable } from "../../tenancy/clients/tables.ts";
+import { listTimezones } from "../../tenancy/companies/queries.ts";
+import { productColumns } from "../products/queries.ts";
+import { productTable } from "../products/tables.ts";
+import type { SubscriptionDetail } from "./detail.ts";
+import type { Subscription } from "./model.ts";
+import { withStatus } from "./rules.ts";
+import { subscriptionTable } from "./tables.ts";
+
+/** Which subscriptions are meant; every field given narrows further. */
+export interface SubscriptionFilter {
+  client_id?: number;
+  product_id?: number;
+  billing_model_id?: number;
+  status?: Subscription["status"];
+  /** A part of the name or of the external id. */
+  search?: string;
+}
+
+/** The stored columns of a subscription; `withStatus` adds what follows from them. */
+export function subscriptionColumns(q: Reads) {
+  const t = q.use(subscriptionTable);
+  return {
+    id: t.id,
+    name: t.name,
+    external_subscription_id: t.external_subscription_id,
+    client_id: t.client_id,
+    product_id: t.product_id,
+    billing_model_id: t.billing_model_id,
+    company_id: t.company_id,
+    started_at: t.started_at,
+    ends_at: t.ends_at,
+    billing_anchor_day: t.billing_anchor_day,
+    created_at: t.created_at,
+    updated_at: t.updated_at,
+  };
+}
+
+/** All subscriptions that match, by id, without their relations. */
+export async function listSubscriptionsOf(tx: ReadTx, filter: SubscriptionFilter): Promise<Subscription[]> {
+  const subscriptions = tx.q.use(subscriptionTable);
+  const rows = await tx.q
+    .select(subscriptionColumns(tx.q))
+    .from(subscriptions)
+    .where(and(inScope(tx), matches(tx.q, tx.now, filter)))
+    .orderBy(asc(subscriptions.id));
+  return rows.map((row) => withStatus(row, tx.now));
+}
+
+/** Subscriptions with their relations by id, and how many there are in all: two statements, however many. */
+export async function listSubscriptionDetails(
+  tx: ReadTx,
+  filter: SubscriptionFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: SubscriptionDetail[]; total: number }> {
+  const subscriptions = tx.q.use(subscriptionTable);
+  const where = and(inScope(tx), matches(tx.q, tx.now, filter));
+  const rows = await selectDetails(tx.q)
+    .where(where)
+    .orderBy(asc(subscriptions.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows: rows.map((row) => toDetail(row, tx.now)), total: await tx.q.$count(subscriptions, where) };
+}
+
+export async function findSubscription(tx: ReadTx, id: number): Promise<SubscriptionDetail | undefined> {
+  const [row] = await selectDetails(tx.q).where(and(inScope(tx), eq(tx.q.use(subscriptionTable).id, id)));
+  return row && toDetail(row, tx.now);
+}
+
+/** How many of them are active at `now`. */
+export function countActiveSubscriptions(tx: ReadTx, filter: SubscriptionFilter): Promise<number> {
+  const where = and(inScope(tx), matches(tx.q, tx.now, { ...filter, status: "active" }));
+  return tx.q.$count(tx.q.use(subscriptionTable), where).then(Number);
+}
+
+/** Whether any subscription, ended ones too, uses the billing model. */
+export async function isBillingModelUsed(tx: ReadTx, billing_model_id: number): Promise<boolean> {
+  const subscriptions = tx.q.use(subscriptionTable);
+  const used = await tx.q
+    .select({ id: subscriptions.id })
+    .from(subscriptions)
+    .where(and(inScope(tx), eq(subscriptions.billing_model_id, billing_model_id)))
+    .limit(1);
+  return used.length > 0;
+}
+
+/** Inserts a subscription and returns its id. Errors: invalid for an external id already in use. */
+export async function insertSubscription(
+  { q, scope, now }: Tx,
+  subscription: Omit<Subscription, "id" | "company_id" | "status" | "ends_at" | "created_at" | "updated_at">,
+): Promise<number> {
+  const subscriptions = q.use(subscriptionTable);
+  const rows = await q
+    .insert(subscriptions)
+    .values({ ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) })
+    .returning({ id: subscriptions.id });
+  return only(rows).id;
+}
+
+/** Changes a subscription; returns whether there is one. */
+export async function updateSubscription(
+  tx: Tx,
+  id: number,
+  change: {
+    name?: string;
+    ends_at?: IsoInstant;
+    last_period_at?: IsoInstant | null;
+    billing_model_id?: number;
+  },
+): Promise<boolean> {
+  const subscriptions = tx.q.use(subscriptionTable);
+  const rows = await tx.q
+    .update(subscriptions)
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(subscriptions.id, id)))
+    .returning({ id: subscriptions.id });
+  return rows.length > 0;
+}
+
+/** Subscriptions that are still to end with a billing period, and an instant of that period. */
+export async function listEndsWithPeriods(
+  tx: ReadTx,
+): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
+  const t = tx.q.use(subscriptionTable);
+  const rows = await tx.q
+    .select({ ...subscriptionColumns(tx.q), last_period_at: t.last_period_at })
+    .from(t)
+    .where(and(inScope(tx), isNotNull(t.last_period_at), gt(t.ends_at, iso(tx.now))))
+    .orderBy(asc(t.id));
+  return rows.flatMap(({ last_period_at, ...row }) =>
+    last_period_at === null ? [] : [{ ...withStatus(row, tx.now), last_period_at }],
+  );
+}
+
+/** The companies with subscriptions that are still to end with a billing period. */
+export async function listCompaniesWithSuchEnds(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const t = q.use(subscriptionTable);
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .where(and(isNotNull(t.last_period_at), gt(t.ends_at, iso(now))));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** The company's time zones, as billing periods are cut by them. */
+export async function listZones(tx: ReadTx): Promise<ZoneTimeline> {
+  const rows = await listTimezones(tx);
+  return rows.map(({ timezone, set_at }) => ({ timezone, from: set_at === null ? null : instant(set_at) }));
+}
+
+function selectDetails(q: Reads) {
+  const subscriptions = q.use(subscriptionTable);
+  const clients = q.use(clientTable);
+  const products = q.use(productTable);
+  const billing_models = q.use(billingModelTable);
+  return q
+    .select({
+      ...subscriptionColumns(q),
+      client: clientColumns(q),
+      product: productColumns(q),
+      billing_model: billingModelColumns(q),
+    })
+    .from(subscriptions)
+    .innerJoin(clients, eq(clients.id, subscriptions.client_id))
+    .innerJoin(products, eq(products.id, subscriptions.product_id))
+    .innerJoin(billing_models, eq(billing_models.id, subscriptions.billing_model_id));
+}
+
+function toDetail(
+  row: Awaited<ReturnType<typeof selectDetails>>[number],
+  now: Temporal.Instant,
+): SubscriptionDetail {
+  return { ...withStatus(row, now), billing_model: toBillingModel(row.billing_model) };
+}
+
+function matches(
+  q: Reads,
+  now: Temporal.Instant,
+  { client_id, product_id, billing_model_id, status, search }: SubscriptionFilter,
+): SQL | undefined {
+  const t = q.use(subscriptionTable);
+  // As `statusAt` tells it.
+  const active = or(isNull(t.ends_at), and(gt(t.ends_at, iso(now)), gt(t.ends_at, t.started_at)));
+  return and(
+    client_id === undefined ? undefined : eq(t.client_id, client_id),
+    product_id === undefined ? undefined : eq(t.product_id, product_id),
+    billing_model_id === undefined ? undefined : eq(t.billing_model_id, billing_model_id),
+    status === undefined || active === undefined ? undefined : status === "active" ? active : not(active),
+    search === undefined
+      ? undefined
+      : or(contains(t.name, search), contains(t.external_subscription_id, search)),
+  );
+}
+
+function inScope({ q, scope }: ReadTx): SQL | undefined {
+  const subscriptions = q.use(subscriptionTable);
+  return and(
+    eq(subscriptions.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : eq(subscriptions.client_id, scope.client_id),
+  );
+}

@@ -1,0 +1,68 @@
+import { AppError } from "../../core/errors.ts";
+import { periodContaining, type ZoneTimeline } from "../../core/periods.ts";
+import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import type { CANCEL_TIMES, Subscription } from "./model.ts";
+
+/** The life of a subscription, `[started_at, ends_at)`. */
+export interface Life {
+  started_at: IsoInstant;
+  ends_at: IsoInstant | null;
+}
+
+/**
+ * A subscription is active until it ends; no job has to run for that to be true. One that ends when it starts
+ * never lives. Decision 0012.
+ */
+export function statusAt({ started_at, ends_at }: Life, now: Temporal.Instant): Subscription["status"] {
+  return ends_at !== null && (ends_at <= iso(now) || ends_at <= started_at) ? "cancelled" : "active";
+}
+
+/** A record with the status that follows from its life. */
+export function withStatus<R extends Life>(row: R, now: Temporal.Instant) {
+  return { ...row, status: statusAt(row, now) };
+}
+
+/** When a subscription ends, and an instant of its last billing period where that one's end is meant. */
+export interface End {
+  ends_at: IsoInstant;
+  last_period_at: IsoInstant | null;
+}
+
+/**
+ * When a subscription ends that is cancelled at `now`: at once, or with its running billing period. One that
+ * has not started ends when it starts, or with its first period, which a new time zone may still move. `now` on one that is only due to end brings
+ * the end forward. Errors: conflict when it has ended or already ends. Decisions 0012, 0133.
+ */
+export function endOf(
+  subscription: Pick<Subscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">,
+  at: (typeof CANCEL_TIMES)[number],
+  now: Temporal.Instant,
+  zones: ZoneTimeline,
+): End {
+  const { id, started_at, ends_at, billing_anchor_day } = subscription;
+  if (statusAt(subscription, now) === "cancelled") {
+    throw new AppError("conflict", `Cannot cancel subscription ${id}: it is cancelled already`);
+  }
+  if (ends_at !== null && at === "period_end") {
+    throw new AppError("conflict", `Cannot cancel subscription ${id}: it ends at ${ends_at} already`);
+  }
+  const live = later(instant(started_at), now);
+  if (at === "now") return { ends_at: iso(live), last_period_at: null };
+  const ends_with = periodContaining(live, billing_anchor_day, zones);
+  return { ends_at: iso(ends_with.to), last_period_at: iso(live) };
+}
+
+/**
+ * The time of a write: not before the last one. Calls that run at once take their turns in another order than
+ * they looked at the clock, and a cancellation must not undo one that came first.
+ */
+export function turnOf({ updated_at }: { updated_at: IsoInstant }, now: Temporal.Instant): Temporal.Instant {
+  return later(instant(updated_at), now);
+}
+
+/** What is told of a subscription. */
+export function subscriptionEvent(type: NewEvent["type"], subscription: Subscription): NewEvent {
+  const { id, status, ends_at, client_id, product_id, billing_model_id } = subscription;
+  return { type, data: { id, status, ends_at, client_id, product_id, billing_model_id } };
+}

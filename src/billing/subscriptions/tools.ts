@@ -1,0 +1,170 @@
+import { Type } from "@sinclair/typebox";
+import type { Context } from "../../app/context.ts";
+import { call } from "../../app/operation.ts";
+import { Id, nullable } from "../../core/schema.ts";
+import { BillingRecord, BillPreview } from "../records/model.ts";
+import { listBillingRecords } from "../runs/service.ts";
+import { previewSubscription } from "../records/statements.ts";
+import { BillingModelChange } from "../billing_model_changes/model.ts";
+import { listBillingModelChanges } from "../billing_model_changes/service.ts";
+import { CreditBalance } from "../credits/model.ts";
+import { getCredits } from "../credits/service.ts";
+import { SubscriptionDetail } from "./detail.ts";
+import { cancelSubscription, createSubscription, getSubscription, listSubscriptions } from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page, search } from "../../mcp/params.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { client_id, product_id, subscription_id } from "../tools.ts";
+
+/** Left out of concise results, which keep the billing model's name, type and price. */
+const MODEL_DETAILS = [
+  "description",
+  "recurring_fee",
+  "free_units",
+  "usage_tiers",
+  "package_size",
+  "minimum_charge",
+  "maximum_charge",
+  "charge_flat_on_zero",
+  "credit_plan",
+  "billing_type_id",
+];
+
+const subscriptionFinder = {
+  ...finder("subscription_id", listSubscriptions, getSubscription),
+  finds: ["subscription_id", "subscription_ids"],
+  details: MODEL_DETAILS,
+};
+
+const subscriptionFilter = {
+  subscription_id: Type.Optional(said(Id, "One subscription; the other filters then do not apply")),
+  product_id: Type.Optional(product_id),
+  status: said(listSubscriptions.input.properties.status, "active or cancelled; both unless told"),
+  search,
+  ...page,
+};
+
+const findSubscriptions = tool({
+  name: "billing_find_subscriptions",
+  title: "Find subscriptions",
+  description:
+    "Finds subscriptions with their client, product and billing model: by client, product, status, text in the name, or one by id. Then billing_get_subscription_overview tells what one costs now.",
+  ...subscriptionFinder,
+  input: { ...subscriptionFilter, client_id: Type.Optional(client_id) },
+});
+
+/** How many of the latest bills an overview holds. */
+const LATEST_RECORDS = 3;
+
+const Overview = Type.Object({
+  subscription: SubscriptionDetail,
+  running_charges: BillPreview,
+  credits: nullable(CreditBalance),
+  scheduled_changes: Type.Array(BillingModelChange),
+  latest_records: Type.Array(BillingRecord),
+});
+
+const OVERVIEW_DETAILS = [
+  ...MODEL_DETAILS,
+  "usage_digest",
+  "usage_until",
+  "billing_run_id",
+  "sequence",
+  "requested_by",
+  "attempts",
+  "applied_at",
+  "cancelled_at",
+  "voided_at",
+  "adjustment_billing_record_ids",
+];
+
+/** All that explains a charge: the subscription, its charges, credits, changes and bills. */
+async function overviewOf(ctx: Context, id: number) {
+  const subscription = await call(ctx, getSubscription, { id });
+  const has_credits = subscription.billing_model.credit_plan !== null;
+  const [running_charges, credits, changes, records] = await Promise.all([
+    call(ctx, previewSubscription, { id }),
+    has_credits ? call(ctx, getCredits, { id }) : null,
+    call(ctx, listBillingModelChanges, { id }),
+    call(ctx, listBillingRecords, { subscription_id: id, limit: LATEST_RECORDS }),
+  ]);
+  const scheduled_changes = changes.data.filter((change) => change.status === "scheduled");
+  return { subscription, running_charges, credits, scheduled_changes, latest_records: records.data };
+}
+
+const overview = {
+  operations: [getSubscription, previewSubscription, getCredits, listBillingModelChanges, listBillingRecords],
+  details: OVERVIEW_DETAILS,
+  input: { subscription_id },
+  output: dataOf(Overview),
+  run: (ctx: Context, { subscription_id: id }: { subscription_id: number }) => data(overviewOf(ctx, id)),
+};
+
+const getOverview = tool({
+  name: "billing_get_subscription_overview",
+  title: "Explain a subscription",
+  description:
+    "Tells all about one subscription: its plan, the charges of the running period line by line as a bill would have them now (running_charges), this month's credits, the plan changes that are scheduled, and its last bills. Use it to explain or preview a charge; billing_search_usage tells where the usage came from.",
+  ...overview,
+});
+
+const fields = createSubscription.input.properties;
+
+const addSubscription = tool({
+  name: "billing_create_subscription",
+  title: "Create a subscription",
+  description:
+    "Subscribes a client to a product at a billing model's price. Its usage events name it by external_subscription_id, which must be new in the company. past_periods in the answer says how many billing periods since started_at will be billed.",
+  ...action(createSubscription),
+  takes_request_id: true,
+  details: MODEL_DETAILS,
+  input: {
+    name: said(fields.name, "What people call it"),
+    external_subscription_id: said(fields.external_subscription_id, "Your own system's id of it"),
+    client_id,
+    product_id,
+    billing_model_id: said(Id, "An active billing model: its price"),
+    started_at: said(fields.started_at, "When it starts, past or future; now unless told"),
+    billing_anchor_day: said(
+      fields.billing_anchor_day,
+      "Day on which its billing months begin; 1 unless told",
+    ),
+  },
+});
+
+const endSubscription = tool({
+  name: "billing_cancel_subscription",
+  title: "Cancel a subscription",
+  description:
+    "Ends a subscription now or at the end of its running billing period, and cancels plan changes scheduled for later. It can't be revived. Ask the person first.",
+  ...action(cancelSubscription, "subscription_id"),
+  is_destructive: true,
+  details: MODEL_DETAILS,
+  input: { subscription_id, at: said(cancelSubscription.input.properties.at, "When it ends") },
+});
+
+export const subscriptionTools = [findSubscriptions, getOverview, addSubscription, endSubscription];
+
+const findMySubscriptions = tool({
+  name: "billing_find_my_subscriptions",
+  title: "Find my subscriptions",
+  description:
+    "Finds your subscriptions with product and price, or one by id. Then billing_get_my_subscription_overview tells what one costs now.",
+  ...subscriptionFinder,
+  level: "client",
+  input: subscriptionFilter,
+});
+
+const getMyOverview = tool({
+  name: "billing_get_my_subscription_overview",
+  title: "Explain my subscription",
+  description:
+    "Tells all about one of your subscriptions: plan, the running period's charges line by line, this month's credits, scheduled plan changes, last bills. billing_search_my_usage tells where the usage came from.",
+  ...overview,
+  level: "client",
+});
+
+/** For client users. */
+export const mySubscriptionTools = [findMySubscriptions, getMyOverview];

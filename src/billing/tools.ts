@@ -1,0 +1,33 @@
+import { call } from "../app/operation.ts";
+import { Id, Nothing, oneOf } from "../core/schema.ts";
+import { deleteBillingModel } from "./billing_models/service.ts";
+import { deleteClient } from "./clients/service.ts";
+import { deleteProduct } from "./products/service.ts";
+import { data, dataOf } from "../http/responses.ts";
+import { tool } from "../mcp/tool.ts";
+import { said } from "../mcp/wire_schema.ts";
+
+// What the tools of billing share.
+
+export const client_id = said(Id, "The client's id");
+export const product_id = said(Id, "The product's id");
+export const subscription_id = said(Id, "The subscription's id");
+
+const DELETIONS = { client: deleteClient, product: deleteProduct, billing_model: deleteBillingModel };
+
+const deleteRecord = tool({
+  name: "billing_delete",
+  title: "Delete a client, product or billing model",
+  description:
+    "Deletes a client (with its users), a product or a billing model. Refused while active subscriptions use it: billing_cancel_subscription ends those. Bills stay on record. Ask the person first.",
+  operations: Object.values(DELETIONS),
+  is_destructive: true,
+  input: {
+    kind: said(oneOf(["client", "product", "billing_model"]), "What is deleted"),
+    id: said(Id, "Its id"),
+  },
+  output: dataOf(Nothing),
+  run: (ctx, { kind, id }) => data(call(ctx, DELETIONS[kind], { id })),
+});
+
+export const billingTools = [deleteRecord];

@@ -1,0 +1,39 @@
+import type { AppError, ErrorKind } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
+import { RateLimiter } from "./rate_limiter.ts";
+
+/** Refusals of a request as such, whatever the records say. */
+const COUNTED: ReadonlySet<ErrorKind> = new Set([
+  "malformed",
+  "unauthorized",
+  "timed_out",
+  "too_large",
+  "unsupported_media_type",
+  "invalid",
+]);
+
+/** Counts refused requests by whoever sent them, so that nobody has the service read and refuse without end. */
+export class Refusals {
+  readonly #is_on: boolean;
+  readonly #limiter = new RateLimiter(LIMITS.refused_minute);
+  readonly #senders = new WeakMap<Request, string>();
+
+  constructor({ rate_limit_enabled }: { rate_limit_enabled: boolean }) {
+    this.#is_on = rate_limit_enabled;
+  }
+
+  /** From here on the request counts against this sender, if it is refused. Errors: rate_limited. */
+  watch(request: Request, sender: string, now: Temporal.Instant): void {
+    if (!this.#is_on) return;
+    this.#limiter.check(sender, now);
+    this.#senders.set(request, sender);
+  }
+
+  /** Counts a request that was refused. */
+  count(request: Request, { kind }: AppError, now: Temporal.Instant): void {
+    const sender = this.#senders.get(request);
+    if (sender === undefined || !COUNTED.has(kind)) return;
+    this.#senders.delete(request);
+    this.#limiter.add(sender, now);
+  }
+}

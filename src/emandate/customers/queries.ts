@@ -1,0 +1,105 @@
+import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
+import { maskIcNumber } from "../../core/malaysia.ts";
+import type { Slice } from "../../core/pagination.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
+import { only } from "../../store/exactly_one.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { mandateTable } from "../mandates/tables.ts";
+import type { EmandateCustomer, GivenCustomer } from "./model.ts";
+import { learned } from "./rules.ts";
+import { emandateCustomerTable } from "./tables.ts";
+
+/** A customer as stored: its IC number has all its digits. */
+export type StoredCustomer = Omit<EmandateCustomer, "mandate_count" | "active_mandate_count">;
+
+/** The stored columns of a customer. */
+export function customerColumns(q: Reads) {
+  const t = q.use(emandateCustomerTable);
+  const { id, company_id, name, email, phone, ic_number, created_at, updated_at } = t;
+  return { id, company_id, name, email, phone, ic_number, created_at, updated_at };
+}
+
+/** Customers by id with their IC numbers masked, and how many there are in all. */
+export async function listEmandateCustomers(
+  tx: ReadTx,
+  { search }: { search?: string },
+  { limit, offset }: Slice,
+): Promise<{ rows: EmandateCustomer[]; total: number }> {
+  const t = tx.q.use(emandateCustomerTable);
+  const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.email, search));
+  const where = and(ofCompany(t, tx.scope), found);
+  const rows = await tx.q
+    .select(customerColumns(tx.q))
+    .from(t)
+    .where(where)
+    .orderBy(asc(t.id))
+    .limit(limit)
+    .offset(offset);
+  return { rows: (await withCounts(tx, rows)).map(masked), total: await tx.q.$count(t, where) };
+}
+
+/** A customer with its whole IC number. */
+export async function findEmandateCustomer(tx: ReadTx, id: number): Promise<EmandateCustomer | undefined> {
+  const t = tx.q.use(emandateCustomerTable);
+  const rows = await tx.q
+    .select(customerColumns(tx.q))
+    .from(t)
+    .where(and(ofCompany(t, tx.scope), eq(t.id, id)));
+  return (await withCounts(tx, rows))[0];
+}
+
+/**
+ * The company's customer with this email, made when it is new; of one that is known the blanks are filled. Of
+ * many at once with one new email, the first makes it. `ic_path` is where the IC number was given.
+ * Errors: invalid where that is not the customer's.
+ */
+export async function findOrMakeCustomer(
+  { q, scope, now }: Tx,
+  given: GivenCustomer,
+  ic_path: string,
+): Promise<StoredCustomer> {
+  const t = q.use(emandateCustomerTable);
+  const { name, email, phone = null, ic_number = null } = given;
+  const by_email = and(ofCompany(t, scope), eq(t.email, email));
+  const [known] = await q.select(customerColumns(q)).from(t).where(by_email);
+  if (!known) {
+    const made = { company_id: scope.company_id, name, email, phone, ic_number, ...stamped(now) };
+    // Where another made it meanwhile, PostgreSQL runs the transaction again, which then finds it.
+    return only(await q.insert(t).values(made).onConflictDoNothing().returning(customerColumns(q)));
+  }
+  const news = learned(known, given, ic_path);
+  if (Object.keys(news).length === 0) return known;
+  return only(
+    await q
+      .update(t)
+      .set({ ...news, updated_at: iso(now) })
+      .where(by_email)
+      .returning(customerColumns(q)),
+  );
+}
+
+function masked<C extends { ic_number: string | null }>(customer: C): C {
+  const { ic_number } = customer;
+  return { ...customer, ic_number: ic_number === null ? null : maskIcNumber(ic_number) };
+}
+
+async function withCounts({ q, scope }: ReadTx, rows: StoredCustomer[]): Promise<EmandateCustomer[]> {
+  const t = q.use(mandateTable);
+  const ids = rows.map(({ id }) => id);
+  const counted = await q
+    .select({
+      customer_id: t.customer_id,
+      mandate_count: count(),
+      active_mandate_count: sql`count(CASE WHEN ${t.status} = 'active' THEN 1 END)`.mapWith(Number),
+    })
+    .from(t)
+    .where(and(ofCompany(t, scope), inArray(t.customer_id, ids)))
+    .groupBy(t.customer_id);
+  const counts = new Map(counted.map(({ customer_id, ...counts_of }) => [customer_id, counts_of]));
+  return rows.map((row) => ({
+    ...row,
+    ...(counts.get(row.id) ?? { mandate_count: 0, active_mandate_count: 0 }),
+  }));
+}

@@ -1,0 +1,33 @@
+import { operation } from "../../app/operation.ts";
+import { notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/pagination.ts";
+import { ById, paged } from "../../core/schema.ts";
+import { EmandateCustomer, ListEmandateCustomers } from "./model.ts";
+import * as queries from "./queries.ts";
+import { readTx } from "../../app/transaction.ts";
+
+/** Lists the customers that mandates were made for, by id, with their IC numbers masked; always one page. */
+export const listEmandateCustomers = operation({
+  name: "list_emandate_customers",
+  permission: "emandate:read",
+  input: ListEmandateCustomers,
+  output: paged(EmandateCustomer),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listEmandateCustomers(readTx(ctx), filter, slice),
+    ),
+});
+
+/** Finds one customer, with its whole IC number. Errors: not_found. */
+export const getEmandateCustomer = operation({
+  name: "get_emandate_customer",
+  permission: "emandate:read",
+  input: ById,
+  output: EmandateCustomer,
+  async run(ctx, { id }) {
+    const customer = await queries.findEmandateCustomer(readTx(ctx), id);
+    if (!customer) throw notFound("Customer", id);
+    return customer;
+  },
+});

@@ -1,0 +1,57 @@
+import { operation } from "../../app/operation.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/pagination.ts";
+import { ById, paged } from "../../core/schema.ts";
+import { ListMandateFlags, MandateFlag, ResolveMandateFlag } from "./model.ts";
+import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** Lists what a person must decide about debits and mandates, newest first, always by pages. Decision 0135. */
+export const listMandateFlags = operation({
+  name: "list_mandate_flags",
+  permission: "emandate:read",
+  input: ListMandateFlags,
+  output: paged(MandateFlag),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listFlags(readTx(ctx), filter, slice),
+    ),
+});
+
+/** Finds one flag. Errors: not_found. */
+export const getMandateFlag = operation({
+  name: "get_mandate_flag",
+  permission: "emandate:read",
+  input: ById,
+  output: MandateFlag,
+  async run(ctx, { id }) {
+    const flag = await queries.findFlag(readTx(ctx), id);
+    if (!flag) throw notFound("Flag", id);
+    return flag;
+  },
+});
+
+/**
+ * Says how a flag was resolved; nothing else changes by it. Errors: not_found, conflict where it is resolved.
+ */
+export const resolveMandateFlag = operation({
+  name: "resolve_mandate_flag",
+  permission: "emandate:write",
+  input: ResolveMandateFlag,
+  output: MandateFlag,
+  run(ctx, { id, note }) {
+    const resolved_by = ctx.actor.kind === "user" ? ctx.actor.user_id : null;
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findFlag(tx, id);
+      if (!before) throw notFound("Flag", id);
+      if (!(await queries.resolveFlag(tx, id, { note, resolved_by }))) {
+        throw new AppError("conflict", `Cannot resolve flag ${id}: it is resolved`);
+      }
+      const after = await queries.findFlag(tx, id);
+      if (!after) throw notFound("Flag", id);
+      ctx.note({ before, after });
+      return after;
+    });
+  },
+});

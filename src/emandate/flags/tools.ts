@@ -1,0 +1,36 @@
+import { Type } from "@sinclair/typebox";
+import { Id } from "../../core/schema.ts";
+import { getMandateFlag, listMandateFlags, resolveMandateFlag } from "./service.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { emandate_page, mandate_id } from "../tools.ts";
+
+const findFlags = tool({
+  name: "emandate_find_flags",
+  title: "Find what a person must decide",
+  description:
+    "Finds flags, newest first: what the bank said of a debit or a mandate could not be applied, or it never answered. After paid_twice or paid_beyond_limit money may have to go back.",
+  ...finder("flag_id", listMandateFlags, getMandateFlag),
+  input: {
+    flag_id: Type.Optional(said(Id, "One flag")),
+    status: said(listMandateFlags.input.properties.status, "Only in this state"),
+    mandate_id: Type.Optional(mandate_id),
+    ...emandate_page,
+  },
+});
+
+const resolveFlag = tool({
+  name: "emandate_resolve_flag",
+  title: "Resolve a flag",
+  description:
+    "Takes a flag off the list of open ones; neither the debit nor the mandate changes by it. Ask the person first.",
+  ...action(resolveMandateFlag, "flag_id"),
+  is_outlined_elsewhere: true,
+  input: {
+    flag_id: said(Id, "The flag's id"),
+    note: said(resolveMandateFlag.input.properties.note, "What was decided"),
+  },
+});
+
+export const mandateFlagTools = [findFlags, resolveFlag];

@@ -1,0 +1,228 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  At,
+  ById,
+  Day,
+  Email,
+  Id,
+  nullable,
+  oneOf,
+  pageFieldsUpTo,
+  Search,
+  strict,
+  trimmed,
+} from "../../core/schema.ts";
+import { CustomerName } from "../customers/model.ts";
+import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../products/model.ts";
+import { MandatePayment } from "../payments/model.ts";
+
+/** Where a mandate stands. See docs/emandate.md#states. */
+export const MANDATE_STATUSES = [
+  "pending",
+  "pending_authorization",
+  "pending_approval",
+  "active",
+  "suspended",
+  "pending_termination",
+  "failed",
+  "rejected",
+  "cancelled",
+  "terminated",
+  "expired",
+] as const;
+export type MandateStatus = (typeof MANDATE_STATUSES)[number];
+
+/** Where a mandate stays for good. */
+export const FINAL_STATUSES = [
+  "rejected",
+  "cancelled",
+  "terminated",
+  "expired",
+] as const satisfies MandateStatus[];
+
+/** What the scheme was last asked: enrolment, maintenance, termination. */
+export const APPLICATION_TYPES = ["01", "02", "03"] as const;
+
+/** What the customer authorizes a mandate with, in MYR. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
+export const AUTHORIZATION_AMOUNT = "1.00";
+
+/** Who speaks with the banks. */
+export const CONNECTORS = ["sandbox", "fpx"] as const;
+export type ConnectorName = (typeof CONNECTORS)[number];
+
+/** What moves a mandate from one state to another; `emandate/mandates/rules.ts` says from where to where. */
+export const MANDATE_TRIGGERS = [
+  "authorize",
+  "authorized",
+  "not_authorized",
+  "approved",
+  "refused",
+  "cancel",
+  "suspend",
+  "resume",
+  "terminate",
+  "termination_confirmed",
+  "termination_refused",
+  "withdraw",
+  "ended_by_bank",
+  "expire",
+] as const;
+export type MandateTrigger = (typeof MANDATE_TRIGGERS)[number];
+
+/** What the bank was asked to change and has not answered yet. */
+export const Amendment = Type.Object({
+  amount: Type.Optional(AmountAnswer),
+  frequency: Type.Optional(oneOf(FREQUENCIES)),
+  expiry_date: Type.Optional(Type.String()),
+});
+export type Amendment = Static<typeof Amendment>;
+
+/** A bank's permission to debit a customer. */
+export const Mandate = Type.Object(
+  {
+    id: Id,
+    company_id: Id,
+    reference: Type.String(),
+    scheme_reference: nullable(Type.String()),
+    customer_id: Id,
+    customer: Type.Object({
+      id: Id,
+      name: Type.String(),
+      email: Type.String(),
+      phone: nullable(Type.String()),
+      ic_number: nullable(Type.String({ description: "all but the last four digits hidden" })),
+    }),
+    emandate_product_id: nullable(Id),
+    product: nullable(
+      Type.Object(
+        { id: Id, product_code: Type.String(), product_name: Type.String() },
+        { title: "ProductOfMandate" },
+      ),
+    ),
+    connector: oneOf(CONNECTORS),
+    application_type: oneOf(APPLICATION_TYPES),
+    status: oneOf(MANDATE_STATUSES),
+    status_reason: nullable(Type.String()),
+    bankscheme_txn_amount: nullable(AmountAnswer),
+    max_amount: AmountAnswer,
+    max_no_debit: Type.String(),
+    frequency: oneOf(FREQUENCIES),
+    frequency_mode: oneOf(FREQUENCY_MODES),
+    currency: Type.Literal("MYR"),
+    bank_code: nullable(Type.String()),
+    bank_account_last4: nullable(Type.String()),
+    effective_date: nullable(Type.String()),
+    expiry_date: nullable(Type.String({ description: "the last day in Kuala Lumpur" })),
+    amendment: nullable(Amendment),
+    next_collection_at: nullable(At),
+    authorization_url: nullable(Type.String()),
+    authorized_at: nullable(At),
+    activated_at: nullable(At),
+    terminated_at: nullable(At),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "Mandate" },
+);
+export type Mandate = Static<typeof Mandate>;
+
+/** What happened to a mandate. */
+export const MandateEvent = Type.Object(
+  {
+    type: Type.String(),
+    status: oneOf(MANDATE_STATUSES),
+    reason: nullable(Type.String()),
+    created_at: At,
+  },
+  { title: "MandateEvent" },
+);
+export type MandateEvent = Static<typeof MandateEvent>;
+
+export const MandateDetail = Type.Object(
+  {
+    ...Mandate.properties,
+    order_no: nullable(
+      Type.String({ description: "of what the scheme was last asked of the mandate itself" }),
+    ),
+    payments: Type.Array(MandatePayment, {
+      description: `newest first, at most ${LIMITS.mandate_payments}; GET /emandate/payments has all`,
+    }),
+    events: Type.Array(MandateEvent, {
+      description: `newest first, at most ${LIMITS.mandate_events}`,
+    }),
+  },
+  { title: "MandateDetail" },
+);
+
+/** What a mandate says, as far as a change goes. */
+export const AmendedTerms = Type.Object({
+  bankscheme_txn_amount: nullable(AmountAnswer),
+  max_amount: AmountAnswer,
+  frequency: oneOf(FREQUENCIES),
+  expiry_date: nullable(Type.String()),
+  next_collections: Type.Array(Type.String(), { description: "the next days of collection, three at most" }),
+});
+export type AmendedTerms = Static<typeof AmendedTerms>;
+
+/** What a change would come to. */
+export const AmendmentPreview = Type.Object(
+  {
+    before: AmendedTerms,
+    after: AmendedTerms,
+    due: Type.Array(Type.String(), {
+      description: "days that are due by the frequency that it has now, and are collected by it",
+    }),
+    waiting_payments: Type.Integer({
+      description: "payments of collections that wait, further attempts too: they take the new amount",
+    }),
+  },
+  { title: "AmendmentPreview" },
+);
+
+export const ListMandates = strict({
+  status: Type.Optional(oneOf(MANDATE_STATUSES)),
+  customer_id: Type.Optional(Id),
+  product_id: Type.Optional(Id),
+  search: Type.Optional(Search),
+  ...pageFieldsUpTo(LIMITS.emandate_page_limit),
+});
+
+export const CreateMandate = strict(
+  {
+    customer_name: CustomerName,
+    customer_email: Email,
+    customer_phone: Type.Optional(Type.String({ maxLength: LIMITS.name_length })),
+    customer_ic_number: Type.Optional(Type.String({ maxLength: LIMITS.name_length })),
+    emandate_product_id: Type.Optional(Id),
+    bankscheme_txn_amount: Type.Optional(Amount),
+    frequency_mode: Type.Optional(oneOf(FREQUENCY_MODES)),
+    frequency: Type.Optional(oneOf(FREQUENCIES)),
+  },
+  { title: "CreateMandate" },
+);
+export type CreateMandate = Static<typeof CreateMandate>;
+
+export const AuthorizeMandate = strict(
+  {
+    ...ById.properties,
+    bank_code: Type.Optional(Type.String({ pattern: "^[A-Z0-9]{1,10}$", description: "a bank's code" })),
+  },
+  { title: "AuthorizeMandate" },
+);
+
+/** Why somebody acts. */
+export const MandateAction = strict(
+  { ...ById.properties, reason: Type.Optional(trimmed(LIMITS.mandate_reason_length)) },
+  { title: "MandateAction" },
+);
+
+export const AmendMandate = strict(
+  {
+    ...ById.properties,
+    amount: Type.Optional(Amount),
+    frequency: Type.Optional(oneOf(FREQUENCIES)),
+    expiry_date: Type.Optional(Day),
+  },
+  { title: "AmendMandate" },
+);

@@ -1,0 +1,230 @@
+import { and, asc, desc, eq, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
+import { dayAt } from "../working_days.ts";
+import { maskIcNumber } from "../../core/malaysia.ts";
+import type { Slice } from "../../core/pagination.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { contains, ofCompany } from "../../store/expressions.ts";
+import { only } from "../../store/exactly_one.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { emandateCustomerTable } from "../customers/tables.ts";
+import { modeOf } from "../products/rules.ts";
+import { emandateProductTable } from "../products/tables.ts";
+import type { Mandate, MandateEvent, MandateStatus } from "./model.ts";
+import { nextReference, referencePrefix } from "./rules.ts";
+import { mandateEventTable, mandateTable } from "./tables.ts";
+
+/** A mandate as it is stored. */
+export type StoredMandate = ReturnType<typeof mandateTable>["$inferSelect"];
+
+/** Which mandates are meant; every field given narrows further. */
+export interface MandateFilter {
+  id?: number;
+  status?: MandateStatus;
+  customer_id?: number;
+  product_id?: number;
+  search?: string;
+}
+
+/** Mandates, newest first, and how many there are in all. */
+export async function listMandates(
+  tx: ReadTx,
+  filter: MandateFilter,
+  { limit, offset }: Slice,
+): Promise<{ rows: Mandate[]; total: number }> {
+  const t = tx.q.use(mandateTable);
+  const customers = tx.q.use(emandateCustomerTable);
+  const where = matching(tx, filter);
+  const rows = await selectMandates(tx.q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
+  // The customer is looked at only where somebody is searched for.
+  const total =
+    filter.search === undefined
+      ? await tx.q.$count(t, where)
+      : await tx.q.$count(
+          tx.q
+            .select({ id: t.id })
+            .from(t)
+            .innerJoin(customers, eq(customers.id, t.customer_id))
+            .where(where)
+            .as("found"),
+        );
+  return { rows: rows.map(toMandate), total };
+}
+
+export async function findMandate(tx: ReadTx, id: number): Promise<Mandate | undefined> {
+  const [row] = await selectMandates(tx.q).where(matching(tx, { id }));
+  return row && toMandate(row);
+}
+
+export async function findStoredMandate(
+  { q, scope }: ReadTx,
+  id: number,
+): Promise<StoredMandate | undefined> {
+  const t = q.use(mandateTable);
+  const [row] = await q
+    .select()
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.id, id)));
+  return row;
+}
+
+function matching({ q, scope }: ReadTx, filter: MandateFilter): SQL | undefined {
+  const t = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
+  const { id, status, customer_id, product_id, search } = filter;
+  return and(
+    ofCompany(t, scope),
+    id === undefined ? undefined : eq(t.id, id),
+    status === undefined ? undefined : eq(t.status, status),
+    customer_id === undefined ? undefined : eq(t.customer_id, customer_id),
+    product_id === undefined ? undefined : eq(t.emandate_product_id, product_id),
+    search === undefined
+      ? undefined
+      : or(
+          contains(customers.name, search),
+          contains(customers.email, search),
+          contains(t.reference, search),
+        ),
+  );
+}
+
+/** Mandates with whom they debit and what they were made after, deleted products included. */
+function selectMandates(q: Reads) {
+  const t = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
+  const products = q.use(emandateProductTable);
+  const { name, email, phone, ic_number } = customers;
+  const { product_code, product_name } = products;
+  return q
+    .select({
+      stored: t,
+      customer: { id: customers.id, name, email, phone, ic_number },
+      product: { id: products.id, product_code, product_name },
+    })
+    .from(t)
+    .innerJoin(customers, eq(customers.id, t.customer_id))
+    .leftJoin(products, eq(products.id, t.emandate_product_id))
+    .$dynamic();
+}
+
+type Selected = Awaited<ReturnType<typeof selectMandates>>[number];
+
+function toMandate({ stored, customer, product }: Selected): Mandate {
+  const { status_before: _, anchor_date: __, ...told } = stored;
+  const { ic_number } = customer;
+  return {
+    ...told,
+    customer: { ...customer, ic_number: ic_number === null ? null : maskIcNumber(ic_number) },
+    product,
+    frequency_mode: modeOf(stored.frequency),
+    currency: "MYR",
+  };
+}
+
+type NewMandate = Pick<
+  StoredMandate,
+  | "customer_id"
+  | "emandate_product_id"
+  | "connector"
+  | "bankscheme_txn_amount"
+  | "max_amount"
+  | "max_no_debit"
+  | "frequency"
+>;
+
+/** Writes a new mandate, with the next reference of the day. Errors: conflict where the day has no more. */
+export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate): Promise<StoredMandate> {
+  const t = q.use(mandateTable);
+  const prefix = referencePrefix(dayAt(now));
+  const [last] = await q
+    .select({ reference: t.reference })
+    .from(t)
+    // ":" comes after all digits.
+    .where(and(ofCompany(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)))
+    .orderBy(desc(t.reference))
+    .limit(1);
+  const rows = await q
+    .insert(t)
+    .values({
+      ...mandate,
+      company_id: scope.company_id,
+      reference: nextReference(last?.reference, prefix),
+      application_type: "01",
+      status: "pending",
+      ...stamped(now),
+    })
+    .returning();
+  return only(rows);
+}
+
+/**
+ * Changes a mandate that still stands where it stood when it was read. Returns it, or undefined where it does not.
+ */
+export async function updateMandate(
+  { q, scope, now }: Tx,
+  { id, status }: Pick<StoredMandate, "id" | "status">,
+  change: Partial<Omit<StoredMandate, "id" | "company_id" | "created_at" | "updated_at">>,
+): Promise<StoredMandate | undefined> {
+  const t = q.use(mandateTable);
+  const [row] = await q
+    .update(t)
+    .set({ ...change, updated_at: iso(now) })
+    .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.status, status)))
+    .returning();
+  return row;
+}
+
+/** Writes down what happened to a mandate. */
+export async function insertMandateEvent(
+  { q, scope: { company_id } }: Tx,
+  mandate_id: number,
+  event: MandateEvent,
+): Promise<void> {
+  await q.insert(q.use(mandateEventTable)).values({ company_id, mandate_id, ...event });
+}
+
+/** What happened to a mandate, newest first. */
+export async function listMandateEvents(
+  { q, scope }: ReadTx,
+  mandate_id: number,
+  limit: number,
+): Promise<MandateEvent[]> {
+  const t = q.use(mandateEventTable);
+  const { type, status, reason, created_at } = t;
+  return q
+    .select({ type, status, reason, created_at })
+    .from(t)
+    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id)))
+    .orderBy(desc(t.id))
+    .limit(limit);
+}
+
+/** Mandates in force whose last day has passed, some of them. */
+export async function listExpired({ q, scope, now }: ReadTx, limit: number): Promise<StoredMandate[]> {
+  const t = q.use(mandateTable);
+  return q
+    .select()
+    .from(t)
+    .where(and(ofCompany(t, scope), hasPassed(q, now)))
+    .orderBy(asc(t.expiry_date), asc(t.id))
+    .limit(limit);
+}
+
+// For the job that looks for work: it acts for nobody, and so has no scope.
+
+/** The companies with mandates whose last day has passed. */
+export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const t = q.use(mandateTable);
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasPassed(q, now));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** The states in which a mandate expires: as `MANDATE_MOVES` has it. */
+function hasPassed(q: Reads, now: Temporal.Instant): SQL | undefined {
+  const t = q.use(mandateTable);
+  return and(
+    inArray(t.status, ["active", "suspended"]),
+    isNotNull(t.expiry_date),
+    lt(t.expiry_date, dayAt(now).toString()),
+  );
+}

@@ -1,0 +1,266 @@
+import { AppError, invalid } from "../../core/errors.ts";
+import { dayAt } from "../working_days.ts";
+import { compare, type Decimal } from "../../core/money.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { EventType } from "../../webhooks/events/model.ts";
+import type { Frequency, FrequencyMode } from "../products/model.ts";
+import { modeOf } from "../products/rules.ts";
+import { type Amendment, FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
+
+/** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
+type Goal = MandateStatus | "before";
+
+/**
+ * The states of a mandate: each trigger, from which states it may come, and where it leads. What is not here is
+ * not possible. See docs/emandate.md#states.
+ */
+export const MANDATE_MOVES: Record<MandateTrigger, Partial<Record<MandateStatus, Goal>>> = {
+  authorize: { pending: "pending_authorization", failed: "pending_authorization" },
+  // A customer whom nobody expected any more, or who got through at the second try.
+  authorized: { pending_authorization: "pending_approval", failed: "pending_approval" },
+  not_authorized: { pending_authorization: "failed" },
+  approved: { pending_approval: "active" },
+  refused: { pending_approval: "rejected" },
+  cancel: { pending: "cancelled", pending_authorization: "cancelled" },
+  suspend: { active: "suspended" },
+  resume: { suspended: "active" },
+  terminate: { active: "pending_termination", suspended: "pending_termination" },
+  termination_confirmed: { pending_termination: "terminated" },
+  termination_refused: { pending_termination: "before" },
+  withdraw: { pending_termination: "before" },
+  ended_by_bank: { active: "terminated", suspended: "terminated", pending_termination: "terminated" },
+  expire: { active: "expired", suspended: "expired" },
+};
+
+/** What the outbox tells of each trigger. docs/webhooks.md. */
+export const MANDATE_EVENTS = {
+  authorize: "emandate.mandate.pending_authorization",
+  authorized: "emandate.mandate.authorized",
+  not_authorized: "emandate.mandate.failed",
+  approved: "emandate.mandate.activated",
+  refused: "emandate.mandate.rejected",
+  cancel: "emandate.mandate.cancelled",
+  suspend: "emandate.mandate.suspended",
+  resume: "emandate.mandate.resumed",
+  terminate: "emandate.mandate.pending_termination",
+  termination_confirmed: "emandate.mandate.terminated",
+  termination_refused: "emandate.mandate.termination_refused",
+  withdraw: "emandate.mandate.termination_withdrawn",
+  ended_by_bank: "emandate.mandate.terminated",
+  expire: "emandate.mandate.expired",
+} as const satisfies Record<MandateTrigger, EventType>;
+
+/** Where a mandate stands as far as moves go. */
+export interface Standing {
+  readonly status: MandateStatus;
+  readonly status_before: MandateStatus | null;
+}
+
+/** Where a trigger leads a mandate, or null where it may not come. */
+export function moved(mandate: Standing, trigger: MandateTrigger): MandateStatus | null {
+  const goal = MANDATE_MOVES[trigger][mandate.status] ?? null;
+  return goal === "before" ? (mandate.status_before ?? "active") : goal;
+}
+
+/** Where an action leads a mandate. Errors: conflict where the mandate's state forbids it. */
+export function moveOf(mandate: Standing & { id: number }, trigger: MandateTrigger): MandateStatus {
+  const goal = moved(mandate, trigger);
+  if (goal !== null) return goal;
+  throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it is ${mandate.status}`);
+}
+
+/** What a move changes of a mandate beside its state. */
+export interface MandateChange {
+  application_type?: "01" | "02" | "03";
+  status_before?: MandateStatus | null;
+  bank_code?: string | null;
+  scheme_reference?: string | null;
+  effective_date?: string;
+  authorization_url?: string | null;
+  amendment?: Amendment | null;
+  anchor_date?: string | null;
+  next_collection_at?: string | null;
+  authorized_at?: string;
+  activated_at?: string;
+  terminated_at?: string;
+}
+
+/** What follows from a move alone. A mandate that has ended awaits nothing and collects nothing. */
+export function changeBy(
+  { status }: Standing,
+  trigger: MandateTrigger,
+  now: Temporal.Instant,
+): MandateChange {
+  const at = iso(now);
+  const ended = { next_collection_at: null, amendment: null, status_before: null, authorization_url: null };
+  const changes: Partial<Record<MandateTrigger, MandateChange>> = {
+    authorize: { application_type: "01", effective_date: dayAt(now).toString() },
+    authorized: { authorized_at: at, authorization_url: null },
+    not_authorized: { authorization_url: null },
+    approved: { activated_at: at },
+    refused: ended,
+    cancel: ended,
+    terminate: { application_type: "03", status_before: status },
+    termination_confirmed: { ...ended, terminated_at: at },
+    termination_refused: { status_before: null, authorization_url: null },
+    withdraw: { status_before: null, authorization_url: null },
+    ended_by_bank: { ...ended, terminated_at: at },
+    expire: ended,
+  };
+  return changes[trigger] ?? {};
+}
+
+/** Whether a mandate stays where it is for good. */
+export function isFinal(status: MandateStatus): boolean {
+  return FINAL.has(status);
+}
+
+const FINAL: ReadonlySet<MandateStatus> = new Set(FINAL_STATUSES);
+
+/** Whether payments may be made under a mandate, now or after it is resumed. */
+export function isInForce(status: MandateStatus): boolean {
+  return status === "active" || status === "suspended";
+}
+
+/** Whether a mandate's last day, which is one of its own, has passed. */
+export function hasExpired(expiry_date: string | null, today: Temporal.PlainDate): boolean {
+  return expiry_date !== null && expiry_date < today.toString();
+}
+
+/** The days `[from, to)` of a calendar period. */
+export interface DebitPeriod {
+  /** "2026-11-21", "2026-W47", "2026-11" or "2026": the same for all days of the period, and for no other's. */
+  readonly key: string;
+  readonly from: Temporal.PlainDate;
+  readonly to: Temporal.PlainDate;
+}
+
+const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
+  Daily: (day) => ({ key: day.toString(), from: day, to: day.add({ days: 1 }) }),
+  Weekly(day) {
+    const from = day.subtract({ days: day.dayOfWeek - 1 });
+    const week = String(day.weekOfYear).padStart(2, "0");
+    return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ weeks: 1 }) };
+  },
+  Monthly(day) {
+    const from = day.with({ day: 1 });
+    return { key: day.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
+  },
+  Yearly(day) {
+    const from = day.with({ month: 1, day: 1 });
+    return { key: String(day.year), from, to: from.add({ years: 1 }) };
+  },
+};
+
+/**
+ * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
+ * the year. max_no_debit counts the debits in it.
+ */
+export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
+  return PERIODS[frequency](day);
+}
+
+/** What a mandate is made after: a product's terms, or the scheme's own where there is none. */
+export interface Terms {
+  readonly max_amount: Decimal;
+  readonly max_no_debit: string;
+  readonly frequency: Frequency | null;
+}
+
+/** What was asked for; what is left out follows from the terms. */
+export interface Wanted {
+  readonly bankscheme_txn_amount?: Decimal | undefined;
+  readonly frequency?: Frequency | undefined;
+  readonly frequency_mode?: FrequencyMode | undefined;
+}
+
+const FREQUENCY_OF: Record<FrequencyMode, Frequency> = {
+  DL: "Daily",
+  WK: "Weekly",
+  MT: "Monthly",
+  YR: "Yearly",
+};
+
+/**
+ * How often a mandate is debited: as asked for, which must be the terms' own frequency where they have one; Monthly
+ * where nobody says. Errors: invalid.
+ */
+export function frequencyOf({ frequency, frequency_mode }: Wanted, terms: Terms): Frequency {
+  const told = frequency ?? (frequency_mode && FREQUENCY_OF[frequency_mode]);
+  if (frequency !== undefined && frequency_mode !== undefined && modeOf(frequency) !== frequency_mode) {
+    throw invalid("/frequency_mode", `must be ${modeOf(frequency)}, as frequency is ${frequency}`);
+  }
+  if (terms.frequency === null) return told ?? "Monthly";
+  if (told !== undefined && told !== terms.frequency) {
+    const field = frequency === undefined ? "frequency_mode" : "frequency";
+    const of_product = frequency === undefined ? modeOf(terms.frequency) : terms.frequency;
+    throw invalid(`/${field}`, `must be ${of_product}, as the product has it`);
+  }
+  return terms.frequency;
+}
+
+/**
+ * What each debit takes: as asked for, else the product's max_amount; null, for debits by hand only, where there is
+ * neither. Errors: invalid for more than the terms allow.
+ */
+export function debitAmount(
+  { bankscheme_txn_amount }: Wanted,
+  terms: Terms,
+  has_product: boolean,
+): Decimal | null {
+  if (bankscheme_txn_amount === undefined) return has_product ? terms.max_amount : null;
+  if (compare(bankscheme_txn_amount, terms.max_amount) > 0) {
+    throw invalid("/bankscheme_txn_amount", `must be at most ${terms.max_amount}`);
+  }
+  return bankscheme_txn_amount;
+}
+
+/** What a mandate says that an amendment may change. */
+export interface Amendable {
+  readonly bankscheme_txn_amount: Decimal | null;
+  readonly max_amount: Decimal;
+  readonly frequency: Frequency;
+  readonly expiry_date: string | null;
+  readonly anchor_date: string | null;
+  readonly next_collection_at: string | null;
+}
+
+/**
+ * What a mandate says once the bank took an amendment. The limit grows with the amount and never shrinks; a new
+ * frequency counts from the next collection on. Decision 0094.
+ */
+export function amended(
+  mandate: Amendable,
+  { amount, frequency, expiry_date }: Amendment,
+): Omit<Amendable, "next_collection_at"> {
+  const { next_collection_at: next } = mandate;
+  const is_other = frequency !== undefined && frequency !== mandate.frequency;
+  const anchor = is_other && next !== null ? dayAt(instant(next)).toString() : null;
+  return {
+    bankscheme_txn_amount: amount ?? mandate.bankscheme_txn_amount,
+    max_amount: amount !== undefined && compare(amount, mandate.max_amount) > 0 ? amount : mandate.max_amount,
+    frequency: frequency ?? mandate.frequency,
+    expiry_date: expiry_date ?? mandate.expiry_date,
+    anchor_date: anchor ?? mandate.anchor_date,
+  };
+}
+
+/** More mandates than a company makes in a day. */
+const MANDATES_A_DAY = 999_999;
+
+/**
+ * The reference after the last one of that day, `EM-20261121-000001` where there is none yet.
+ * Errors: conflict after 999,999.
+ */
+export function nextReference(last: string | undefined, prefix: string): string {
+  const number = last === undefined ? 1 : Number(last.slice(prefix.length)) + 1;
+  if (number > MANDATES_A_DAY) {
+    throw new AppError("conflict", `Cannot create a mandate: there are ${MANDATES_A_DAY} of today`);
+  }
+  return `${prefix}${String(number).padStart(6, "0")}`;
+}
+
+/** How the references of a day begin: `EM-20261121-`. */
+export function referencePrefix(today: Temporal.PlainDate): string {
+  return `EM-${today.toString().replaceAll("-", "")}-`;
+}

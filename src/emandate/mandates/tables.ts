@@ -1,0 +1,74 @@
+import { sql } from "drizzle-orm";
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { companyColumn } from "../../tenancy/companies/tables.ts";
+import { emandateCustomerTable } from "../customers/tables.ts";
+import { FREQUENCIES } from "../products/model.ts";
+import { emandateProductTable } from "../products/tables.ts";
+import { type Amendment, APPLICATION_TYPES, CONNECTORS, MANDATE_STATUSES } from "./model.ts";
+
+export const mandateTable = (k: ColumnKit) =>
+  k.table(
+    "mandates",
+    {
+      id: k.id(),
+      ...companyColumn(k),
+      /** EM-YYYYMMDD-000001. */
+      reference: k.text("reference").notNull(),
+      scheme_reference: k.text("scheme_reference"),
+      customer_id: k.ref("customer_id", emandateCustomerTable).notNull(),
+      emandate_product_id: k.ref("emandate_product_id", emandateProductTable),
+      connector: k.enumeration("connector", CONNECTORS).notNull(),
+      application_type: k.enumeration("application_type", APPLICATION_TYPES).notNull(),
+      status: k.enumeration("status", MANDATE_STATUSES).notNull(),
+      status_reason: k.text("status_reason"),
+      /** Where a refused termination returns to. */
+      status_before: k.enumeration("status_before", MANDATE_STATUSES),
+      /** What each debit takes; null where debits are made by hand only. */
+      bankscheme_txn_amount: k.sen("bankscheme_txn_amount"),
+      max_amount: k.sen("max_amount").notNull(),
+      max_no_debit: k.text("max_no_debit").notNull(),
+      frequency: k.enumeration("frequency", FREQUENCIES).notNull(),
+      bank_code: k.text("bank_code"),
+      bank_account_last4: k.text("bank_account_last4"),
+      /** Days in Kuala Lumpur, YYYY-MM-DD: the first and the last. */
+      effective_date: k.text("effective_date"),
+      expiry_date: k.text("expiry_date"),
+      /** What the bank was asked to change and has not answered yet. */
+      amendment: k.json<Amendment>("amendment"),
+      /** The day of the first collection, whose day of the month later ones keep. */
+      anchor_date: k.text("anchor_date"),
+      next_collection_at: k.at("next_collection_at"),
+      authorization_url: k.text("authorization_url"),
+      authorized_at: k.at("authorized_at"),
+      activated_at: k.at("activated_at"),
+      terminated_at: k.at("terminated_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      // Numbered within the day: of two that are made at once one is made again.
+      k.uniqueIndex("mandates_reference").on(t.company_id, t.reference),
+      k.index("mandates_company").on(t.company_id, t.status, t.id),
+      k.index("mandates_customer").on(t.customer_id),
+      k.index("mandates_product").on(t.emandate_product_id),
+      k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at, t.id),
+      // Looked for at each run, and few where a company is in the sandbox.
+      k.index("mandates_fpx").on(t.company_id, t.status).where(sql`connector = 'fpx'`),
+      k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
+    ],
+  );
+
+/** What happened to each mandate: the outbox forgets, this does not. */
+export const mandateEventTable = (k: ColumnKit) =>
+  k.table(
+    "mandate_events",
+    {
+      id: k.id(),
+      ...companyColumn(k),
+      mandate_id: k.ref("mandate_id", mandateTable).notNull(),
+      type: k.text("type").notNull(),
+      status: k.enumeration("status", MANDATE_STATUSES).notNull(),
+      reason: k.text("reason"),
+      created_at: k.at("created_at").notNull(),
+    },
+    (t) => [k.index("mandate_events_mandate").on(t.mandate_id, t.id)],
+  );

@@ -1,0 +1,157 @@
+import { Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
+import { Id, oneOf } from "../../core/schema.ts";
+import { decode } from "../../core/validate.ts";
+import { Mandate } from "./model.ts";
+import {
+  amendMandate,
+  authorizeMandate,
+  cancelMandate,
+  createMandate,
+  getMandate,
+  listMandates,
+  resumeMandate,
+  suspendMandate,
+  terminateMandate,
+  withdrawMandateRequest,
+} from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { search } from "../../mcp/params.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { customer_id, emandate_page, emandate_product_id, mandate_id } from "../tools.ts";
+import { PAYMENT_DETAILS } from "../payments/tools.ts";
+
+/** Left out of concise results. */
+const MANDATE_DETAILS = [
+  "scheme_reference",
+  "customer_id",
+  "phone",
+  "ic_number",
+  "emandate_product_id",
+  "connector",
+  "application_type",
+  "frequency_mode",
+  "currency",
+  "bank_code",
+  "bank_account_last4",
+  "effective_date",
+  "authorized_at",
+  "activated_at",
+  "terminated_at",
+  ...PAYMENT_DETAILS,
+];
+
+const mandateFinder = finder("mandate_id", listMandates, getMandate);
+
+const findMandates = tool({
+  name: "emandate_find_mandates",
+  title: "Find mandates",
+  description:
+    "Finds direct debit mandates by status, customer, product, or text in the customer's name or email or the reference, newest first; or one by mandate_id, with its payments and what happened to it. status_reason says why one stands where it does.",
+  ...mandateFinder,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id: Type.Optional(said(Id, "One mandate; the other filters then do not apply")),
+    status: said(listMandates.input.properties.status, "Only in this state"),
+    customer_id: Type.Optional(customer_id),
+    emandate_product_id: Type.Optional(emandate_product_id),
+    search: said(search, "Text in name, email or reference"),
+    ...emandate_page,
+  },
+  run: (ctx, { emandate_product_id: product_id, ...query }) =>
+    mandateFinder.run(ctx, { ...query, ...(product_id === undefined ? {} : { product_id }) }),
+});
+
+const fields = createMandate.input.properties;
+
+const addMandate = tool({
+  name: "emandate_create_mandate",
+  title: "Create a mandate",
+  description:
+    "Makes a mandate for a customer, who is found by email or made with it. It is pending: nothing is asked of the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
+  ...action(createMandate),
+  is_outlined_elsewhere: true,
+  takes_request_id: true,
+  details: MANDATE_DETAILS,
+  input: {
+    customer_name: said(fields.customer_name, "As the bank knows it"),
+    customer_email: said(fields.customer_email, "What the customer is known by"),
+    customer_phone: said(fields.customer_phone, "Malaysian, or E.164"),
+    customer_ic_number: said(fields.customer_ic_number, "12 digits, dashes allowed"),
+    emandate_product_id: said(fields.emandate_product_id, "Sets frequency, limits and amount"),
+    bankscheme_txn_amount: said(fields.bankscheme_txn_amount, "What each debit takes"),
+    frequency: said(fields.frequency, "The product's, where there is one"),
+  },
+});
+
+const authorize = tool({
+  name: "emandate_authorize_mandate",
+  title: "Ask a customer to authorize a mandate",
+  description:
+    "Sends a pending or failed mandate to the bank and answers authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. Then emandate_find_mandates tells how it stands.",
+  ...action(authorizeMandate, "mandate_id"),
+  is_outlined_elsewhere: true,
+  reaches_out: true,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id,
+    bank_code: said(
+      authorizeMandate.input.properties.bank_code,
+      "The customer's bank, of emandate_get_setup",
+    ),
+  },
+});
+
+const ACTIONS = { suspend: suspendMandate, resume: resumeMandate, withdraw: withdrawMandateRequest };
+const change = amendMandate.input.properties;
+
+const changeMandate = tool({
+  name: "emandate_change_mandate",
+  title: "Suspend, resume or amend a mandate, or withdraw a request",
+  description:
+    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. kind withdraw: takes back an end or a change that the bank has not answered. Ask the person first.",
+  operations: [amendMandate, ...Object.values(ACTIONS)],
+  is_outlined_elsewhere: true,
+  is_destructive: true,
+  reaches_out: true,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id,
+    kind: said(oneOf(["suspend", "resume", "amend", "withdraw"]), "What is done"),
+    reason: said(suspendMandate.input.properties.reason, "Why, of all but amend"),
+    amount: said(change.amount, "Of amend: what each debit takes"),
+    frequency: said(change.frequency, "Of amend"),
+    expiry_date: said(change.expiry_date, "Of amend: the last day"),
+  },
+  output: dataOf(Mandate),
+  run(ctx, { mandate_id: id, kind, ...given }) {
+    if (kind === "amend") return data(call(ctx, amendMandate, decode(amendMandate.input, { id, ...given })));
+    const chosen = ACTIONS[kind];
+    return data(call(ctx, chosen, decode(chosen.input, { id, ...given })));
+  },
+});
+
+const ENDS = { cancel: cancelMandate, terminate: terminateMandate };
+
+const endMandate = tool({
+  name: "emandate_end_mandate",
+  title: "Cancel or terminate a mandate",
+  description:
+    "Ends a mandate for good, and cancels what was scheduled under it: a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
+  operations: Object.values(ENDS),
+  is_outlined_elsewhere: true,
+  is_destructive: true,
+  reaches_out: true,
+  details: MANDATE_DETAILS,
+  input: {
+    mandate_id,
+    kind: said(oneOf(["cancel", "terminate"]), "Which end"),
+    reason: said(cancelMandate.input.properties.reason, "Why"),
+  },
+  output: dataOf(Mandate),
+  run: (ctx, { mandate_id: id, kind, ...body }) => data(call(ctx, ENDS[kind], { id, ...body })),
+});
+
+export const mandateTools = [findMandates, addMandate, authorize, changeMandate, endMandate];

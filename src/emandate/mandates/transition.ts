@@ -1,0 +1,52 @@
+import { AppError } from "../../core/errors.ts";
+import { iso } from "../../core/time.ts";
+import type { Tx } from "../../store/store.ts";
+import type { EventType } from "../../webhooks/events/model.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { closeMandateOrders } from "../orders/queries.ts";
+import { resumePayments } from "../payments/cancel_unpayable.ts";
+import { cancelOpenPayments } from "../payments/queries.ts";
+import type { MandateTrigger } from "./model.ts";
+import { insertMandateEvent, type StoredMandate, updateMandate } from "./queries.ts";
+import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveOf } from "./rules.ts";
+
+/**
+ * Moves a mandate from the state in which it was read to another, tells of it, and does what follows: one that is
+ * no longer in force has its open payments cancelled, one that is resumed forgives what failed, and one that has ended
+ * awaits nothing from the scheme.
+ * Errors: conflict where the trigger may not come in that state, or the mandate has left it.
+ */
+export async function moveMandate(
+  tx: Tx,
+  mandate: StoredMandate,
+  trigger: MandateTrigger,
+  { reason = null, ...change }: MandateChange & { reason?: string | null | undefined } = {},
+): Promise<StoredMandate> {
+  const status = moveOf(mandate, trigger);
+  const after = await updateMandate(tx, mandate, {
+    ...changeBy(mandate, trigger, tx.now),
+    ...change,
+    status,
+    status_reason: reason,
+  });
+  if (!after) {
+    throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it has just been changed`);
+  }
+  await tellOfMandate(tx, after, MANDATE_EVENTS[trigger], reason);
+  if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(tx, mandate.id);
+  if (trigger === "resume") await resumePayments(tx, mandate.id);
+  if (isFinal(status)) await closeMandateOrders(tx, mandate.id);
+  return after;
+}
+
+/** Writes down what happened to a mandate: for those who listen, and for good. */
+export async function tellOfMandate(
+  tx: Tx,
+  { id, reference, status, customer_id, emandate_product_id }: StoredMandate,
+  type: EventType,
+  reason: string | null = null,
+): Promise<void> {
+  const data = { id, reference, status, customer_id, emandate_product_id };
+  await recordEvents(tx, [{ type, data }]);
+  await insertMandateEvent(tx, id, { type, status, reason, created_at: iso(tx.now) });
+}

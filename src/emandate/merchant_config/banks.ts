@@ -1,0 +1,21 @@
+import { iso } from "../../core/time.ts";
+import type { ReadTx } from "../../store/store.ts";
+import type { ConnectorName } from "../mandates/model.ts";
+import { schemeBanks } from "../scheme/banks.ts";
+import { sandbox } from "../scheme/sandbox.ts";
+import { type BankList, findBankList } from "./queries.ts";
+
+/**
+ * The banks of a company's scheme, and when it last told who is online: null, with all that are known, until it has.
+ */
+export async function findBanks(
+  tx: ReadTx,
+  connector: ConnectorName,
+  now: Temporal.Instant,
+): Promise<Pick<BankList, "banks" | "checked_at">> {
+  if (connector === "sandbox") return { banks: (await sandbox.listBanks(now)) ?? [], checked_at: iso(now) };
+  const list = await findBankList(tx);
+  if (list?.checked_at) return list;
+  const banks = schemeBanks({ with_tests: false });
+  return { banks: banks.map((bank) => ({ ...bank, status: "online" as const })), checked_at: null };
+}

@@ -1,0 +1,178 @@
+import { describeCertificate, type ReadPem, readCertificate, readPrivateKey } from "../../core/pem.ts";
+import type { Config } from "../../core/config.ts";
+import type { ErrorDetail } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { addressProblem, ownAddresses, readUrl, type Surroundings } from "../../webhooks/endpoints/rules.ts";
+import type { Bank, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
+import { AUTHORIZATION_AMOUNT } from "../mandates/model.ts";
+import type { SchemeBank } from "../scheme/connector.ts";
+
+/** A company's configuration as it is stored. */
+export interface StoredConfig
+  extends Pick<
+    MerchantConfig,
+    | "company_id"
+    | "connector"
+    | "exchange_id"
+    | "seller_id"
+    | "callback_url"
+    | "return_url"
+    | "max_retries"
+    | "retry_interval_days"
+    | "first_collection_lead_days"
+    | "suspend_after_failures"
+    | "auto_collect"
+    | "holidays"
+    | "updated_at"
+  > {
+  private_key_sealed: string | null;
+  scheme_certificate_pem: string | null;
+}
+
+/** What holds until a company says otherwise. */
+export const DEFAULTS = {
+  connector: "sandbox",
+  exchange_id: null,
+  seller_id: null,
+  private_key_sealed: null,
+  scheme_certificate_pem: null,
+  callback_url: null,
+  return_url: null,
+  max_retries: 3,
+  retry_interval_days: 1,
+  first_collection_lead_days: 2,
+  suspend_after_failures: 1,
+  auto_collect: true,
+  holidays: [] as string[],
+} satisfies Omit<StoredConfig, "company_id" | "updated_at">;
+
+/** What the scheme gives every seller. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
+export const SELLER = { seller_bank_code: "01", currency: "MYR", version: "7.0" } as const;
+
+/** What the deployment brings along. */
+export type Deployment = Pick<Config, "fpx_url" | "fpx_private_key_file" | "fpx_private_key_sellers">;
+
+/** Whether the company has no key of its own, and is one for which the deployment's file signs. Decision 0090. */
+export function signsByFile(
+  { company_id, exchange_id, seller_id, private_key_sealed }: StoredConfig,
+  { fpx_private_key_file, fpx_private_key_sellers }: Deployment,
+): boolean {
+  if (private_key_sealed !== null || fpx_private_key_file === null) return false;
+  return (fpx_private_key_sellers ?? []).some(
+    (named) =>
+      named.company_id === company_id && named.exchange_id === exchange_id && named.seller_id === seller_id,
+  );
+}
+
+/** The configuration as it is answered: what is secret is told of only as being there. */
+export function answered(stored: StoredConfig, deployment: Deployment): MerchantConfig {
+  const { private_key_sealed, scheme_certificate_pem, ...told } = stored;
+  const certificate =
+    scheme_certificate_pem === null ? undefined : readCertificate(scheme_certificate_pem).read;
+  return {
+    ...told,
+    ...SELLER,
+    scheme: "FPX",
+    has_private_key: private_key_sealed !== null || signsByFile(stored, deployment),
+    ...(certificate === undefined
+      ? { certificate_fingerprint: null, certificate_expires_at: null }
+      : describeCertificate(certificate)),
+    authorization_amount: AUTHORIZATION_AMOUNT,
+  };
+}
+
+/** What FPX needs and is not there yet, as fields of the configuration and settings of the deployment. */
+export function missingForFpx(stored: StoredConfig, deployment: Deployment): string[] {
+  const { exchange_id, seller_id, private_key_sealed, scheme_certificate_pem } = stored;
+  return [
+    ...(exchange_id === null ? ["exchange_id"] : []),
+    ...(seller_id === null ? ["seller_id"] : []),
+    ...(private_key_sealed === null && !signsByFile(stored, deployment) ? ["private_key_pem"] : []),
+    ...(scheme_certificate_pem === null ? ["scheme_certificate_pem"] : []),
+    ...(deployment.fpx_url === null ? ["FPX_URL (a setting of the deployment)"] : []),
+  ];
+}
+
+/** What is wrong with a change, field by field, before it is laid over what is stored. */
+export function changeProblems(
+  change: UpdateEmandateConfig,
+  surroundings: Surroundings,
+  now: Temporal.Instant,
+): ErrorDetail[] {
+  const { private_key_pem: key, scheme_certificate_pem: certificate, callback_url, return_url } = change;
+  const found: [path: string, problem: string | null][] = [
+    ["/private_key_pem", key ? pemProblem(readPrivateKey(key)) : null],
+    ["/scheme_certificate_pem", certificate ? certificateProblem(certificate, now) : null],
+    ["/callback_url", callback_url ? urlProblem(callback_url, surroundings) : null],
+    ["/return_url", return_url ? urlProblem(return_url, surroundings) : null],
+  ];
+  return found.flatMap(([path, message]) => (message === null ? [] : [{ path, message }]));
+}
+
+/** Why a configuration can't be used with its connector, at the fields that are missing. */
+export function connectorProblems(stored: StoredConfig, deployment: Deployment): ErrorDetail[] {
+  if (stored.connector === "sandbox") return [];
+  return missingForFpx(stored, deployment).map((field) => ({
+    path: /^[a-z_]+$/.test(field) ? `/${field}` : "/connector",
+    message: /^[a-z_]+$/.test(field)
+      ? "is required while the connector is fpx"
+      : `must be sandbox: FPX needs ${field}`,
+  }));
+}
+
+/** What a change takes away that mandates need that go on with FPX, whatever the company works with by now. */
+export function emptiedProblems(
+  before: StoredConfig,
+  after: StoredConfig,
+  deployment: Deployment,
+): ErrorDetail[] {
+  if (after.connector === "fpx") return [];
+  const was_missing = new Set(missingForFpx(before, deployment));
+  return missingForFpx(after, deployment)
+    .filter((field) => !was_missing.has(field))
+    .map((field) => ({ path: `/${field}`, message: "is required while mandates go on with FPX" }));
+}
+
+function pemProblem({ problem }: ReadPem<unknown>): string | null {
+  return problem ?? null;
+}
+
+function certificateProblem(pem: string, now: Temporal.Instant): string | null {
+  const { read, problem } = readCertificate(pem);
+  if (problem !== undefined) return problem;
+  const ends = Temporal.Instant.from(describeCertificate(read).certificate_expires_at);
+  return Temporal.Instant.compare(ends, now) > 0 ? null : "must not have expired";
+}
+
+/** A browser or the scheme goes there, not this service: a name is not resolved. */
+function urlProblem(text: string, surroundings: Surroundings): string | null {
+  const { url, problem } = readUrl(text, surroundings);
+  if (!url) return problem;
+  const problems = (ownAddresses(url) ?? []).map((address) =>
+    addressProblem(address, url.protocol, surroundings),
+  );
+  const refused = problems.find((found) => found !== null);
+  if (refused !== undefined) return refused;
+  return url.protocol === "https:" || problems.length > 0 ? null : "must be https";
+}
+
+// Banks.
+
+/** Whether the scheme may be asked for its banks again. */
+export function mayRefresh(asked_at: Temporal.Instant | null, now: Temporal.Instant): boolean {
+  if (asked_at === null) return true;
+  const since = asked_at.until(now).total("seconds");
+  // A clock that was put back must not stop the refresh for good.
+  return since < 0 || since >= LIMITS.bank_refresh_minutes * 60;
+}
+
+/** Banks as answered, of one type where one is asked for. */
+export function answeredBanks(
+  banks: readonly SchemeBank[],
+  checked_at: string | null,
+  type: Bank["type"] | undefined,
+): Bank[] {
+  return banks
+    .filter((bank) => type === undefined || bank.type === type)
+    .map((bank) => ({ ...bank, checked_at }));
+}

@@ -1,0 +1,83 @@
+import { sql } from "drizzle-orm";
+import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { collectionRunTable } from "../collections/tables.ts";
+import { companyColumn, companyTable } from "../../tenancy/companies/tables.ts";
+import { mandatePaymentTable } from "../payments/tables.ts";
+import { type Amendment, CONNECTORS } from "../mandates/model.ts";
+import { mandateTable } from "../mandates/tables.ts";
+import { CALLBACK_OUTCOMES, ORDER_AWAITS, ORDER_KINDS, ORDER_STATUSES } from "./model.ts";
+
+/** Everything that the scheme was asked. A payment's attempts are its orders. */
+export const mandateOrderTable = (k: ColumnKit) =>
+  k.table(
+    "mandate_orders",
+    {
+      id: k.id(),
+      ...companyColumn(k),
+      mandate_id: k.ref("mandate_id", mandateTable).notNull(),
+      payment_id: k.ref("payment_id", mandatePaymentTable),
+      /** The run that made it; null for one that a user or the enrolment made. */
+      collection_run_id: k.ref("collection_run_id", collectionRunTable),
+      connector: k.enumeration("connector", CONNECTORS).notNull(),
+      kind: k.enumeration("kind", ORDER_KINDS).notNull(),
+      /** What the scheme knows it by: unique in the whole deployment. */
+      order_no: k.text("order_no").notNull(),
+      /** Counts the attempts of a payment, from 1. */
+      attempt_no: k.integer("attempt_no").notNull(),
+      amount: k.sen("amount").notNull(),
+      status: k.enumeration("status", ORDER_STATUSES).notNull(),
+      awaits: k.enumeration("awaits", ORDER_AWAITS),
+      /** Since when it awaits that: what the times of asking count from. */
+      awaits_since: k.at("awaits_since").notNull(),
+      response_code: k.text("response_code"),
+      response_message: k.text("response_message"),
+      scheme_txn_id: k.text("scheme_txn_id"),
+      submitted_at: k.at("submitted_at").notNull(),
+      completed_at: k.at("completed_at"),
+      /** When the scheme is asked next, how often it was, and since when nobody asks any more. */
+      next_query_at: k.at("next_query_at"),
+      queries: k.integer("queries").notNull(),
+      /** The code of a failure that the bank took back: the debit was paid after all. */
+      corrected_code: k.text("corrected_code"),
+      /** What an amendment asks for, also when the mandate has given up waiting for it. */
+      amendment: k.json<Amendment>("amendment"),
+      flagged_at: k.at("flagged_at"),
+      ...stamps(k),
+    },
+    (t) => [
+      k.uniqueIndex("mandate_orders_number").on(t.order_no),
+      k.uniqueIndex("mandate_orders_attempt").on(t.payment_id, t.attempt_no),
+      k.index("mandate_orders_mandate").on(t.mandate_id, t.id),
+      k.index("mandate_orders_run").on(t.collection_run_id, t.id),
+      // Debits by file of which nothing was heard yet: those without a file are looked for at each run.
+      k
+        .index("mandate_orders_by_file")
+        .on(t.company_id, t.collection_run_id, t.id)
+        .where(sql`awaits = 'payment' AND connector = 'fpx'`),
+      // Asked for every second, for all companies.
+      k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
+    ],
+  );
+
+/** What came in over the scheme's callbacks, also what was refused. */
+export const schemeCallbackTable = (k: ColumnKit) =>
+  k.table(
+    "scheme_callbacks",
+    {
+      id: k.id(),
+      /** Null where the order is nobody's. */
+      company_id: k.ref("company_id", companyTable),
+      received_at: k.at("received_at").notNull(),
+      address: k.text("address"),
+      order_no: k.text("order_no"),
+      /** SHA-256 of the body. */
+      digest: k.text("digest").notNull(),
+      response_code: k.text("response_code"),
+      outcome: k.enumeration("outcome", CALLBACK_OUTCOMES).notNull(),
+      reason: k.text("reason"),
+    },
+    (t) => [
+      k.index("scheme_callbacks_order").on(t.order_no),
+      k.index("scheme_callbacks_time").on(t.received_at),
+    ],
+  );

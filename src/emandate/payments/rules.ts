@@ -1,0 +1,264 @@
+import { addWorkingDays, startOfDay, workingDayFrom } from "../working_days.ts";
+import { compare, type Decimal } from "../../core/money.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import type { Frequency } from "../products/model.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import type { MandateStatus } from "../mandates/model.ts";
+import { debitPeriod, hasExpired } from "../mandates/rules.ts";
+import { collectionDayFrom, collectionDays } from "../schedule.ts";
+import type { MandatePayment, PaymentStatus } from "./model.ts";
+
+/** What happens to a payment. */
+export const PAYMENT_TRIGGERS = [
+  "submit",
+  "pay",
+  "fail",
+  "fail_for_now",
+  "charge_back",
+  "cancel",
+  "skip",
+] as const;
+export type PaymentTrigger = (typeof PAYMENT_TRIGGERS)[number];
+
+/**
+ * Where each trigger leads from each state; what is not here is not possible. Money may come back before we were
+ * told that it went, and banks correct themselves: what they said had failed was paid after all.
+ * Decision 0135.
+ */
+export const PAYMENT_MOVES: Record<PaymentStatus, Partial<Record<PaymentTrigger, PaymentStatus>>> = {
+  scheduled: { submit: "submitted", cancel: "cancelled", skip: "skipped" },
+  submitted: { pay: "paid", fail: "failed", fail_for_now: "retry_scheduled", charge_back: "charged_back" },
+  retry_scheduled: {
+    submit: "submitted",
+    cancel: "cancelled",
+    pay: "paid",
+    fail: "failed",
+    charge_back: "charged_back",
+  },
+  paid: { fail: "failed", charge_back: "charged_back" },
+  failed: { pay: "paid", charge_back: "charged_back" },
+  charged_back: {},
+  cancelled: { pay: "paid", charge_back: "charged_back" },
+  // Given up with an order that left in no file, as far as we know.
+  skipped: { submit: "submitted", pay: "paid", charge_back: "charged_back" },
+};
+
+/** The states that wait for their time. */
+export const OPEN_STATUSES = ["scheduled", "retry_scheduled"] as const satisfies PaymentStatus[];
+
+/**
+ * The states that count towards max_no_debit: money moved, or may be moving. One that came back by a charge-back
+ * was a debit to the bank all the same.
+ */
+export const COUNTED_STATUSES = ["submitted", "paid", "charged_back"] as const satisfies PaymentStatus[];
+
+/** The states of payments that failed for good. */
+export const FAILED_STATUSES = ["failed", "charged_back"] as const satisfies PaymentStatus[];
+
+/** A mandate as far as collecting it goes. */
+export interface CollectedMandate {
+  readonly frequency: Frequency;
+  /** YYYY-MM-DD; the day of the first collection, null before that is known. */
+  readonly anchor_date: string | null;
+  /** The day of the next collection. */
+  readonly next_day: Temporal.PlainDate;
+  readonly expiry_date: string | null;
+}
+
+/** What is due of a mandate. */
+export interface CollectionPlan {
+  /** The day for which it is collected now; null where only older ones were missed. */
+  readonly due: Temporal.PlainDate | null;
+  /** The days of older periods that were missed. */
+  readonly missed: readonly Temporal.PlainDate[];
+  /** The next collection after these; null where the mandate ends before it. */
+  readonly next: Temporal.PlainDate | null;
+}
+
+/**
+ * What of a mandate is due by the end of the day `until`, as things stand `today`: the running calendar period once,
+ * older ones are missed. After so many periods as `most` the rest is left for the next call: `next` is due then too.
+ * See docs/emandate.md#collection.
+ */
+export function planCollection(
+  { frequency, anchor_date, next_day, expiry_date }: CollectedMandate,
+  { until, today }: { until: Temporal.PlainDate; today: Temporal.PlainDate },
+  most: number,
+): CollectionPlan {
+  const anchor = anchor_date === null ? next_day : Temporal.PlainDate.from(anchor_date);
+  const running = debitPeriod(frequency, today).key;
+  const missed: Temporal.PlainDate[] = [];
+  let due: Temporal.PlainDate | null = null;
+  let periods = 0;
+  for (const day of collectionDays(frequency, anchor, next_day)) {
+    if (hasExpired(expiry_date, day)) break;
+    if (Temporal.PlainDate.compare(day, until) > 0 || periods === most) return { due, missed, next: day };
+    if (debitPeriod(frequency, day).key === running) due = day;
+    else missed.push(day);
+    periods += 1;
+  }
+  return { due, missed, next: null };
+}
+
+/**
+ * When a mandate that became active `today` is collected first: so many working days later, or on its first day
+ * where that is later; null where it ends before. See docs/emandate.md#collection.
+ */
+export function firstCollection(
+  mandate: { effective_date: string | null; expiry_date: string | null },
+  today: Temporal.PlainDate,
+  {
+    first_collection_lead_days,
+    holidays,
+  }: { first_collection_lead_days: number; holidays: readonly string[] },
+): Temporal.PlainDate | null {
+  const earliest = addWorkingDays(today, first_collection_lead_days, new Set(holidays));
+  const { effective_date, expiry_date } = mandate;
+  const starts = effective_date === null ? earliest : Temporal.PlainDate.from(effective_date);
+  const first = Temporal.PlainDate.compare(starts, earliest) > 0 ? starts : earliest;
+  return hasExpired(expiry_date, first) ? null : first;
+}
+
+/** When a mandate is collected next that waited until `today`, resumed say: not before, on a day of its own. */
+export function nextCollection(
+  { frequency, anchor_date, expiry_date }: Omit<CollectedMandate, "next_day">,
+  today: Temporal.PlainDate,
+): Temporal.PlainDate | null {
+  if (anchor_date === null) return null;
+  const next = collectionDayFrom(frequency, Temporal.PlainDate.from(anchor_date), today);
+  return next === null || hasExpired(expiry_date, next) ? null : next;
+}
+
+/** How a company wants failures to be met. */
+export interface RetryTerms {
+  readonly max_retries: number;
+  readonly retry_interval_days: number;
+  readonly suspend_after_failures: number;
+  readonly holidays: readonly string[];
+}
+
+/**
+ * When a debit that failed `today` is tried again: on the first working day after the pause, while there are
+ * attempts left, the mandate is in force and the period in which it was debited runs; else null.
+ */
+export function retryDay(
+  { expiry_date }: Pick<CollectedMandate, "expiry_date">,
+  {
+    frequency,
+    debit_date,
+    attempt_count,
+  }: Pick<PlannedPayment, "frequency" | "debit_date"> & Pick<MandatePayment, "attempt_count">,
+  today: Temporal.PlainDate,
+  { max_retries, retry_interval_days, holidays }: RetryTerms,
+): Temporal.PlainDate | null {
+  if (attempt_count > max_retries) return null;
+  const debited = Temporal.PlainDate.from(debit_date);
+  // A clock that went back must not make the next attempt one of an earlier day.
+  const from = Temporal.PlainDate.compare(debited, today) > 0 ? debited : today;
+  const day = workingDayFrom(from.add({ days: retry_interval_days }), new Set(holidays));
+  const ends = debitPeriod(frequency, debited).to;
+  return Temporal.PlainDate.compare(day, ends) >= 0 || hasExpired(expiry_date, day) ? null : day;
+}
+
+/** What a mandate allows. */
+export interface DebitedMandate {
+  readonly status: MandateStatus;
+  readonly frequency: Frequency;
+  readonly max_amount: Decimal;
+  readonly max_no_debit: string;
+  readonly effective_date: string | null;
+  readonly expiry_date: string | null;
+}
+
+/** What stands in the way of a debit: which rule, and in words that follow on "the mandate". */
+export interface DebitProblem {
+  readonly rule: "status" | "amount" | "day" | "count" | "missed";
+  readonly message: string;
+}
+
+/**
+ * Why a mandate can't be debited on a day on which `made` debits of its period are made or under way, or null.
+ * Asked when a payment is made and again before it is submitted. See docs/emandate.md#collection.
+ */
+export function debitProblem(
+  mandate: DebitedMandate,
+  amount: Decimal,
+  day: Temporal.PlainDate,
+  made: number,
+): DebitProblem | null {
+  const { status, max_amount, max_no_debit, effective_date, expiry_date, frequency } = mandate;
+  if (status !== "active") return { rule: "status", message: `is ${status}` };
+  if (hasExpired(expiry_date, day)) return { rule: "day", message: `ends with ${expiry_date}` };
+  if (effective_date !== null && day.toString() < effective_date) {
+    return { rule: "day", message: `begins on ${effective_date}` };
+  }
+  if (compare(amount, max_amount) > 0) {
+    return { rule: "amount", message: `allows at most ${max_amount}` };
+  }
+  if (made < Number(max_no_debit)) return null;
+  const { key } = debitPeriod(frequency, day);
+  return { rule: "count", message: `allows ${max_no_debit} in a period, and ${key} has ${made}` };
+}
+
+/** A payment and the days that it is for. */
+export interface PlannedPayment extends Pick<MandatePayment, "status" | "period_key" | "due_date"> {
+  /** The day on which it is debited: as planned, then as it was. */
+  readonly debit_date: string;
+  /** How often its mandate was debited when it was made. */
+  readonly frequency: Frequency;
+}
+
+/** Whether the period is over in which a payment was to be made: it is not made in another one's place. */
+export function isMissed(payment: PlannedPayment, today: Temporal.PlainDate): boolean {
+  // By hand, and not tried yet: due as long as it was not made.
+  const is_waiting = payment.status === "scheduled" && payment.period_key === null;
+  return !is_waiting && isPeriodOver(payment, today);
+}
+
+/** Whether the period has passed in which a payment's day lies. */
+export function isPeriodOver(
+  { status, due_date, debit_date, frequency }: PlannedPayment,
+  today: Temporal.PlainDate,
+): boolean {
+  const day = Temporal.PlainDate.from(status === "scheduled" ? due_date : debit_date);
+  return Temporal.PlainDate.compare(today, debitPeriod(frequency, day).to) >= 0;
+}
+
+/** What the scheme knows an attempt by: the same after every crash, so that the scheme would know it again. */
+export function debitOrderNo(payment_id: number, attempt_no: number): string {
+  return `D${payment_id}-${attempt_no}`;
+}
+
+/** A payment that was paid, or failed for good. */
+export interface PaymentOutcome extends Pick<MandatePayment, "id" | "mandate_id" | "status"> {
+  readonly debit_date: string;
+}
+
+/**
+ * How many payments of a mandate in a row failed for good, this one among them: by the days on which they were
+ * debited, whenever each was told. One that is paid ends the row; a charge-back takes that back, months later too. 0 for one that is forgiven.
+ */
+export function failuresInARow(outcomes: readonly PaymentOutcome[], id: number): number {
+  const row = outcomes.toSorted((a, b) => a.debit_date.localeCompare(b.debit_date) || a.id - b.id);
+  const at = row.findIndex((one) => one.id === id);
+  if (at === -1) return 0;
+  const before = row.slice(0, at).findLastIndex(({ status }) => status === "paid");
+  const after = row.findIndex(({ status }, i) => i > at && status === "paid");
+  return (after === -1 ? row.length : after) - before - 1;
+}
+
+/** When a payment of a day is due: as the day begins. */
+export function dueAt(day: Temporal.PlainDate): IsoInstant {
+  return iso(startOfDay(day));
+}
+
+/** What is told of a payment in its new state. */
+export function paymentEvent({
+  id,
+  mandate_id,
+  status,
+  period_key,
+  attempt_count,
+}: Pick<MandatePayment, "id" | "mandate_id" | "status" | "period_key" | "attempt_count">): NewEvent {
+  return { type: `emandate.payment.${status}`, data: { id, mandate_id, status, period_key, attempt_count } };
+}

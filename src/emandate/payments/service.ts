@@ -1,0 +1,197 @@
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { dayAt } from "../working_days.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/pagination.ts";
+import { ById, paged } from "../../core/schema.ts";
+import { instant } from "../../core/time.ts";
+import { only } from "../../store/exactly_one.ts";
+import type { ReadTx } from "../../store/store.ts";
+import { openConnector } from "../merchant_config/open_connector.ts";
+import { findConfig } from "../merchant_config/queries.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
+import { debitPeriod } from "../mandates/rules.ts";
+import { CreateMandatePayment, ListMandatePayments, MandatePayment, MandatePaymentDetail } from "./model.ts";
+import * as queries from "./queries.ts";
+import { debitProblem, type DebitProblem, dueAt, PAYMENT_MOVES, paymentEvent } from "./rules.ts";
+import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** Lists payments, newest first. */
+export const listMandatePayments = operation({
+  name: "list_mandate_payments",
+  permission: "emandate:read",
+  input: ListMandatePayments,
+  output: paged(MandatePayment),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listPayments(readTx(ctx), filter, slice),
+    ),
+});
+
+/** Finds one payment with its attempts. Errors: not_found. */
+export const getMandatePayment = operation({
+  name: "get_mandate_payment",
+  permission: "emandate:read",
+  input: ById,
+  output: MandatePaymentDetail,
+  run: (ctx, { id }) => findDetail(readTx(ctx), id),
+});
+
+/**
+ * Debits a mandate by hand: at once where that is due today or earlier, else when its day has come. Errors:
+ * not_found; conflict where the mandate is not active; invalid for more than it allows, at once or in the period.
+ * Decision 0096.
+ */
+export const createMandatePayment = operation({
+  name: "create_mandate_payment",
+  permission: "emandate:write",
+  input: CreateMandatePayment,
+  output: MandatePaymentDetail,
+  async run(ctx, { id, amount, due_date, description = null }) {
+    const { store, actor, now } = ctx;
+    const scope = scopeOf(actor);
+    const today = dayAt(now);
+    const due = due_date === undefined ? today : Temporal.PlainDate.from(due_date);
+    const stored = await findMandate({ q: store.read, scope, now }, id);
+    checkDue(due, today, stored);
+    const day = Temporal.PlainDate.compare(due, today) > 0 ? due : today;
+    const connectors = await connectorsOf(ctx, scope, stored);
+    const made = await store.tx(async (q) => {
+      const mandate = await findMandate({ q, scope, now }, id);
+      const { frequency } = mandate;
+      const period = { ...debitPeriod(frequency, day), frequency };
+      const debits = await queries.countDebits({ q, scope, now }, [id], period, { planned: true });
+      const problem = debitProblem(mandate, amount, day, debits.get(id) ?? 0);
+      if (problem) throw refusal(id, problem);
+      const payment = only(
+        await queries.insertPayments({ q, scope, now }, [
+          {
+            mandate_id: id,
+            period_key: null,
+            due_date: due.toString(),
+            debit_date: day.toString(),
+            frequency,
+            amount,
+            description,
+            status: "scheduled",
+            next_attempt_at: dueAt(due),
+          },
+        ]),
+      );
+      await recordEvents({ q, scope, now }, [paymentEvent(payment)]);
+      if (Temporal.PlainDate.compare(day, today) > 0) return { id: payment.id, orders: [] };
+      const options = { today, collection_run_id: null };
+      const { orders } = await submitPayments({ q, scope, now }, [payment.id], options);
+      return { id: payment.id, orders };
+    });
+    await sendDebits(ctx, scope, connectors, made.orders);
+    return findDetail({ q: store.read, scope, now }, made.id);
+  },
+});
+
+/**
+ * Tries a payment again now that waits for its next attempt, which counts as one, or makes one that was skipped, as
+ * a debit of today. Errors: not_found; conflict where it is neither, or the mandate does not allow it now.
+ * Decision 0142.
+ */
+export const retryMandatePayment = operation({
+  name: "retry_mandate_payment",
+  permission: "emandate:write",
+  input: ById,
+  output: MandatePaymentDetail,
+  async run(ctx, { id }) {
+    const { store, actor, now } = ctx;
+    const scope = scopeOf(actor);
+    const { mandate_id } = await findPayment({ q: store.read, scope, now }, id);
+    const connectors = await connectorsOf(
+      ctx,
+      scope,
+      await findMandate({ q: store.read, scope, now }, mandate_id),
+    );
+    const made = await store.tx(async (q) => {
+      const { status } = await findPayment({ q, scope, now }, id);
+      if (status !== "retry_scheduled" && status !== "skipped") throw cannot("retry", id, `it is ${status}`);
+      const options = { today: dayAt(now), collection_run_id: null, from: [status] };
+      const { orders, refused } = await submitPayments({ q, scope, now }, [id], options);
+      if (orders.length === 0) {
+        throw cannot("retry", id, refused[0]?.response_message ?? "its mandate is not active");
+      }
+      return { id, orders };
+    });
+    await sendDebits(ctx, scope, connectors, made.orders);
+    return findDetail({ q: store.read, scope, now }, id);
+  },
+});
+
+/** Cancels a payment that waits. Errors: not_found; conflict where it does not. */
+export const cancelMandatePayment = operation({
+  name: "cancel_mandate_payment",
+  permission: "emandate:write",
+  input: ById,
+  output: MandatePaymentDetail,
+  async run(ctx, { id }) {
+    return transaction(ctx, async (tx) => {
+      const payment = await findPayment(tx, id);
+      const status = PAYMENT_MOVES[payment.status].cancel;
+      const change = status && { status, next_attempt_at: null };
+      const cancelled = change && (await queries.movePayment(tx, payment, change));
+      if (!cancelled) throw cannot("cancel", id, `it is ${payment.status}`);
+      await recordEvents(tx, [paymentEvent(cancelled)]);
+      return findDetail(tx, id);
+    });
+  },
+});
+
+/** Errors: not_found. */
+async function findPayment(tx: ReadTx, id: number): Promise<MandatePayment> {
+  const payment = await queries.findPayment(tx, id);
+  if (!payment) throw notFound("Payment", id);
+  return payment;
+}
+
+/** Errors: not_found. */
+async function findDetail(tx: ReadTx, id: number): Promise<MandatePaymentDetail> {
+  const payment = await findPayment(tx, id);
+  return { ...payment, attempts: await queries.listAttempts(tx, id) };
+}
+
+/** Errors: not_found. */
+async function findMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
+  const mandate = await findStoredMandate(tx, id);
+  if (!mandate) throw notFound("Mandate", id);
+  return mandate;
+}
+
+/** The way to the scheme of one mandate, before anything is written down. Errors: conflict. */
+async function connectorsOf(ctx: Context, scope: Scope, { connector }: StoredMandate): Promise<Connectors> {
+  const config = await findConfig({ q: ctx.store.read, scope, now: ctx.now });
+  return new Map([[connector, await openConnector(ctx, config, connector)]]);
+}
+
+/** Nothing was due before there was a mandate. Errors: invalid. */
+function checkDue(
+  due: Temporal.PlainDate,
+  today: Temporal.PlainDate,
+  { effective_date, created_at }: StoredMandate,
+): void {
+  const earliest = effective_date ?? dayAt(instant(created_at)).toString();
+  const latest = today.add({ years: LIMITS.emandate_due_years_ahead });
+  if (due.toString() < earliest)
+    throw invalid("/due_date", `must not be before the mandate began, ${earliest}`);
+  if (Temporal.PlainDate.compare(due, latest) > 0)
+    throw invalid("/due_date", `must not be after ${latest.toString()}`);
+}
+
+function refusal(mandate_id: number, { rule, message }: DebitProblem): AppError {
+  if (rule === "status") return new AppError("conflict", `Cannot debit mandate ${mandate_id}: it ${message}`);
+  const path = rule === "amount" ? "/amount" : "/due_date";
+  return invalid(path, `can't be that: the mandate ${message}`);
+}
+
+function cannot(what: string, id: number, why: string): AppError {
+  return new AppError("conflict", `Cannot ${what} payment ${id}: ${why}`);
+}

@@ -1,0 +1,90 @@
+import { Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
+import { Id, oneOf } from "../../core/schema.ts";
+import { MandatePayment } from "./model.ts";
+import {
+  cancelMandatePayment,
+  createMandatePayment,
+  getMandatePayment,
+  listMandatePayments,
+  retryMandatePayment,
+} from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { emandate_page, mandate_id } from "../tools.ts";
+
+/** Left out of concise results. */
+export const PAYMENT_DETAILS = [
+  "period_key",
+  "currency",
+  "order_no",
+  "scheme_txn_id",
+  "response_code",
+  "submitted_at",
+  "flagged_at",
+];
+
+const filter = listMandatePayments.input.properties;
+
+const findPayments = tool({
+  name: "emandate_find_payments",
+  title: "Find debits",
+  description:
+    "Finds payments, the debits of mandates, by status, mandate or due date, newest first; or one by payment_id with each attempt. response_message says why one failed, next_attempt_at when it is tried again.",
+  ...finder("payment_id", listMandatePayments, getMandatePayment),
+  details: PAYMENT_DETAILS,
+  input: {
+    payment_id: Type.Optional(said(Id, "One payment; the other filters then do not apply")),
+    mandate_id: Type.Optional(mandate_id),
+    status: said(filter.status, "Only in this state"),
+    from: said(filter.from, "Due then or later"),
+    to: said(filter.to, "Due then or before"),
+    ...emandate_page,
+  },
+});
+
+const debitFields = createMandatePayment.input.properties;
+
+const debit = tool({
+  name: "emandate_debit",
+  title: "Debit a customer",
+  description:
+    "Takes money from a customer's account under an active mandate: at once where it is due today or earlier, else on its day. Counts towards max_no_debit. It can't be taken back here. Ask the person first; emandate_get_setup tells whether the money is real.",
+  ...action(createMandatePayment, "mandate_id"),
+  is_outlined_elsewhere: true,
+  is_destructive: true,
+  reaches_out: true,
+  takes_request_id: true,
+  details: PAYMENT_DETAILS,
+  input: {
+    mandate_id,
+    amount: said(debitFields.amount, "At most the mandate's max_amount"),
+    due_date: said(debitFields.due_date, "Today in Kuala Lumpur unless told"),
+    description: said(debitFields.description, "What the customer reads"),
+  },
+});
+
+const PAYMENT_CHANGES = { retry: retryMandatePayment, cancel: cancelMandatePayment };
+
+const changePayment = tool({
+  name: "emandate_change_payment",
+  title: "Retry or cancel a debit",
+  description:
+    "kind retry: tries a debit that failed for want of funds or by a fault of the system once more, now, or makes one that was skipped: takes money, and counts as an attempt. kind cancel: gives up one that is scheduled or waits for its next attempt. Ask the person first.",
+  operations: Object.values(PAYMENT_CHANGES),
+  is_outlined_elsewhere: true,
+  is_destructive: true,
+  reaches_out: true,
+  takes_request_id: true,
+  details: PAYMENT_DETAILS,
+  input: {
+    payment_id: said(Id, "The payment's id"),
+    kind: said(oneOf(["retry", "cancel"]), "What is done"),
+  },
+  output: dataOf(MandatePayment),
+  run: (ctx, { payment_id: id, kind }) => data(call(ctx, PAYMENT_CHANGES[kind], { id })),
+});
+
+export const paymentTools = [findPayments, debit, changePayment];

@@ -1,0 +1,96 @@
+import { operation } from "../../app/operation.ts";
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { listPage } from "../../core/pagination.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import {
+  CreateEmandateProduct,
+  EmandateProduct,
+  ListEmandateProducts,
+  UpdateEmandateProduct,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** What a product allows a mandate in a period, where it does not say. */
+const ONE_DEBIT = "1";
+
+/** Lists the company's e-mandate products by id; whole when no page is asked for. */
+export const listEmandateProducts = operation({
+  name: "list_emandate_products",
+  permission: "emandate:read",
+  input: ListEmandateProducts,
+  output: listed(EmandateProduct),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listEmandateProducts(readTx(ctx), filter, slice)),
+});
+
+/** Finds one e-mandate product. Errors: not_found. */
+export const getEmandateProduct = operation({
+  name: "get_emandate_product",
+  permission: "emandate:read",
+  input: ById,
+  output: EmandateProduct,
+  async run(ctx, { id }) {
+    const product = await queries.findEmandateProduct(readTx(ctx), id);
+    if (!product) throw notFound("Product", id);
+    return product;
+  },
+});
+
+/** Creates an e-mandate product, active. Errors: invalid where the company has or had its code. */
+export const createEmandateProduct = operation({
+  name: "create_emandate_product",
+  permission: "emandate:write",
+  input: CreateEmandateProduct,
+  output: EmandateProduct,
+  run: (ctx, { max_no_debit = ONE_DEBIT, ...product }) =>
+    transaction(ctx, (tx) => queries.insertEmandateProduct(tx, { ...product, max_no_debit })),
+});
+
+/**
+ * Replaces an e-mandate product; mandates keep what they were made with. Errors: not_found, invalid where the code
+ * is taken, or is another while a mandate was made under it. Decision 0099.
+ */
+export const updateEmandateProduct = operation({
+  name: "update_emandate_product",
+  permission: "emandate:write",
+  input: UpdateEmandateProduct,
+  output: EmandateProduct,
+  run: (ctx, { id, max_no_debit = ONE_DEBIT, ...product }) =>
+    transaction(ctx, async (tx) => {
+      const before = await queries.findEmandateProduct(tx, id);
+      if (!before) throw notFound("Product", id);
+      if (product.product_code !== before.product_code) {
+        const mandates = await queries.countMandatesOf(tx, id, { are_open: false });
+        if (mandates > 0)
+          throw invalid("/product_code", `must stay ${before.product_code}: mandates were made under it`);
+      }
+      const after = await queries.updateEmandateProduct(tx, id, { ...product, max_no_debit });
+      if (!after) throw notFound("Product", id);
+      ctx.note({ before, after });
+      return after;
+    }),
+});
+
+/**
+ * Deletes an e-mandate product; its code stays taken. Errors: not_found, conflict while a mandate that was made
+ * after it has not ended.
+ */
+export const deleteEmandateProduct = operation({
+  name: "delete_emandate_product",
+  permission: "emandate:write",
+  input: ById,
+  output: Nothing,
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const open = await queries.countMandatesOf(tx, id, { are_open: true });
+      if (open > 0) {
+        const mandates = open === 1 ? "1 mandate that has" : `${open} mandates that have`;
+        throw new AppError("conflict", `Cannot delete product ${id}: it has ${mandates} not ended`);
+      }
+      const product = await queries.updateEmandateProduct(tx, id, { deleted_at: iso(ctx.now) });
+      if (!product) throw notFound("Product", id);
+      return {};
+    }),
+});

@@ -1,0 +1,51 @@
+import { Type } from "@sinclair/typebox";
+import { Id } from "../../core/schema.ts";
+import {
+  createEmandateProduct,
+  getEmandateProduct,
+  listEmandateProducts,
+  updateEmandateProduct,
+} from "./service.ts";
+import { search } from "../../mcp/params.ts";
+import { finder, saver } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { emandate_page, emandate_product_id } from "../tools.ts";
+
+const findProducts = tool({
+  name: "emandate_find_products",
+  title: "Find e-mandate products",
+  description:
+    "Finds e-mandate products by text in code or name, or one by its id: what direct debit mandates are made after. Amounts are MYR.",
+  ...finder("emandate_product_id", listEmandateProducts, getEmandateProduct),
+  details: [],
+  input: {
+    emandate_product_id: Type.Optional(emandate_product_id),
+    search: said(search, "Text in the code or name"),
+    is_active: said(listEmandateProducts.input.properties.is_active, "Only active, or only inactive ones"),
+    ...emandate_page,
+  },
+});
+
+const fields = updateEmandateProduct.input.properties;
+
+const saveProduct = tool({
+  name: "emandate_save_product",
+  title: "Create or replace an e-mandate product",
+  description:
+    "Creates an e-mandate product, or replaces the one that emandate_product_id names: send every field then. Mandates that exist keep what they were made with. To put one out of use replace it with is_active false.",
+  ...saver("emandate_product_id", createEmandateProduct, updateEmandateProduct),
+  is_outlined_elsewhere: true,
+  takes_request_id: true,
+  input: {
+    emandate_product_id: Type.Optional(said(Id, "The product to replace; left out, a new one is created")),
+    product_code: said(fields.product_code, "Unique in the company for ever"),
+    product_name: said(fields.product_name, "What people call it"),
+    max_amount: said(fields.max_amount, "The most that one debit may take"),
+    max_no_debit: said(fields.max_no_debit, 'Debits in a period of the frequency, "1" unless told'),
+    frequency: said(fields.frequency, "How often mandates are debited"),
+    is_active: said(fields.is_active, "Of a replacement only: whether new mandates may be made after it"),
+  },
+});
+
+export const emandateProductTools = [findProducts, saveProduct];

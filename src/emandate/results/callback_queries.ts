@@ -1,0 +1,73 @@
+import { and, asc, eq, gte, inArray, isNull, lt } from "drizzle-orm";
+import { iso } from "../../core/time.ts";
+import type { Queries, ReadTx, Reads } from "../../store/store.ts";
+import type { CallbackOutcome } from "../orders/model.ts";
+import { schemeCallbackTable } from "../orders/tables.ts";
+
+/** A callback that came in. */
+export interface CallbackNote {
+  company_id: number | null;
+  address: string | null;
+  order_no: string | null;
+  digest: string;
+  response_code: string | null;
+  outcome: CallbackOutcome;
+  reason: string | null;
+}
+
+export async function insertCallback(
+  q: Queries,
+  now: Temporal.Instant,
+  callback: CallbackNote,
+): Promise<void> {
+  await q.insert(q.use(schemeCallbackTable)).values({ ...callback, received_at: iso(now) });
+}
+
+/** How many callbacks since an instant are of no company: no more than `most` are counted. */
+export async function countNobodysCallbacks(
+  q: Reads,
+  since: Temporal.Instant,
+  most: number,
+): Promise<number> {
+  const t = q.use(schemeCallbackTable);
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(isNull(t.company_id), gte(t.received_at, iso(since))))
+    .limit(most);
+  return rows.length;
+}
+
+/** A company's callbacks about an order, the first of them, no more than `most`. */
+export function listOrderCallbacks(
+  { q, scope: { company_id } }: ReadTx,
+  order_no: string,
+  most: number,
+): Promise<Pick<CallbackNote, "digest" | "outcome">[]> {
+  const t = q.use(schemeCallbackTable);
+  return q
+    .select({ digest: t.digest, outcome: t.outcome })
+    .from(t)
+    .where(and(eq(t.order_no, order_no), eq(t.company_id, company_id)))
+    .orderBy(asc(t.id))
+    .limit(most)
+    .execute();
+}
+
+/** Forgets callbacks from before `until`, or those of no company, at most `limit` of them. */
+export async function deleteOldCallbacks(
+  q: Queries,
+  until: Temporal.Instant,
+  limit: number,
+  { only_nobodys }: { only_nobodys: boolean },
+): Promise<number> {
+  const t = q.use(schemeCallbackTable);
+  const old = q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(lt(t.received_at, iso(until)), only_nobodys ? isNull(t.company_id) : undefined))
+    .orderBy(asc(t.received_at))
+    .limit(limit);
+  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
+  return rows.length;
+}

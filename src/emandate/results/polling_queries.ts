@@ -1,0 +1,88 @@
+import { and, asc, eq, lte } from "drizzle-orm";
+import { iso } from "../../core/time.ts";
+import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { raiseFlags } from "../flags/queries.ts";
+import type { SchemeResult } from "../scheme/connector.ts";
+import type { MandateOrder } from "../orders/queries.ts";
+import { mandateOrderTable } from "../orders/tables.ts";
+
+// The job that looks for work acts for nobody: it has no scope.
+
+/** The companies with orders of which the scheme is to be asked now. */
+export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const t = q.use(mandateOrderTable);
+  const rows = await q
+    .selectDistinct({ company_id: t.company_id })
+    .from(t)
+    .where(lte(t.next_query_at, iso(now)));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** Orders of which the scheme is to be asked now, the longest due first. */
+export async function listDueOrders({ q, scope, now }: ReadTx, limit: number): Promise<number[]> {
+  const t = q.use(mandateOrderTable);
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))
+    .orderBy(asc(t.next_query_at))
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Takes the due orders that nobody took meanwhile: until `until` nobody else asks for them. */
+export async function claimOrders(
+  { q, scope, now }: Tx,
+  ids: readonly number[],
+  until: Temporal.Instant,
+): Promise<number[]> {
+  const t = q.use(mandateOrderTable);
+  const rows = await q
+    .update(t)
+    .set({ next_query_at: iso(until) })
+    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))))
+    .returning({ id: t.id });
+  return rows.map(({ id }) => id);
+}
+
+/** An order of which the scheme had nothing new to say, when it is asked next, and what it said. */
+export interface Postponed {
+  readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "status" | "awaits">;
+  readonly next: Temporal.Instant | null;
+  readonly said: Pick<SchemeResult, "code" | "message">;
+}
+
+/**
+ * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
+ * which is flagged, but of money that moved and may only come back.
+ */
+export async function postponeOrders(tx: Tx, postponed: readonly Postponed[]): Promise<void> {
+  const t = tx.q.use(mandateOrderTable);
+  const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, said }) =>
+    JSON.stringify([status, awaits, next, said.code, said.message]),
+  );
+  for (const some of alike.values()) {
+    const [first] = some;
+    if (!first?.order.awaits) continue;
+    const { next, said } = first;
+    const { status, awaits } = first.order;
+    const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
+    const ids = some.map((one) => one.order.id);
+    await tx.q
+      .update(t)
+      .set({
+        ...(status === "submitted" ? { status: "pending" } : {}),
+        ...(is_first ? { response_code: said.code, response_message: said.message } : {}),
+        next_query_at: next && iso(next),
+        ...(next === null && awaits !== "settlement" ? { flagged_at: iso(tx.now) } : {}),
+        updated_at: iso(tx.now),
+      })
+      .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, tx.scope), eq(t.awaits, awaits)))));
+  }
+  const given_up = postponed.filter(
+    ({ order: { awaits }, next }) => next === null && awaits !== null && awaits !== "settlement",
+  );
+  const flags = given_up.map(({ order, said }) => ({ order, reason: "no_answer" as const, said }));
+  await raiseFlags(tx, flags);
+}

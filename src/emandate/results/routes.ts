@@ -1,0 +1,112 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
+import type { Deps } from "../../app/deps.ts";
+import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
+import { readText } from "../../http/body.ts";
+import { endpoint, route, routes } from "../../http/route.ts";
+import { withBody } from "../../http/authentication.ts";
+import { CollectionResults } from "../collections/model.ts";
+import { openSchemeDoors } from "./callback_endpoints.ts";
+import { OrderNumber } from "../orders/model.ts";
+import { applyMandateDecisions, runScenario } from "./service.ts";
+
+const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: ErrorBody });
+
+/** A body that is read as it comes. */
+const form = (schema: TSchema) => ({
+  required: true,
+  content: { "application/x-www-form-urlencoded": described(schema) },
+});
+const Callback = Type.Object({
+  fpx_sellerExOrderNo: Type.String({ description: "the number of an order" }),
+  fpx_checkSum: Type.String({ description: "the scheme's signature" }),
+});
+
+/** What the scheme and customers' browsers call. */
+export const schemeRoutes = (deps: Deps) => {
+  const doors = openSchemeDoors(deps);
+  return routes({ tag: "E-mandates", admits: "open" }, [
+    endpoint(
+      "POST /emandate/callbacks/fpx",
+      {
+        response: refusals,
+        detail: {
+          operationId: "take_scheme_callback",
+          summary: "What the scheme tells by itself",
+          description:
+            "No bearer: the signature is the authentication, and is looked at first. Answered with OK; what was told before changes nothing.",
+          requestBody: form(Callback),
+          responses: {
+            200: { description: "OK", content: { "text/plain": { schema: { type: "string" } } } },
+          },
+        },
+      },
+      doors.callback,
+    ),
+    endpoint(
+      "POST /emandate/callbacks/fpx/return",
+      {
+        response: refusals,
+        detail: {
+          operationId: "find_return_address",
+          summary: "Where a customer's browser comes back to",
+          description:
+            "Leads on to the company's return_url, with order_no; where there is none, shows a page that is the same for every order and for what is none. Never changes anything.",
+          requestBody: form(Type.Pick(Callback, ["fpx_sellerExOrderNo"])),
+          responses: {
+            ...HTML_PAGE,
+            303: { description: "To the return_url", headers: { location: { schema: { type: "string" } } } },
+          },
+        },
+      },
+      doors.comeBack,
+    ),
+    endpoint(
+      "GET /emandate/authorizations/:order_no",
+      {
+        params: OrderNumber,
+        response: answers({ 404: ErrorBody, 409: ErrorBody }),
+        detail: {
+          operationId: "show_authorization_page",
+          summary: "The page from which a customer goes to the bank",
+          description: "A mandate's authorization_url leads here, until the customer has authorized it.",
+          responses: HTML_PAGE,
+        },
+      },
+      doors.authorize,
+    ),
+  ])(deps);
+};
+
+export const simulatorRoutes = routes({ tag: "E-mandates", admits: "company" }, [
+  route("POST /emandate/simulator/scenarios/:name/run", runScenario, {
+    summary: "Make something happen in the sandbox",
+    description:
+      "With mandate_id: mandate_authorized, mandate_activated, mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. With payment_id: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending, payment_late_failure, payment_charged_back.",
+    status: 202,
+    errors: [409],
+  }),
+]);
+
+/** What a bank sends is no JSON. */
+export const mandateDecisionRoutes = routes({ tag: "E-mandates", admits: "company" }, [
+  endpoint(
+    "POST /emandate/mandates/results",
+    {
+      response: answers({ 200: dataOf(CollectionResults), 400: ErrorBody, 413: ErrorBody, 415: ErrorBody }),
+      detail: {
+        operationId: applyMandateDecisions.name,
+        summary: "Apply what banks decided on mandates",
+        description:
+          "CSV, a line for each order_no of a mandate, with its amount and response_code: 00 approves, other codes refuse, 09 and 99 say nothing. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are those of a run's results, documented in docs/emandate_fpx.md.",
+        requestBody: { required: true, content: { "text/csv": { schema: { type: "string" } } } },
+      },
+    },
+    async (exchange) => {
+      const { ctx, body } = await withBody(exchange, () =>
+        readText(exchange.request, exchange.ctx, ["text/csv"]),
+      );
+      return data(call(ctx, applyMandateDecisions, { csv: body }));
+    },
+  ),
+]);

@@ -1,0 +1,126 @@
+import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { instant } from "../../core/time.ts";
+import type { Tx } from "../../store/store.ts";
+import { findPayment } from "../payments/queries.ts";
+import type { PaymentStatus } from "../payments/model.ts";
+import type { MandateTrigger } from "../mandates/model.ts";
+import { moveMandate } from "../mandates/transition.ts";
+import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
+import { moved } from "../mandates/rules.ts";
+import { resultOf } from "../scheme/response_codes.ts";
+import { SCENARIO_RESULTS } from "../scheme/sandbox.ts";
+import type { SchemeResult } from "../scheme/connector.ts";
+import { applyResult } from "./apply_result.ts";
+import type { OrderAwaits, RanScenario, ScenarioSubject } from "../orders/model.ts";
+import { postponeOrders } from "./polling_queries.ts";
+import { findLastOrder } from "../orders/queries.ts";
+import { nextQueryAt } from "../orders/rules.ts";
+
+// What may happen in the sandbox, made to happen. See docs/emandate.md#scenarios.
+
+type Answered = keyof typeof SCENARIO_RESULTS;
+
+/** What happens to a mandate without having been asked for. */
+const TOLD = {
+  mandate_terminated_by_bank: { trigger: "ended_by_bank", reason: "Ended by the bank" },
+  mandate_expired: { trigger: "expire", reason: "Its last day has passed" },
+} as const satisfies Record<string, { trigger: MandateTrigger; reason: string }>;
+
+/** Declined on the way to the bank, or ended there once it is in force. */
+const BY_CUSTOMER = "mandate_cancelled_by_customer";
+const DECLINED = resultOf("1C");
+
+function isAnswered(name: string): name is Answered {
+  return Object.hasOwn(SCENARIO_RESULTS, name);
+}
+
+function isTold(name: string): name is keyof typeof TOLD {
+  return Object.hasOwn(TOLD, name);
+}
+
+/** Makes a scenario happen. Errors: not_found for an unknown one; invalid; conflict. */
+export async function runScenarioOn(tx: Tx, name: string, subject: ScenarioSubject): Promise<RanScenario> {
+  if (!isAnswered(name) && !isTold(name) && name !== BY_CUSTOMER) throw notFound("Scenario", name);
+  const is_of_payment = name.startsWith("payment_");
+  checkSubject(subject, is_of_payment);
+  if (isAnswered(name) && is_of_payment) return ofPayment(tx, name, subject.payment_id ?? 0);
+
+  const mandate = await findSandboxed(tx, subject.mandate_id ?? 0, "/mandate_id", name);
+  if (isAnswered(name)) await answer(tx, mandate, name, SCENARIO_RESULTS[name]);
+  else if (isTold(name)) await tell(tx, mandate, name, TOLD[name]);
+  else if (mandate.status === "pending_authorization") {
+    await answer(tx, mandate, name, { awaits: "authorization", result: DECLINED });
+  } else {
+    const reason = "Ended by the customer at the bank";
+    await tell(tx, mandate, name, { trigger: "ended_by_bank", reason });
+  }
+  const after = await findStoredMandate(tx, mandate.id);
+  return { name, mandate_id: mandate.id, payment_id: null, status: after?.status ?? mandate.status };
+}
+
+/** Errors: invalid. */
+function checkSubject({ mandate_id, payment_id }: ScenarioSubject, is_of_payment: boolean): void {
+  const [wanted, other] = is_of_payment ? ["payment_id", "mandate_id"] : ["mandate_id", "payment_id"];
+  const [given, besides] = is_of_payment ? [payment_id, mandate_id] : [mandate_id, payment_id];
+  if (besides !== undefined)
+    throw invalid(`/${other}`, `must be left out: the scenario is about a ${wanted}`);
+  if (given === undefined) throw invalid(`/${wanted}`, "is required");
+}
+
+/** Errors: invalid for a mandate that is none of the company's, conflict for one with a real bank behind it. */
+async function findSandboxed(tx: Tx, id: number, path: string, name: string): Promise<StoredMandate> {
+  const mandate = await findStoredMandate(tx, id);
+  if (!mandate) throw invalid(path, "must be one of the company's");
+  if (mandate.connector === "sandbox") return mandate;
+  throw new AppError("conflict", `Cannot run ${name}: mandate ${id} is not in the sandbox`);
+}
+
+async function answer(
+  tx: Tx,
+  { id, status }: StoredMandate,
+  name: string,
+  { awaits, result }: { awaits: OrderAwaits; result: SchemeResult },
+): Promise<void> {
+  const order = await findLastOrder(tx, { mandate_id: id });
+  const scheme_txn_id = `SANDBOX-${order?.order_no}`;
+  if (order?.awaits === awaits) {
+    const outcome = await applyResult(tx, order, { ...result, scheme_txn_id });
+    if (outcome === "applied") return;
+  }
+  throw new AppError("conflict", `Cannot run ${name} on mandate ${id}: it is ${status}`);
+}
+
+async function tell(
+  tx: Tx,
+  mandate: StoredMandate,
+  name: string,
+  { trigger, reason }: { trigger: MandateTrigger; reason: string },
+): Promise<void> {
+  if (moved(mandate, trigger) !== null) await moveMandate(tx, mandate, trigger, { reason });
+  else throw new AppError("conflict", `Cannot run ${name} on mandate ${mandate.id}: it is ${mandate.status}`);
+}
+
+/** Where a payment stands whose scheme still has this to say. */
+const STATUS_WHILE: Partial<Record<OrderAwaits, PaymentStatus>> = {
+  payment: "submitted",
+  settlement: "paid",
+};
+
+async function ofPayment(tx: Tx, name: Answered, id: number): Promise<RanScenario> {
+  const payment = await findPayment(tx, id);
+  if (!payment) throw invalid("/payment_id", "must be one of the company's");
+  const { mandate_id } = payment;
+  await findSandboxed(tx, mandate_id, "/payment_id", name);
+  const { awaits, result } = SCENARIO_RESULTS[name];
+  const order = await findLastOrder(tx, { payment_id: id });
+  if (!order || payment.status !== STATUS_WHILE[awaits]) {
+    throw new AppError("conflict", `Cannot run ${name} on payment ${id}: it is ${payment.status}`);
+  }
+  const said = { ...result, scheme_txn_id: `SANDBOX-${order.order_no}` };
+  if (said.status === "pending") {
+    const next = nextQueryAt(order.connector, instant(order.awaits_since), tx.now);
+    await postponeOrders(tx, [{ order, next, said }]);
+  } else await applyResult(tx, order, said);
+  const after = await findPayment(tx, id);
+  return { name, mandate_id, payment_id: id, status: after?.status ?? payment.status };
+}

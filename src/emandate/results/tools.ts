@@ -1,0 +1,26 @@
+import { call } from "../../app/operation.ts";
+import { RanScenario } from "../orders/model.ts";
+import { runScenario } from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+
+const fields = runScenario.input.properties;
+
+const playScenario = tool({
+  name: "emandate_run_scenario",
+  title: "Make something happen in the sandbox",
+  description:
+    "Plays the bank and the customer in the sandbox; refused elsewhere. Of a mandate: mandate_authorized, then mandate_activated; mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. Of a payment: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending; once paid, payment_late_failure, payment_charged_back.",
+  operations: [runScenario],
+  is_destructive: true,
+  input: {
+    scenario: said(fields.name, "Its name"),
+    mandate_id: said(fields.mandate_id, "For what is of a mandate"),
+    payment_id: said(fields.payment_id, "For what is of a payment"),
+  },
+  output: dataOf(RanScenario),
+  run: (ctx, { scenario: name, ...subject }) => data(call(ctx, runScenario, { name, ...subject })),
+});
+
+export const scenarioTools = [playScenario];

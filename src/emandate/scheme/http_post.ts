@@ -1,0 +1,59 @@
+import { LIMITS } from "../../core/limits.ts";
+
+/** What a call came to: the text of a good answer, or why there is none. */
+export type Posted = { text: string; problem?: undefined } | { text?: undefined; problem: string };
+
+export interface PostOptions {
+  timeout_ms?: number;
+}
+
+const UTF8 = new TextDecoder();
+
+/**
+ * Posts a form and reads the answer, both within one bound of time and the answer within one of size. Redirects
+ * are not followed. It never throws: what went wrong is told.
+ */
+export async function postForm(
+  url: string,
+  fields: Record<string, string>,
+  { timeout_ms = LIMITS.scheme_call_ms }: PostOptions = {},
+): Promise<Posted> {
+  const signal = AbortSignal.timeout(timeout_ms);
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        "accept-encoding": "identity",
+      },
+      body: new URLSearchParams(fields).toString(),
+      redirect: "manual",
+      signal,
+      // No connection outlives its call, and nothing is unpacked.
+      keepalive: false,
+      decompress: false,
+    });
+    if (response.status !== 200) {
+      void response.body?.cancel().catch(() => undefined);
+      return { problem: `the scheme answered ${response.status}` };
+    }
+    const bytes = await readUpTo(response, LIMITS.scheme_answer_bytes);
+    return bytes === null ? { problem: "the scheme's answer is too long" } : { text: UTF8.decode(bytes) };
+  } catch (error) {
+    if (signal.aborted) return { problem: `the scheme did not answer within ${timeout_ms / 1_000} s` };
+    return { problem: `the scheme can't be reached: ${error instanceof Error ? error.name : "unknown"}` };
+  }
+}
+
+/** The whole body, or null when it is longer. */
+async function readUpTo({ body }: Response, max_bytes: number): Promise<Uint8Array | null> {
+  if (body === null) return new Uint8Array();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.byteLength;
+    if (size > max_bytes) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}

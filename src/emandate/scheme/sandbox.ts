@@ -1,0 +1,77 @@
+import { AppError } from "../../core/errors.ts";
+import type { OrderAwaits } from "../orders/model.ts";
+import { schemeBanks } from "./banks.ts";
+import { resultOf } from "./response_codes.ts";
+import type { SchemeConnector, SchemeOrder, SchemeResult } from "./connector.ts";
+
+// The sandbox keeps nothing: what its scheme does follows from the order and the time alone, so that it survives
+// restarts and any number of instances.
+
+const OK = resultOf("00");
+const PENDING = resultOf("09");
+/** Of a customer who waits for scenarios. */
+const NOT_COME: SchemeResult = { ...PENDING, is_idle: true };
+const CHARGED_BACK: SchemeResult = { ...OK, status: "charged_back", code: "CB", message: "Charged back" };
+const CLOSED = resultOf("53");
+/** What a bank says that does not want a mandate. */
+const REFUSED: SchemeResult = { ...resultOf("92"), message: "Refused by the bank" };
+
+/** What the sandbox's scheme answers at each step of a customer whose first name drives it. */
+const ANSWERS: Record<string, Partial<Record<OrderAwaits, SchemeResult>>> = {
+  Successful: { authorization: OK, approval: OK, payment: OK, settlement: OK },
+  Penniless: { authorization: OK, approval: OK, payment: resultOf("51") },
+  Fickle: { authorization: OK, approval: OK, payment: OK, settlement: CHARGED_BACK },
+  Late: { authorization: OK, approval: OK, payment: OK, settlement: CLOSED },
+  Invalid: { authorization: resultOf("14") },
+};
+
+/** Seconds after an order was submitted by which a step is answered: the polling looks every second. */
+const ANSWERED_AFTER_S: Record<OrderAwaits, number> = {
+  authorization: 1,
+  confirmation: 1,
+  payment: 1,
+  approval: 2,
+  settlement: 2,
+};
+
+/** What the simulator's scenarios say of an order that awaits just that. */
+export const SCENARIO_RESULTS = {
+  mandate_authorized: { awaits: "authorization", result: OK },
+  mandate_activated: { awaits: "approval", result: OK },
+  mandate_rejected: { awaits: "approval", result: REFUSED },
+  payment_paid: { awaits: "payment", result: OK },
+  payment_insufficient_funds: { awaits: "payment", result: resultOf("51") },
+  payment_account_closed: { awaits: "payment", result: CLOSED },
+  payment_pending: { awaits: "payment", result: PENDING },
+  payment_late_failure: { awaits: "settlement", result: CLOSED },
+  payment_charged_back: { awaits: "settlement", result: CHARGED_BACK },
+} as const satisfies Record<string, { awaits: OrderAwaits; result: SchemeResult }>;
+
+/** The scheme as it behaves in the sandbox. */
+export const sandbox: SchemeConnector = {
+  name: "sandbox",
+  listBanks: async () => schemeBanks({ with_tests: true }).map((bank) => ({ ...bank, status: "online" })),
+  startEnrolment: async () => PENDING,
+  amend: async () => PENDING,
+  terminate: async () => PENDING,
+  authorizationForm: () => null,
+  collect: async (orders) => new Map(orders.map(({ order_no }) => [order_no, PENDING])),
+  queryStatus: async (orders, now) => new Map(orders.map((order) => [order.order_no, answerTo(order, now)])),
+  parseCallback() {
+    throw new AppError("malformed", "Cannot take a callback: the sandbox sends none");
+  },
+};
+
+function answerTo({ awaits, mandate, order_no, submitted_at }: SchemeOrder, now: Temporal.Instant) {
+  if (awaits === null) return PENDING;
+  const answered_at = submitted_at.add({ seconds: ANSWERED_AFTER_S[awaits] });
+  if (Temporal.Instant.compare(now, answered_at) < 0) return PENDING;
+  // Changes and ends are confirmed to everyone; a customer of another name waits for scenarios.
+  const answer = awaits === "confirmation" ? OK : ANSWERS[firstWord(mandate.customer_name)]?.[awaits];
+  if (answer === undefined) return awaits === "authorization" ? NOT_COME : PENDING;
+  return { ...answer, scheme_txn_id: `SANDBOX-${order_no}` };
+}
+
+function firstWord(name: string): string {
+  return name.trim().split(/\s/)[0] ?? "";
+}

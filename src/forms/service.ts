@@ -1,0 +1,147 @@
+import { Value } from "@sinclair/typebox/value";
+import { operation } from "../app/operation.ts";
+import { type Actor, type Scope, scopeOf } from "../core/access.ts";
+import { LIMITS } from "../core/limits.ts";
+import { AppError, notFound } from "../core/errors.ts";
+import { listPage, pagedList } from "../core/pagination.ts";
+import { ById, listed, Nothing, paged } from "../core/schema.ts";
+import { iso } from "../core/time.ts";
+import {
+  CreateForm,
+  FormConfig,
+  FormStructure,
+  FormVerdict,
+  ListForms,
+  ListMyForms,
+  UpdateForm,
+  ValidateForm,
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { checkForm, problemText } from "./rules.ts";
+import { readTx, transaction } from "../app/transaction.ts";
+
+/** Lists the forms of all clients by id, always one page. Decision 0070. */
+export const listForms = operation({
+  name: "list_forms",
+  permission: "forms:read",
+  input: ListForms,
+  output: paged(FormConfig),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listForms(readTx(ctx), filter, slice),
+    ),
+});
+
+/** Lists the client's own forms by id; whole when no page is asked for. */
+export const listMyForms = operation({
+  name: "list_my_forms",
+  permission: "forms:read",
+  input: ListMyForms,
+  output: listed(FormConfig),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listForms(readTx(ctx), filter, slice)),
+});
+
+/** Finds one form. Errors: not_found, for a client user also when it is another client's. */
+export const getForm = operation({
+  name: "get_form",
+  permission: "forms:read",
+  input: ById,
+  output: FormConfig,
+  async run(ctx, { id }) {
+    const form = await queries.findForm(readTx(ctx), id);
+    if (!form) throw notFound("Form", id);
+    return form;
+  },
+});
+
+/**
+ * Creates a form of the caller's client, active. Errors: invalid naming every problem of the config, conflict
+ * when the client has as many as it may, forbidden for whoever has no client.
+ * Decision 0070.
+ */
+export const createForm = operation({
+  name: "create_form",
+  permission: "forms:write",
+  input: CreateForm,
+  output: FormConfig,
+  async run({ store, actor, now }, { name, description = null, config }) {
+    const owner = ownerOf(actor);
+    const form = { name, description, config: formOf(config) };
+    return store.tx(async (q) => {
+      if ((await queries.countForms({ q, scope: owner, now })) >= LIMITS.forms_client) {
+        throw new AppError("conflict", `Cannot add a form: the client has ${LIMITS.forms_client} already`);
+      }
+      return queries.insertForm(q, owner, now, form);
+    });
+  },
+});
+
+/** Tells what is wrong with a config, and keeps nothing. */
+export const validateForm = operation({
+  name: "validate_form",
+  permission: "forms:read",
+  input: ValidateForm,
+  output: FormVerdict,
+  async run(_, { config }) {
+    const errors = checkForm(config).map(problemText);
+    return { valid: errors.length === 0, errors };
+  },
+});
+
+/**
+ * Replaces a form; `is_active` stays as it is when it is left out. Errors: not_found, invalid naming every
+ * problem of the config.
+ */
+export const updateForm = operation({
+  name: "update_form",
+  permission: "forms:write",
+  input: UpdateForm,
+  output: FormConfig,
+  async run(ctx, { id, name, description = null, config, is_active }) {
+    const change = {
+      name,
+      description,
+      config: formOf(config),
+      ...(is_active === undefined ? {} : { is_active }),
+    };
+    return transaction(ctx, async (tx) => {
+      const before = await queries.findForm(tx, id);
+      const form = before && (await queries.updateForm(tx, id, change));
+      if (!form) throw notFound("Form", id);
+      ctx.note({ before, after: form });
+      return form;
+    });
+  },
+});
+
+/** Deletes a form. Errors: not_found. */
+export const deleteForm = operation({
+  name: "delete_form",
+  permission: "forms:write",
+  input: ById,
+  output: Nothing,
+  async run(ctx, { id }) {
+    const deletion = { deleted_at: iso(ctx.now) };
+    const form = await transaction(ctx, (tx) => queries.updateForm(tx, id, deletion));
+    if (!form) throw notFound("Form", id);
+    return {};
+  },
+});
+
+/** The client that forms are made for. Errors: forbidden for whoever has none. */
+function ownerOf(actor: Actor): Required<Scope> {
+  const { company_id, client_id } = scopeOf(actor);
+  if (client_id === undefined) throw new AppError("forbidden", "Cannot add a form: only client users may");
+  return { company_id, client_id };
+}
+
+/** The config as it was sent. Errors: invalid naming every problem. */
+function formOf(config: unknown): FormStructure {
+  const problems = checkForm(config);
+  if (problems.length === 0 && Value.Check(FormStructure, config)) return config;
+  const details = problems.map(({ path, message }) => ({ path: `/config${path}`, message }));
+  const told = problems.slice(0, 3).map(problemText).join("; ");
+  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : "";
+  throw new AppError("invalid", `The form can't be used: ${told}${more}`, { details });
+}

@@ -1,0 +1,55 @@
+import type { Claim, KeptAnswer, KeyedRequest } from "../app/claim.ts";
+import { LIMITS } from "../core/limits.ts";
+import { AppError } from "../core/errors.ts";
+import type { Queries, Store } from "../store/store.ts";
+import * as queries from "./queries.ts";
+import { answerToRepeat, isDone, isKept } from "./rules.ts";
+
+const LIVES = {
+  lease: Temporal.Duration.from({ seconds: LIMITS.idempotency_lease_s }),
+  keep: Temporal.Duration.from({ hours: LIMITS.idempotency_hours }),
+};
+
+/** An idempotency claim that is a row of the transactional store. */
+export class StoredClaim implements Claim {
+  readonly #store: Store;
+  readonly #request: KeyedRequest;
+  readonly #name = crypto.randomUUID();
+  #id: number | null = null;
+
+  constructor(store: Store, request: KeyedRequest) {
+    this.#store = store;
+    this.#request = request;
+  }
+
+  async take(): Promise<KeptAnswer | null> {
+    const { now, digest } = this.#request;
+    const taken = await this.#store.tx(async (q) => {
+      const id = await queries.insertClaim(q, this.#request, this.#name, LIVES);
+      return id === null ? { found: await queries.findKey(q, this.#request) } : { id };
+    });
+    if ("id" in taken) {
+      this.#id = taken.id;
+      return null;
+    }
+    if (!taken.found) throw new Error("An Idempotency-Key is taken and is not there");
+    return answerToRepeat(taken.found, digest, now);
+  }
+
+  async commit(q: Queries, target: { type: string; id: number | null }): Promise<void> {
+    if (this.#id === null || (await queries.updateCommitted(q, this.#id, this.#name, target))) return;
+    throw new AppError("conflict", "Another request with this Idempotency-Key was faster: try again", {
+      retry_after_s: 1,
+    });
+  }
+
+  async settle(status: number, answer: KeptAnswer | null): Promise<void> {
+    const id = this.#id;
+    if (id === null) return;
+    await this.#store.tx((q) =>
+      isDone(status)
+        ? queries.updateAnswered(q, id, this.#name, answer && isKept(answer) ? answer : null)
+        : queries.deleteClaim(q, id, this.#name),
+    );
+  }
+}

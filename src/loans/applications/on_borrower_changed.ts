@@ -1,0 +1,20 @@
+import type { LoanScope } from "../../core/access.ts";
+import type { Tx } from "../../store/store.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { revokeConsents } from "../consents/queries.ts";
+import { consentEvent } from "../consents/rules.ts";
+import { voidReviews } from "../documents/queries.ts";
+
+/**
+ * What it means to an application that somebody else borrows now: the consents were another person's and are
+ * revoked, and documents that were verified as another person's wait for a review again. Decision 0103.
+ */
+export async function voidEvidence(tx: Tx<LoanScope>, application_id: number): Promise<void> {
+  const reason = "The application's borrower was changed";
+  const revoked = await revokeConsents(tx, application_id, reason);
+  await recordEvents(
+    tx,
+    revoked.map((consent) => consentEvent("revoked", consent)),
+  );
+  await voidReviews(tx, application_id);
+}

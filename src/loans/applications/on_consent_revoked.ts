@@ -1,0 +1,25 @@
+import type { LoanScope } from "../../core/access.ts";
+import type { Tx } from "../../store/store.ts";
+import { moveApplication } from "./transition.ts";
+import { findApplication, findTerms } from "./queries.ts";
+import { nextStatus } from "./rules.ts";
+
+/**
+ * What it means to an application that its borrower has taken a consent back: where the program or the lender asks
+ * for it and the lender has the application before it, the application waits until the consent is given again. In the transaction in which
+ * the consent is revoked. See docs/loans.md#states.
+ */
+export async function loseConsent(
+  tx: Tx<LoanScope>,
+  { application_id, code }: { application_id: number; code: string },
+): Promise<void> {
+  const application = await findApplication(tx, application_id);
+  if (!application || nextStatus(application.status, "lose_consent") === undefined) return;
+  const { requested } = await findTerms(tx, application_id);
+  const is_needed =
+    application.program_snapshot.required_consents.includes(code) ||
+    requested.some((item) => item.kind === "consent" && item.code === code);
+  if (!is_needed) return;
+  const missing = [...application.missing, { kind: "consent" as const, code, note: null }];
+  await moveApplication(tx, application, "lose_consent", { missing });
+}

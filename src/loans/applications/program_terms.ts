@@ -1,0 +1,46 @@
+import type { LoanScope } from "../../core/access.ts";
+import { invalid } from "../../core/errors.ts";
+import type { ReadTx } from "../../store/store.ts";
+import type { FormStructure } from "../../forms/model.ts";
+import { findFormStructure } from "../../forms/queries.ts";
+import type { LoanProgram } from "../programs/model.ts";
+import { findLoanProgram } from "../programs/queries.ts";
+import type { LoanApplication } from "./model.ts";
+import { findTerms } from "./queries.ts";
+
+// Which program and form an application goes by.
+
+/** The form that a program asks by as it is now; one that was deleted or put out of use since still counts. */
+export async function formOf(
+  tx: ReadTx<LoanScope>,
+  { form_config_id }: LoanProgram,
+): Promise<FormStructure | undefined> {
+  return form_config_id === null
+    ? undefined
+    : findFormStructure({ ...tx, scope: { company_id: tx.scope.company_id } }, form_config_id);
+}
+
+/** Errors: invalid for a program that agents can't apply to. */
+export async function findOpenProgram(tx: ReadTx<LoanScope>, program_id: number): Promise<LoanProgram> {
+  const program = await findLoanProgram(tx, program_id);
+  if (program?.status === "active") return program;
+  throw invalid("/program_id", "must be the id of an active loan program");
+}
+
+/** The program and form that an edited application goes by: once submitted, those that it went by then. */
+export async function termsAfterEdit(
+  tx: ReadTx<LoanScope>,
+  { id, status, program_id, program_snapshot }: LoanApplication,
+  asked: number = program_id,
+): Promise<{ program: LoanProgram; form: FormStructure | undefined }> {
+  if (status !== "draft") {
+    if (asked !== program_id)
+      throw invalid("/program_id", "must stay as it is: the application was submitted");
+    const { form_snapshot } = await findTerms(tx, id);
+    return { program: program_snapshot, form: form_snapshot ?? undefined };
+  }
+  const current =
+    asked === program_id ? await findLoanProgram(tx, program_id) : await findOpenProgram(tx, asked);
+  const program = current ?? program_snapshot;
+  return { program, form: await formOf(tx, program) };
+}

@@ -1,0 +1,245 @@
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../../core/errors.ts";
+import { call } from "../../app/operation.ts";
+import { Id, oneOf, paged } from "../../core/schema.ts";
+import { decode } from "../../core/validate.ts";
+import {
+  Approval,
+  Disbursement,
+  LoanApplication,
+  LoanApplicationChange,
+  Rejection,
+  RequestAction,
+} from "./model.ts";
+import {
+  acceptLoanOffer,
+  approveLoanApplication,
+  createLoanApplication,
+  declineLoanOffer,
+  disburseLoanApplication,
+  getLoanApplication,
+  listAgentApplications,
+  rejectLoanApplication,
+  requestLoanAction,
+  reviewLoanApplication,
+  submitLoanApplication,
+  updateLoanApplication,
+  withdrawLoanApplication,
+} from "./service.ts";
+import { Consent } from "../consents/model.ts";
+import { listConsents } from "../consents/service.ts";
+import { LoanDocument } from "../documents/model.ts";
+import { listLoanDocuments } from "../documents/service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page, refuseOthers } from "../../mcp/params.ts";
+import { action } from "../../mcp/shapes.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { application_id, loanTool, program_id } from "../tools.ts";
+
+/** Left out of concise results: the program's terms, times and personal data. */
+const DETAILS = [
+  "environment",
+  "program_snapshot",
+  "answers",
+  "agent_client_id",
+  "purpose",
+  "ic_number",
+  "registration_number",
+  "email",
+  "phone",
+  "submitted_at",
+  "under_review_at",
+  "action_required_at",
+  "approved_at",
+  "rejected_at",
+  "accepted_at",
+  "declined_at",
+  "withdrawn_at",
+  "expired_at",
+  "disbursed_at",
+];
+
+const filter = listAgentApplications.input.properties;
+
+const findApplications = loanTool({
+  name: "loan_find_applications",
+  title: "Find loan applications",
+  description: "Lists loan applications, newest first. loan_get_application then tells all about one.",
+  finds: ["application_id"],
+  operations: [listAgentApplications],
+  details: DETAILS,
+  input: {
+    status: said(filter.status, "Only in this state"),
+    program_id: Type.Optional(program_id),
+    search: said(filter.search, "Text in a reference or a borrower's name"),
+    from: said(filter.from, "Created then or later"),
+    to: said(filter.to, "Created before then"),
+    ...page,
+  },
+  output: paged(LoanApplication),
+  run: (ctx, query) => call(ctx, listAgentApplications, query),
+});
+
+const getApplication = loanTool({
+  name: "loan_get_application",
+  title: "Explain a loan application",
+  description:
+    "Tells all about one application: what is missing, decision, offer, documents and consents. detailed adds the program's terms, answers, times, evidence and personal data.",
+  finds: ["document_id", "consent_id"],
+  operations: [getLoanApplication, listLoanDocuments, listConsents],
+  details: [
+    ...DETAILS,
+    "sha256",
+    "text_sha256",
+    "size",
+    "uploaded_by",
+    "evidence",
+    "subject_name",
+    "subject_ic_last4",
+    "application_id",
+  ],
+  input: { application_id },
+  output: dataOf(
+    Type.Object({
+      ...LoanApplication.properties,
+      documents: Type.Array(LoanDocument),
+      consents: Type.Array(Consent),
+    }),
+  ),
+  async run(ctx, { application_id: id }) {
+    const [application, documents, consents] = await Promise.all([
+      call(ctx, getLoanApplication, { id }),
+      call(ctx, listLoanDocuments, { id }),
+      call(ctx, listConsents, { id }),
+    ]);
+    return { data: { ...application, documents: documents.data, consents: consents.data } };
+  },
+});
+
+const wish = LoanApplicationChange.properties;
+
+const saveApplication = loanTool({
+  name: "loan_save_application",
+  title: "Create or change a loan application",
+  description:
+    "Creates an application as a draft, or changes one while it is draft or action_required: what is left out stays. A new one needs program_id, borrower, amount and tenor_months. Then loan_advance_application.",
+  operations: [createLoanApplication, updateLoanApplication],
+  takes_request_id: true,
+  details: DETAILS,
+  input: {
+    application_id: Type.Optional(said(Id, "The one to change; else a new one is made")),
+    program_id: Type.Optional(program_id),
+    external_reference: said(wish.external_reference, "Your own id of it"),
+    borrower: said(wish.borrower, "Who borrows; replaced as a whole"),
+    amount: said(wish.amount, "In the program's currency"),
+    tenor_months: said(wish.tenor_months, "Months"),
+    purpose: said(wish.purpose, "What the loan is for"),
+    answers: said(wish.answers, "To the program's form, by its fields' names"),
+  },
+  output: dataOf(LoanApplication),
+  run: (ctx, { application_id: id, ...input }) =>
+    data(
+      id === undefined
+        ? call(ctx, createLoanApplication, decode(createLoanApplication.input, input))
+        : call(ctx, updateLoanApplication, { id, ...input }),
+    ),
+});
+
+const STEPS = {
+  submit: submitLoanApplication,
+  start_review: reviewLoanApplication,
+  accept_offer: acceptLoanOffer,
+};
+
+const advanceApplication = loanTool({
+  name: "loan_advance_application",
+  title: "Advance a loan application",
+  description:
+    "submit sends a draft, or one in action_required, to the lender; a refusal names all that is missing (documents come over REST). start_review takes a submitted one under review. accept_offer takes the offer: only when the borrower has said so.",
+  operations: Object.values(STEPS),
+  details: DETAILS,
+  input: { application_id, step: said(oneOf(["submit", "start_review", "accept_offer"]), "Which step") },
+  output: dataOf(LoanApplication),
+  run: (ctx, { application_id: id, step }) => data(call(ctx, STEPS[step], { id })),
+});
+
+const requestAction = loanTool({
+  name: "loan_request_action",
+  title: "Send a loan application back",
+  description:
+    "Sends an application under review back to the borrower for items; submitting it again answers.",
+  ...action(requestLoanAction, "application_id"),
+  details: DETAILS,
+  input: { application_id, items: said(RequestAction.properties.items, "What is asked for") },
+});
+
+const offered = Approval.properties;
+
+const approveApplication = loanTool({
+  name: "loan_approve_application",
+  title: "Approve a loan application",
+  description:
+    "Makes an offer on an application under review, within its program's ranges; the instalment is worked out. Ask the person for the terms.",
+  ...action(approveLoanApplication, "application_id"),
+  details: DETAILS,
+  input: {
+    application_id,
+    amount: said(offered.amount, "Offered"),
+    tenor_months: said(offered.tenor_months, "Months"),
+    annual_rate: said(offered.annual_rate, "Rate a year"),
+    expires_at: said(offered.expires_at, "30 days from now unless told"),
+  },
+});
+
+const ENDINGS = { withdraw: withdrawLoanApplication, decline_offer: declineLoanOffer };
+
+const endApplication = loanTool({
+  name: "loan_end_application",
+  title: "Reject, withdraw or decline",
+  description:
+    "Ends an application for good. reject: the lender refuses one under review. withdraw: the borrower takes it back, before an offer is accepted. decline_offer: turns the offer down. Ask the person first.",
+  operations: [rejectLoanApplication, ...Object.values(ENDINGS)],
+  is_destructive: true,
+  details: DETAILS,
+  input: {
+    application_id,
+    how: said(oneOf(["reject", "withdraw", "decline_offer"]), "Which of these"),
+    reason_code: Type.Optional(said(Rejection.properties.reason_code, "Why; for reject only")),
+    note: said(Rejection.properties.note, "In words; for reject only"),
+  },
+  output: dataOf(LoanApplication),
+  async run(ctx, { application_id: id, how, reason_code, ...words }) {
+    if (how === "reject") {
+      if (reason_code === undefined) throw invalid("/reason_code", "is required for reject");
+      return data(call(ctx, rejectLoanApplication, { id, reason_code, ...words }));
+    }
+    refuseOthers(how, { reason_code, ...words });
+    return data(call(ctx, ENDINGS[how], { id }));
+  },
+});
+
+const disburseApplication = loanTool({
+  name: "loan_disburse_application",
+  title: "Record a loan's disbursement",
+  description:
+    "Writes down that an accepted loan was paid out: this can't be undone, and moves no money. Ask the person first.",
+  ...action(disburseLoanApplication, "application_id"),
+  is_destructive: true,
+  details: DETAILS,
+  input: {
+    application_id,
+    reference: said(Disbursement.properties.reference, "The payment's reference"),
+    disbursed_at: said(Disbursement.properties.disbursed_at, "When; now unless told"),
+  },
+});
+
+export const loanApplicationTools = [
+  findApplications,
+  getApplication,
+  saveApplication,
+  advanceApplication,
+  requestAction,
+  approveApplication,
+  endApplication,
+  disburseApplication,
+];

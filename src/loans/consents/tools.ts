@@ -1,0 +1,121 @@
+import { Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
+import { Id, oneOf } from "../../core/schema.ts";
+import { decode } from "../../core/validate.ts";
+import { ConsentDefinition, ConsentGrant, ConsentRevocation, DefinitionChange } from "./model.ts";
+import {
+  createConsentDefinition,
+  createConsentDefinitionVersion,
+  getConsentDefinition,
+  grantConsent,
+  listConsentDefinitions,
+  publishConsentDefinition,
+  retireConsentDefinition,
+  revokeConsent,
+} from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page, refuseOthers } from "../../mcp/params.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { application_id, loanTool } from "../tools.ts";
+
+const definition_id = said(Id, "The consent definition's id");
+
+const CONSENT_DETAILS = ["environment", "text_sha256", "subject_name", "subject_ic_last4", "evidence"];
+
+const recordConsent = loanTool({
+  name: "loan_record_consent",
+  title: "Record a consent",
+  description:
+    "Writes down that the borrower has consented to a published definition. Only what has really happened.",
+  ...action(grantConsent, "application_id"),
+  takes_request_id: true,
+  details: CONSENT_DETAILS,
+  input: {
+    application_id,
+    definition_id,
+    evidence: said(ConsentGrant.properties.evidence, "How and when the borrower said yes"),
+  },
+});
+
+const takeConsentBack = loanTool({
+  name: "loan_revoke_consent",
+  title: "Revoke a consent",
+  description:
+    "Takes a borrower's consent back, for good. An application that needs it and is submitted or under review goes to action_required. Ask the person first.",
+  ...action(revokeConsent, "consent_id"),
+  is_destructive: true,
+  details: CONSENT_DETAILS,
+  input: {
+    consent_id: said(Id, "The consent's id"),
+    reason: said(ConsentRevocation.properties.reason, "Why, in words"),
+  },
+});
+
+export const consentTools = [recordConsent, takeConsentBack];
+
+const DEFINITION_DETAILS = ["environment", "text_sha256", "purpose_text", "data_text", "data_categories"];
+
+const findDefinitions = loanTool({
+  name: "loan_find_consent_definitions",
+  title: "Find consent definitions",
+  description:
+    "Finds what borrowers are asked to consent to, or one by id. Only a published one can be consented to; detailed adds the texts.",
+  ...finder("definition_id", listConsentDefinitions, getConsentDefinition),
+  details: DEFINITION_DETAILS,
+  input: {
+    definition_id: Type.Optional(definition_id),
+    code: said(listConsentDefinitions.input.properties.code, "All versions of one code"),
+    status: said(listConsentDefinitions.input.properties.status, "Only in this state"),
+    ...page,
+  },
+});
+
+const text = DefinitionChange.properties;
+
+const createDefinition = loanTool({
+  name: "loan_create_consent_definition",
+  title: "Create a consent definition",
+  description:
+    "Creates a text for borrowers to consent to, as a draft. In a next version what is left out stays; else all but locale and days is needed. Then loan_publish_consent_definition.",
+  operations: [createConsentDefinition, createConsentDefinitionVersion],
+  takes_request_id: true,
+  details: DEFINITION_DETAILS,
+  input: {
+    definition_id: Type.Optional(said(Id, "Makes the next version of that one")),
+    code: said(text.code, "Not for a next version"),
+    locale: said(text.locale, "en unless told; not for a next version"),
+    title: Type.Optional(said(text.title, "Heading")),
+    purpose_text: Type.Optional(said(text.purpose_text, "What the data is for")),
+    data_text: Type.Optional(said(text.data_text, "Which data that is")),
+    data_categories: Type.Optional(said(text.data_categories, "In a word each")),
+    audience: Type.Optional(said(text.audience, "Who gets it")),
+    data_life_days: said(text.data_life_days, "How long it is kept"),
+    validity_days: said(text.validity_days, "How long a consent holds"),
+  },
+  output: dataOf(ConsentDefinition),
+  async run(ctx, { definition_id: id, ...input }) {
+    if (id === undefined)
+      return data(call(ctx, createConsentDefinition, decode(createConsentDefinition.input, input)));
+    const { code, locale, ...changed } = input;
+    refuseOthers("a next version", { code, locale });
+    return data(call(ctx, createConsentDefinitionVersion, { id, ...changed }));
+  },
+});
+
+const PUBLISHING = { publish: publishConsentDefinition, retire: retireConsentDefinition };
+
+const publishDefinition = loanTool({
+  name: "loan_publish_consent_definition",
+  title: "Publish or retire a consent definition",
+  description:
+    "publish fixes a draft's text for good and retires the version before it: consents to that one count no longer. retire ends a published one. Ask the person first.",
+  operations: Object.values(PUBLISHING),
+  is_destructive: true,
+  details: DEFINITION_DETAILS,
+  input: { definition_id, how: said(oneOf(["publish", "retire"]), "Which of the two") },
+  output: dataOf(ConsentDefinition),
+  run: (ctx, { definition_id: id, how }) => data(call(ctx, PUBLISHING[how], { id })),
+});
+
+export const consentDefinitionTools = [findDefinitions, createDefinition, publishDefinition];

@@ -1,0 +1,133 @@
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import type { ApplicationStatus } from "../applications/model.ts";
+import { nextStatus as nextApplicationStatus } from "../applications/rules.ts";
+import type { DocumentType } from "../programs/model.ts";
+import type { ContentType, DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
+
+// What becomes of a document.
+
+export const DOCUMENT_TRIGGERS = ["verify", "reject", "supersede"] as const;
+export type DocumentTrigger = (typeof DOCUMENT_TRIGGERS)[number];
+
+/** Where each trigger leads from each status; what is not here is refused. */
+export const DOCUMENT_STEPS: Record<DocumentStatus, Partial<Record<DocumentTrigger, DocumentStatus>>> = {
+  pending_review: { verify: "verified", reject: "rejected", supersede: "superseded" },
+  verified: { supersede: "superseded" },
+  rejected: { supersede: "superseded" },
+  superseded: {},
+};
+
+/** Errors: conflict, when the trigger leads nowhere from the document's status. */
+export function nextStatus({ id, status }: Pick<LoanDocument, "id" | "status">, trigger: DocumentTrigger) {
+  const next = DOCUMENT_STEPS[status][trigger];
+  if (next === undefined) throw new AppError("conflict", `Cannot ${trigger} document ${id}: it is ${status}`);
+  return next;
+}
+
+// Which documents count.
+
+/** The types of which an application has a document that was not rejected. */
+export function presentTypes(documents: readonly DocumentState[]): Set<DocumentType> {
+  const present = documents.filter(({ status }) => status === "pending_review" || status === "verified");
+  return new Set(present.map(({ type }) => type));
+}
+
+/**
+ * The types that count for who decides on an application: a document that was verified as another borrower's, has
+ * taken the place of one that was verified, or came after the approval, is not what the decision goes by until it is
+ * verified (again).
+ */
+export function decidedTypes(
+  documents: readonly DocumentState[],
+  approved_at: string | null,
+): Set<DocumentType> {
+  const verified_before = new Set(
+    documents
+      .filter((old) => old.status !== "verified" && old.reviewed_at !== null && old.reason_code === null)
+      .map(({ type }) => type),
+  );
+  const counts = ({ type, status, created_at }: DocumentState) =>
+    status === "verified" ||
+    (!verified_before.has(type) && (approved_at === null || created_at <= approved_at));
+  return presentTypes(documents.filter(counts));
+}
+
+// What a file is.
+
+const LEADING_BYTES: Record<ContentType, readonly number[]> = {
+  "application/pdf": [...Buffer.from("%PDF-")],
+  "image/jpeg": [0xff, 0xd8, 0xff],
+  "image/png": [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+};
+
+/** How many of a file's first bytes tell what it is. */
+export const TELLING_BYTES = Math.max(...Object.values(LEADING_BYTES).map(({ length }) => length));
+
+/** What a file is by its first bytes, at its very beginning; null for what we do not take. */
+export function contentTypeOf(start: Uint8Array): ContentType | null {
+  const kinds: ContentType[] = ["application/pdf", "image/jpeg", "image/png"];
+  return kinds.find((kind) => LEADING_BYTES[kind].every((byte, i) => start[i] === byte)) ?? null;
+}
+
+// What it is called.
+
+/** Characters that steer, hide or turn around what is around them. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * A file's name as it is kept: what was sent, without folders and characters that can't be seen, at most 200
+ * characters long, its ending kept. Empty when nothing remains.
+ */
+export function cleanFileName(sent: string): string {
+  const name = (sent.split(/[\\/]/).at(-1) ?? "")
+    .replaceAll(UNSEEN, "")
+    .normalize("NFC")
+    .replaceAll(/[<>:"|?*]/g, "_")
+    .replaceAll(/\s+/g, " ")
+    .replace(/^[. ]+/, "");
+  const characters = Array.from(name);
+  if (characters.length <= LIMITS.document_name_length) return name.replace(/[. ]+$/, "");
+  const ending = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? "";
+  const stem = characters.slice(0, LIMITS.document_name_length - ending.length).join("");
+  return `${stem.replace(/[. ]+$/, "")}${ending}`;
+}
+
+/** What is told of a document. */
+export function documentEvent(
+  happened: "uploaded" | "verified" | "rejected",
+  { id, application_id, type, status, reason_code, environment }: LoanDocument,
+): NewEvent {
+  return {
+    type: `document.${happened}`,
+    data: { id, application_id, type, status, reason_code, environment },
+  };
+}
+
+const ENDINGS: Record<ContentType, readonly [string, ...string[]]> = {
+  "application/pdf": [".pdf"],
+  "image/jpeg": [".jpg", ".jpeg"],
+  "image/png": [".png"],
+};
+
+/** The name under which a file is sent out: with an ending that says what its bytes are. */
+export function downloadName(file_name: string, content_type: ContentType): string {
+  const endings = ENDINGS[content_type];
+  const fits = endings.some((ending) => file_name.toLowerCase().endsWith(ending));
+  return fits ? file_name : file_name + endings[0];
+}
+
+// When it may be taken back.
+
+/** Errors: conflict, unless the application may be edited and the document was not verified. */
+export function refuseRemoval(
+  { id, status }: Pick<LoanDocument, "id" | "status">,
+  application_status: ApplicationStatus,
+): void {
+  const why =
+    nextApplicationStatus(application_status, "edit") === undefined
+      ? `its application is ${application_status.replaceAll("_", " ")}`
+      : status === "verified" && "it is verified";
+  if (why) throw new AppError("conflict", `Cannot delete document ${id}: ${why}`);
+}

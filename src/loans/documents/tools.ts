@@ -1,0 +1,39 @@
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../../core/errors.ts";
+import { call } from "../../app/operation.ts";
+import { Id, oneOf } from "../../core/schema.ts";
+import { DocumentRejection, LoanDocument } from "./model.ts";
+import { rejectLoanDocument, verifyLoanDocument } from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { refuseOthers } from "../../mcp/params.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { loanTool } from "../tools.ts";
+
+const DOCUMENT_DETAILS = ["environment", "sha256", "size", "uploaded_by"];
+
+const reviewDocument = loanTool({
+  name: "loan_review_document",
+  title: "Verify or reject a document",
+  description:
+    "Settles a document that is pending_review, for good: verify it, or reject it, so that another must be uploaded. Its content is seen over REST only: a person has to look, and decide.",
+  operations: [verifyLoanDocument, rejectLoanDocument],
+  is_destructive: true,
+  details: DOCUMENT_DETAILS,
+  input: {
+    document_id: said(Id, "The document's id"),
+    verdict: said(oneOf(["verify", "reject"]), "Which of the two"),
+    reason_code: Type.Optional(said(DocumentRejection.properties.reason_code, "Why; for reject only")),
+    note: said(DocumentRejection.properties.note, "In words; for reject only"),
+  },
+  output: dataOf(LoanDocument),
+  async run(ctx, { document_id: id, verdict, reason_code, ...words }) {
+    if (verdict === "reject") {
+      if (reason_code === undefined) throw invalid("/reason_code", "is required for reject");
+      return data(call(ctx, rejectLoanDocument, { id, reason_code, ...words }));
+    }
+    refuseOthers(verdict, { reason_code, ...words });
+    return data(call(ctx, verifyLoanDocument, { id }));
+  },
+});
+
+export const loanDocumentTools = [reviewDocument];

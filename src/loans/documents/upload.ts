@@ -1,0 +1,54 @@
+import { AppError, invalid } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { decode } from "../../core/validate.ts";
+import { type IncomingFile, readMultipart } from "../../http/multipart.ts";
+import type { DocumentType } from "../programs/model.ts";
+import type { StagedFile } from "../../store/blob_store.ts";
+import { type ContentType, UploadFields } from "./model.ts";
+import { cleanFileName, contentTypeOf, TELLING_BYTES } from "./rules.ts";
+
+/** What came with a file. */
+export interface Upload {
+  type: DocumentType;
+  file_name: string;
+  content_type: ContentType;
+}
+
+const FORM = {
+  file: "file",
+  file_bytes: LIMITS.document_bytes,
+  envelope_bytes: LIMITS.document_envelope_bytes,
+  field_bytes: LIMITS.document_field_bytes,
+  time_ms: LIMITS.document_upload_ms,
+};
+
+/** Writes the file of a request while it comes in. Errors: those of `readMultipart`, and of what it may be. */
+export async function receiveUpload(request: Request, staged: StagedFile): Promise<Upload> {
+  const { fields, file } = await readMultipart(request, FORM, (incoming) => receive(incoming, staged));
+  const { type } = decode(UploadFields, fields);
+  return { type, ...file };
+}
+
+async function receive({ name, bytes }: IncomingFile, staged: StagedFile): Promise<Omit<Upload, "type">> {
+  const file_name = cleanFileName(name);
+  if (file_name === "") throw invalid("/file", "must have a name that can be seen");
+  let start = new Uint8Array();
+  let content_type: ContentType | null = null;
+  for await (const piece of bytes) {
+    if (start.byteLength < TELLING_BYTES) {
+      start = Uint8Array.of(...start, ...piece.subarray(0, TELLING_BYTES - start.byteLength));
+      content_type = contentTypeOf(start);
+      // Told as soon as it shows, not after ten megabytes.
+      if (start.byteLength === TELLING_BYTES) refuseOthers(content_type);
+    }
+    await staged.write(piece);
+  }
+  if (staged.size === 0) throw invalid("/file", "must not be empty");
+  return { file_name, content_type: refuseOthers(content_type) };
+}
+
+/** Errors: unsupported_media_type. */
+function refuseOthers(content_type: ContentType | null): ContentType {
+  if (content_type !== null) return content_type;
+  throw new AppError("unsupported_media_type", "The file must be a PDF, a JPEG or a PNG, by its first bytes");
+}

@@ -1,0 +1,72 @@
+import { Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
+import { Id, oneOf } from "../../core/schema.ts";
+import { decode } from "../../core/validate.ts";
+import { LoanProgram, LoanProgramChange } from "./model.ts";
+import {
+  activateLoanProgram,
+  createLoanProgram,
+  getLoanProgram,
+  listLoanPrograms,
+  pauseLoanProgram,
+  updateLoanProgram,
+} from "./service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page } from "../../mcp/params.ts";
+import { finder } from "../../mcp/shapes.ts";
+import { said } from "../../mcp/wire_schema.ts";
+import { loanTool, program_id } from "../tools.ts";
+
+const PROGRAM_DETAILS = ["environment", "description"];
+
+const findPrograms = loanTool({
+  name: "loan_find_programs",
+  title: "Find loan programs",
+  description:
+    "Finds loan programs, or one by id: amounts, months, rates, who may borrow, which documents and consents are asked for.",
+  ...finder("program_id", listLoanPrograms, getLoanProgram),
+  details: PROGRAM_DETAILS,
+  input: {
+    program_id: Type.Optional(program_id),
+    status: said(listLoanPrograms.input.properties.status, "Only in this state"),
+    search: said(listLoanPrograms.input.properties.search, "Text in the code or name"),
+    ...page,
+  },
+});
+
+const saveProgram = loanTool({
+  name: "loan_save_program",
+  title: "Create or change a loan program",
+  description:
+    "Creates a program as a draft, or changes the terms given of one; submitted applications keep theirs. A new one needs code, name, borrower_type, currency, ranges and rate_type. Then loan_switch_program.",
+  operations: [createLoanProgram, updateLoanProgram],
+  takes_request_id: true,
+  details: PROGRAM_DETAILS,
+  input: {
+    program_id: Type.Optional(said(Id, "The one to change; else a new one is made")),
+    terms: said(LoanProgramChange, "What it offers, and asks for"),
+  },
+  output: dataOf(LoanProgram),
+  run: (ctx, { program_id: id, terms }) =>
+    data(
+      id === undefined
+        ? call(ctx, createLoanProgram, decode(createLoanProgram.input, terms))
+        : call(ctx, updateLoanProgram, { id, ...terms }),
+    ),
+});
+
+const SWITCHES = { activate: activateLoanProgram, pause: pauseLoanProgram };
+
+const switchProgram = loanTool({
+  name: "loan_switch_program",
+  title: "Activate or pause a loan program",
+  description:
+    "activate lets borrowers apply to a program; pause takes no more, and what was submitted goes on.",
+  operations: Object.values(SWITCHES),
+  details: PROGRAM_DETAILS,
+  input: { program_id, to: said(oneOf(["activate", "pause"]), "Which of the two") },
+  output: dataOf(LoanProgram),
+  run: (ctx, { program_id: id, to }) => data(call(ctx, SWITCHES[to], { id })),
+});
+
+export const loanProgramTools = [findPrograms, saveProgram, switchProgram];

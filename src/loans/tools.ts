@@ -1,0 +1,21 @@
+import type { TProperties, TSchema } from "@sinclair/typebox";
+import { Id } from "../core/schema.ts";
+import { mayChange } from "../audit/recorder.ts";
+import { tool, type Tool, type ToolDefinition } from "../mcp/tool.ts";
+import { said } from "../mcp/wire_schema.ts";
+
+// What the tools for loans share.
+
+/** Builds a tool that works on loans; deployments without a service key do not have it. */
+export function loanTool<I extends TProperties, O extends TSchema>(definition: ToolDefinition<I, O>): Tool {
+  return tool({
+    ...definition,
+    takes_environment: true,
+    is_available: ({ loan_service_key }) => loan_service_key !== null,
+    is_always_concise: definition.operations.some(({ permission }) => mayChange(permission)),
+    is_outlined_elsewhere: true,
+  });
+}
+
+export const application_id = said(Id, "The application's id");
+export const program_id = said(Id, "The loan program's id");

@@ -1,0 +1,48 @@
+import { Type } from "@sinclair/typebox";
+import { Id } from "../core/schema.ts";
+import {
+  getLoanWebhookLog,
+  listLoanWebhookLogs,
+  redeliverLoanWebhook,
+} from "../webhooks/deliveries/service.ts";
+import { page } from "../mcp/params.ts";
+import { action, finder } from "../mcp/shapes.ts";
+import { said } from "../mcp/wire_schema.ts";
+import { loanTool } from "./tools.ts";
+
+// Deliveries show where the company's data goes and what came back: only its admins see them (decision 0061).
+
+const FOR_ADMINS_TO_READ = { permission: "webhooks:read" } as const;
+const FOR_ADMINS = { permission: "webhooks:write" } as const;
+const DETAILS = ["payload", "response_excerpt", "duration_ms", "message_id"];
+
+const log = listLoanWebhookLogs.input.properties;
+
+const findDeliveries = loanTool({
+  name: "loan_find_webhook_deliveries",
+  title: "Find deliveries of loan events",
+  description:
+    "Lists deliveries of loan events, newest first, or one by id: whether a message arrived, and why not.",
+  ...finder("webhook_log_id", listLoanWebhookLogs, getLoanWebhookLog),
+  operations: [listLoanWebhookLogs, getLoanWebhookLog, FOR_ADMINS_TO_READ],
+  details: DETAILS,
+  input: {
+    webhook_log_id: Type.Optional(said(Id, "One delivery")),
+    event_type: said(log.event_type, "Only these events"),
+    status: said(log.status, "Only in this state"),
+    ...page,
+  },
+});
+
+const redeliver = loanTool({
+  name: "loan_redeliver_webhook",
+  title: "Send a loan event again",
+  description:
+    "Makes one more attempt at a delivery that has ended; the receiver may have the message already.",
+  ...action(redeliverLoanWebhook, "webhook_log_id"),
+  operations: [redeliverLoanWebhook, FOR_ADMINS],
+  details: DETAILS,
+  input: { webhook_log_id: said(Id, "The delivery's id") },
+});
+
+export const loanWebhookTools = [findDeliveries, redeliver];

@@ -1,0 +1,139 @@
+import { type AnyElysia, Elysia } from "elysia";
+import type { Deps } from "../app/deps.ts";
+import { apiKeyRoutes, exchangeRoutes } from "../access/api_keys/routes.ts";
+import { auditRoutes } from "../audit/routes.ts";
+import { authorizationRoutes, metadataRoutes, oauthRoutes } from "../access/oauth/routes.ts";
+import {
+  billingRecordRoutes,
+  billingRunRoutes,
+  unbilledUsageRoutes,
+  myBillingRoutes,
+  myPreviewRoutes,
+  previewRoutes,
+} from "../billing/runs/routes.ts";
+import { billingModelRoutes, billingTypeRoutes } from "../billing/billing_models/routes.ts";
+import { clientRoutes } from "../billing/clients/routes.ts";
+import { collectionResultRoutes, collectionRoutes } from "../emandate/collections/routes.ts";
+import { companyRoutes } from "../billing/companies/routes.ts";
+import { emandateConfigRoutes } from "../emandate/merchant_config/routes.ts";
+import { formRoutes, myFormRoutes } from "../forms/routes.ts";
+import { emandateCustomerRoutes } from "../emandate/customers/routes.ts";
+import { emandateProductRoutes } from "../emandate/products/routes.ts";
+import { mandateDebitRoutes, mandatePaymentRoutes } from "../emandate/payments/routes.ts";
+import { eventRoutes } from "../webhooks/events/routes.ts";
+import {
+  billingModelChangeRoutes,
+  myBillingModelChangeRoutes,
+} from "../billing/billing_model_changes/routes.ts";
+import { creditRoutes, myCreditRoutes } from "../billing/credits/routes.ts";
+import { mandateFlagRoutes } from "../emandate/flags/routes.ts";
+import { mandateDecisionRoutes, schemeRoutes, simulatorRoutes } from "../emandate/results/routes.ts";
+import { mandateRoutes } from "../emandate/mandates/routes.ts";
+import { agentApplicationRoutes, lenderApplicationRoutes } from "../loans/applications/routes.ts";
+import { agentProgramRoutes, lenderProgramRoutes } from "../loans/programs/routes.ts";
+import {
+  agentConsentRoutes,
+  consentDefinitionRoutes,
+  lenderConsentRoutes,
+} from "../loans/consents/routes.ts";
+import { agentDocumentRoutes, agentUploadRoutes, lenderDocumentRoutes } from "../loans/documents/routes.ts";
+import { productRoutes } from "../billing/products/routes.ts";
+import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
+import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
+import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "../usage/routes.ts";
+import { userRoutes } from "../access/users/routes.ts";
+import { lenderWebhookLogRoutes, webhookLogRoutes } from "../webhooks/deliveries/routes.ts";
+import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
+import { failures } from "../http/error_handler.ts";
+import { documentation } from "../http/openapi.ts";
+import { metrics } from "../http/metrics.ts";
+import { probes } from "../http/probes.ts";
+import { mcpEndpoint } from "../mcp/endpoint.ts";
+import { TOOLS } from "./tools.ts";
+
+/** Builds the HTTP interface over opened stores. It does not listen yet. */
+export function buildApp(deps: Deps) {
+  const app: AnyElysia = new Elysia({
+    // Unknown fields are refused by the schemas, never dropped in silence.
+    normalize: false,
+    handler: { standardHostname: false },
+  })
+    .use(failures(deps, () => app.routes))
+    .use(probes(deps))
+    .use(metrics(deps))
+    .use(documentation(() => app))
+    .use(metadataRoutes(deps))
+    .use(oauthRoutes(deps))
+    .group("/api/v1", (api) =>
+      api
+        .use(loginRoutes(deps))
+        .use(logoutRoutes(deps))
+        .use(exchangeRoutes(deps))
+        .use(profileRoutes(deps))
+        .use(authorizationRoutes(deps))
+        .use(companyRoutes(deps))
+        .use(userRoutes(deps))
+        .use(apiKeyRoutes(deps))
+        .use(auditRoutes(deps))
+        .use(clientRoutes(deps))
+        .use(productRoutes(deps))
+        .use(billingTypeRoutes(deps))
+        .use(billingModelRoutes(deps))
+        .use(subscriptionRoutes(deps))
+        .use(billingModelChangeRoutes(deps))
+        .use(creditRoutes(deps))
+        .use(mySubscriptionRoutes(deps))
+        .use(myBillingModelChangeRoutes(deps))
+        .use(myCreditRoutes(deps))
+        .use(billingRunRoutes(deps))
+        .use(unbilledUsageRoutes(deps))
+        .use(billingRecordRoutes(deps))
+        .use(myBillingRoutes(deps))
+        .use(previewRoutes(deps))
+        .use(myPreviewRoutes(deps))
+        .use(formRoutes(deps))
+        .use(myFormRoutes(deps))
+        .use(ingestRoutes(deps))
+        .use(exportLinkRoutes(deps))
+        .use(usageRoutes(deps))
+        .use(myUsageRoutes(deps))
+        .use(eventRoutes(deps))
+        .use(webhookRoutes(deps))
+        .use(webhookLogRoutes(deps))
+        .use(directDebit(deps))
+        .use(loans(deps))
+        .use(mcpEndpoint(deps, TOOLS)),
+    );
+  return app;
+}
+
+/** Everything below /emandate. */
+const directDebit = (deps: Deps) =>
+  new Elysia()
+    .use(emandateConfigRoutes(deps))
+    .use(emandateProductRoutes(deps))
+    .use(emandateCustomerRoutes(deps))
+    .use(mandateRoutes(deps))
+    .use(mandateDecisionRoutes(deps))
+    .use(mandateFlagRoutes(deps))
+    .use(mandateDebitRoutes(deps))
+    .use(mandatePaymentRoutes(deps))
+    .use(collectionRoutes(deps))
+    .use(collectionResultRoutes(deps))
+    .use(simulatorRoutes(deps))
+    .use(schemeRoutes(deps));
+
+/** What lenders' and agents' machines do. */
+const loans = (deps: Deps) =>
+  new Elysia()
+    .use(lenderProgramRoutes(deps))
+    .use(lenderApplicationRoutes(deps))
+    .use(lenderDocumentRoutes(deps))
+    .use(consentDefinitionRoutes(deps))
+    .use(lenderConsentRoutes(deps))
+    .use(lenderWebhookLogRoutes(deps))
+    .use(agentProgramRoutes(deps))
+    .use(agentApplicationRoutes(deps))
+    .use(agentDocumentRoutes(deps))
+    .use(agentUploadRoutes(deps))
+    .use(agentConsentRoutes(deps));

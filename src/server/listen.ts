@@ -1,0 +1,44 @@
+import type { Deps } from "../app/deps.ts";
+import { buildApp } from "./http_app.ts";
+import { LIMITS } from "../core/limits.ts";
+import { listenForMetrics } from "../http/metrics.ts";
+import { Dispatcher } from "../webhooks/deliveries/dispatcher.ts";
+
+/** A listening server. */
+export interface Server {
+  /** Where it listens on this machine: `http://localhost:3000`. */
+  url: string;
+  /** Where METRICS_PORT is; null where it is not set. */
+  metrics_url: string | null;
+  /** Stops listening, answers what is in flight, then cuts off what is still open. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Listens on the configured host and port; port 0 takes a free one. Webhooks go out from here on, until the
+ * background is stopped. Errors: throws when the port is taken.
+ */
+export async function listen(deps: Deps): Promise<Server> {
+  const app = buildApp(deps);
+  const metrics = listenForMetrics(deps);
+  app.listen({
+    port: deps.config.port,
+    hostname: deps.config.host,
+    // With it a second process would silently share the port, and the databases.
+    reusePort: false,
+    // Body sizes are bound where they are read, with an answer that says so.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    idleTimeout: 120,
+  });
+  void deps.background.keep(new Dispatcher(deps).run());
+  return {
+    url: `http://localhost:${app.server?.port}`,
+    metrics_url: metrics && `http://localhost:${metrics.port}/metrics`,
+    async stop() {
+      await metrics?.stop(true);
+      const drained = app.stop().then(() => true);
+      if (await Promise.race([drained, Bun.sleep(LIMITS.drain_ms)])) return;
+      await app.stop(true);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { Tool } from "../mcp/tool.ts";
+import { billingTools } from "../billing/tools.ts";
+import { billingModelTools } from "../billing/billing_models/tools.ts";
+import { myRecordTools, recordTools } from "../billing/records/tools.ts";
+import { runTools } from "../billing/runs/tools.ts";
+import { clientTools } from "../billing/clients/tools.ts";
+import { collectionTools } from "../emandate/collections/tools.ts";
+import { creditTools, myCreditTools } from "../billing/credits/tools.ts";
+import { emandateConfigTools } from "../emandate/merchant_config/tools.ts";
+import { emandateCustomerTools } from "../emandate/customers/tools.ts";
+import { emandateProductTools } from "../emandate/products/tools.ts";
+import { formTools, myFormTools } from "../forms/tools.ts";
+import { loanApplicationTools } from "../loans/applications/tools.ts";
+import { consentDefinitionTools, consentTools } from "../loans/consents/tools.ts";
+import { loanDocumentTools } from "../loans/documents/tools.ts";
+import { loanProgramTools } from "../loans/programs/tools.ts";
+import { loanWebhookTools } from "../loans/webhook_tools.ts";
+import { mandateFlagTools } from "../emandate/flags/tools.ts";
+import { paymentTools } from "../emandate/payments/tools.ts";
+import { mandateTools } from "../emandate/mandates/tools.ts";
+import { planChangeTools } from "../billing/billing_model_changes/tools.ts";
+import { productTools } from "../billing/products/tools.ts";
+import { scenarioTools } from "../emandate/results/tools.ts";
+import { mySubscriptionTools, subscriptionTools } from "../billing/subscriptions/tools.ts";
+import { myUsageTools, usageTools } from "../usage/tools.ts";
+import { deliveryTools } from "../webhooks/deliveries/tools.ts";
+
+/** Every tool, in the order in which they are listed. */
+export const TOOLS: readonly Tool[] = [
+  ...clientTools,
+  ...productTools,
+  ...billingModelTools,
+  ...billingTools,
+  ...subscriptionTools,
+  ...planChangeTools,
+  ...creditTools,
+  ...usageTools,
+  ...recordTools,
+  ...runTools,
+  ...deliveryTools,
+  ...formTools,
+  ...emandateConfigTools,
+  ...emandateProductTools,
+  ...emandateCustomerTools,
+  ...mandateTools,
+  ...paymentTools,
+  ...collectionTools,
+  ...scenarioTools,
+  ...mandateFlagTools,
+  ...loanApplicationTools,
+  ...loanDocumentTools,
+  ...consentTools,
+  ...loanProgramTools,
+  ...consentDefinitionTools,
+  ...loanWebhookTools,
+  ...mySubscriptionTools,
+  ...myCreditTools,
+  ...myUsageTools,
+  ...myRecordTools,
+  ...myFormTools,
+];

@@ -1,0 +1,60 @@
+import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
+import type { Slice } from "../../core/pagination.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { containing } from "../../store/expressions.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { only } from "../../store/exactly_one.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { Client } from "./model.ts";
+import { clientTable } from "./tables.ts";
+
+/** The columns of a client on the wire. */
+export const clientColumns = (q: Reads) => columnsOf(q.use(clientTable), Client);
+
+/** Clients by id, and how many there are in all. */
+export function listClients(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+  const t = tx.q.use(clientTable);
+  const where = and(inScope(tx), containing(t.name, search));
+  return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: asc(t.id), slice });
+}
+
+export async function findClient(tx: ReadTx, id: number): Promise<Client | undefined> {
+  const clients = tx.q.use(clientTable);
+  const [client] = await tx.q
+    .select(clientColumns(tx.q))
+    .from(clients)
+    .where(and(inScope(tx), eq(clients.id, id)));
+  return client;
+}
+
+export async function insertClient({ q, scope, now }: Tx, name: string): Promise<Client> {
+  const rows = await q
+    .insert(q.use(clientTable))
+    .values({ name, company_id: scope.company_id, ...stamped(now) })
+    .returning(clientColumns(q));
+  return only(rows);
+}
+
+export async function updateClient(
+  tx: Tx,
+  id: number,
+  change: { name?: string; deleted_at?: string },
+): Promise<Client | undefined> {
+  const clients = tx.q.use(clientTable);
+  const [client] = await tx.q
+    .update(clients)
+    .set({ ...change, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(clients.id, id)))
+    .returning(clientColumns(tx.q));
+  return client;
+}
+
+function inScope({ q, scope }: ReadTx): SQL | undefined {
+  const clients = q.use(clientTable);
+  return and(
+    eq(clients.company_id, scope.company_id),
+    scope.client_id === undefined ? undefined : eq(clients.id, scope.client_id),
+    isNull(clients.deleted_at),
+  );
+}

@@ -1,0 +1,42 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { At, Email, Id, Name, strict } from "../../core/schema.ts";
+import { Password } from "../../access/users/model.ts";
+
+/** Read in its usual spelling: `asia/kathmandu` is `Asia/Kathmandu`. */
+export const TimeZone = Type.Transform(
+  Type.String({ format: "time-zone", description: "an IANA time zone such as Asia/Kuala_Lumpur" }),
+)
+  .Decode((text) => Temporal.Now.zonedDateTimeISO(text).timeZoneId)
+  .Encode((text) => text);
+export const Currency = Type.String({
+  format: "currency",
+  description: "an ISO 4217 currency code such as EUR",
+});
+
+export const Company = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    timezone: Type.String(),
+    currency: Type.String(),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "Company" },
+);
+export type Company = Static<typeof Company>;
+
+export const UpdateCompany = strict(
+  { name: Name, timezone: TimeZone, currency: Currency },
+  { title: "UpdateCompany" },
+);
+
+/** A new company needs someone to sign in: its first admin. */
+export const AddCompany = strict({
+  name: Name,
+  admin_email: Email,
+  admin_password: Password,
+  timezone: Type.Optional(TimeZone),
+  currency: Type.Optional(Currency),
+});
+export type AddCompany = Static<typeof AddCompany>;

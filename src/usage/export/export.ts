@@ -1,0 +1,60 @@
+import { Type } from "@sinclair/typebox";
+import { operation } from "../../app/operation.ts";
+import { scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { type Download, streamOf } from "../../core/download.ts";
+import { findCompany } from "../../tenancy/companies/queries.ts";
+import { ExportUsage } from "../model.ts";
+import { listExternalIds } from "../queries.ts";
+import { compositeKey } from "../rules.ts";
+import { filterOf, refuseForeignIds } from "../search/service.ts";
+import type { ExportFormat } from "../../usage_store/port.ts";
+import { readTx } from "../../app/transaction.ts";
+
+export const MEDIA_TYPES: Record<ExportFormat, string> = {
+  csv: "text/csv; charset=utf-8; header=present",
+  ndjson: "application/x-ndjson",
+  parquet: "application/vnd.apache.parquet",
+};
+
+/**
+ * Gives all events that a search finds, as a file that is made while it is sent, of one instant. A client user
+ * gets its own client's only. Once sending has begun an error breaks the stream, so that it never looks whole.
+ * Errors: forbidden for ids outside of the scope, invalid for too much to sort by usage or for a Parquet file, rate_limited when too many exports run, unavailable past the
+ * time limit. Decision 0046.
+ */
+export const exportUsage = operation({
+  name: "export_usage",
+  permission: "usage:read",
+  audited: true,
+  input: ExportUsage,
+  output: Type.Unsafe<Download>(Type.Any()),
+  async run(ctx, input) {
+    const scope = scopeOf(ctx.actor);
+    const { company_id } = scope;
+    const [company] = await Promise.all([findCompany(readTx(ctx)), refuseForeignIds(ctx, scope, input)]);
+    const filter = await filterOf(ctx, scope, input, company?.timezone ?? "UTC");
+    const external_ids = await listExternalIds(readTx(ctx));
+    const keys = new Map([...external_ids].map(([id, external]) => [id, compositeKey(company_id, external)]));
+    const { format } = input;
+    const query = { ...filter, format, sort: sortOf(input), keys };
+    const limits = {
+      timeout_ms: LIMITS.usage_export_ms,
+      max_sorted: LIMITS.usage_export_sorted,
+      max_file_bytes: LIMITS.usage_export_file_bytes,
+    };
+    const body = await streamOf((write, gone) => ctx.usage.export(query, write, { ...limits, gone }), {
+      idle_ms: LIMITS.usage_export_idle_ms,
+      bytes_s: LIMITS.download_bytes_s,
+      onBreak: (error) => ctx.log.info({ err: error, request_id: ctx.request_id }, "export broken off"),
+    });
+    const at = ctx.now.toString({ smallestUnit: "second" }).replaceAll(/[-:]/g, "");
+    return { media_type: MEDIA_TYPES[format], filename: `usage-${at}.${format}`, body };
+  },
+});
+
+/** Lines come in the search's order. A Parquet file is sorted only if asked: that holds all of it up. */
+function sortOf({ format, sort_by, sort_order }: ExportUsage) {
+  if (format === "parquet" && sort_by === undefined && sort_order === undefined) return undefined;
+  return { sort_by: sort_by ?? "timestamp", sort_order: sort_order ?? "desc" } as const;
+}

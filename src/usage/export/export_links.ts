@@ -1,0 +1,86 @@
+import { Type } from "@sinclair/typebox";
+import type { LinkMaker } from "../../app/credentials.ts";
+import type { Context } from "../../app/context.ts";
+import { call, operation } from "../../app/operation.ts";
+import { scopeOf } from "../../core/access.ts";
+import type { Download } from "../../core/download.ts";
+import { AppError, invalid } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { iso } from "../../core/time.ts";
+import { decode } from "../../core/validate.ts";
+import { publicOrigin } from "../../http/origin.ts";
+import { isAuthorizationOpen } from "../../access/oauth/queries.ts";
+import { isTokenEnded } from "../../access/sessions/queries.ts";
+import { type Account, findAccount } from "../../access/users/queries.ts";
+import { exportUsage } from "./export.ts";
+import { ExportLink, ExportUsage, FollowExportLink } from "../model.ts";
+import { refuseForeignIds } from "../search/service.ts";
+
+/**
+ * Makes a link to an export, for whoever can open one but can't send a token: a person whose agent asked. It asks
+ * in the user's name, and ends with the user's tokens, with the token or authorization that it was made by, and
+ * after 15 minutes. Errors: forbidden for ids outside of
+ * the scope, invalid for a search too long for a link. Decision 0087.
+ */
+export const createExportLink = operation({
+  name: "create_export_link",
+  permission: "usage:read",
+  audited: true,
+  input: ExportUsage,
+  output: ExportLink,
+  async run(ctx, input) {
+    const { store, actor, tokens, config } = ctx;
+    await refuseForeignIds(ctx, scopeOf(actor), input);
+    if (actor.kind !== "user") throw new AppError("not_found", "Only a signed-in user has links");
+    const account = await findAccount(store.read, actor.user_id);
+    if (!account) throw new AppError("not_found", "Only a signed-in user has links");
+    const { token, authorization_id } = actor;
+    const by = {
+      user_id: account.id,
+      token_version: account.token_version,
+      ...(token ? { token_id: token.id } : {}),
+      ...(authorization_id === undefined ? {} : { authorization_id }),
+    };
+    const { link, expires_at } = await tokens.signLink(by, input);
+    if (link.length > LIMITS.usage_export_link_characters)
+      throw invalid("", "is too long for a link: name fewer ids");
+    const url = `${publicOrigin(config, null)}/api/v1/usage/exports/${link}`;
+    return { url, expires_at: iso(expires_at) };
+  },
+});
+
+/**
+ * Gives the export that a link asks for, with the rights that its user has now. Errors: not_found for a link that
+ * is not ours, has expired or was ended, and those of the export.
+ */
+export const followExportLink = operation({
+  name: "follow_export_link",
+  permission: "session:open",
+  input: FollowExportLink,
+  output: Type.Unsafe<Download>(Type.Any()),
+  async run(ctx, { link }) {
+    const asked = await ctx.tokens.verifyLink(link);
+    const account = asked && (await findMaker(ctx, asked.by));
+    if (!account) throw new AppError("not_found", "The link is not valid, or has expired: ask for a new one");
+    const { id: user_id, email, company_id, client_id, role } = account;
+    const actor = {
+      kind: "user",
+      user_id,
+      email,
+      company_id,
+      client_id,
+      role,
+    } as const;
+    return call({ ...ctx, actor }, exportUsage, decode(ExportUsage, asked.query));
+  },
+});
+
+/** The user behind a link, while all that it was made by holds. */
+async function findMaker({ store, now }: Context, by: LinkMaker): Promise<Account | undefined> {
+  const { user_id, token_version, token_id, authorization_id } = by;
+  if (token_id !== undefined && (await isTokenEnded(store.read, token_id))) return undefined;
+  if (authorization_id !== undefined && !(await isAuthorizationOpen(store.read, authorization_id, now)))
+    return undefined;
+  const account = await findAccount(store.read, user_id);
+  return account?.token_version === token_version ? account : undefined;
+}

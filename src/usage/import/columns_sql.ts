@@ -1,0 +1,123 @@
+/**
+ * The SQL that reads a file's rows as events, where that is provably what the rules of ingest say; every other
+ * row keeps its texts, to be read one by one.
+ */
+import { LIMITS } from "../../core/limits.ts";
+import { ROW } from "../../usage_store/duckdb/append/event_block.ts";
+import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
+
+/** What an event is made of. */
+export const ROLES = ["subscription", "timestamp", "usage", "id", "metadata"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a role is read from: SQL over the file's columns, and its type; for all roles. */
+export type RoleValues = ReadonlyMap<Role, { sql: string; type: string }>;
+
+/** The type by which the file's engine numbers the keys of subscriptions. */
+export const KEYS_TYPE = "subscription_keys";
+
+const DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])";
+const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?";
+const DATE_TIME = quoteText(`${DATE}[T ]${TIME}`);
+const OFFSET_DATE_TIME = quoteText(`${DATE}[T ]${TIME}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])`);
+const PLAIN_NUMBER = quoteText("-?[0-9]{1,12}([.][0-9]{1,17})?");
+const NO_ID = "'00000000-0000-0000-0000-000000000000'::UUID";
+
+const WHOLE = /^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/;
+const FRACTION = /^(FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$/;
+const MILLIONTHS = /^DECIMAL\(\d+,[0-6]\)$/;
+
+/** A file's rows, and what is known of them. */
+export interface FileRows {
+  /** What stands in a FROM. */
+  from: string;
+  /** SQL that says why a row is none; null for a row. */
+  problem: string;
+  values: RoleValues;
+  /** A regular expression that proves metadata to be canonical. */
+  canonical: string | null;
+  /** Whether KEYS_TYPE was made: there is none without keys. */
+  has_keys: boolean;
+}
+
+/** Reads the rows as the columns that EventBlock takes. */
+export function blockSql({ from, problem, values, canonical, has_keys }: FileRows): string {
+  const type = (role: Role) => values.get(role)?.type ?? "VARCHAR";
+  const given = [...values].map(([role, { sql }]) => `${sql} AS x_${role}`);
+  const metadata = "x_metadata::VARCHAR";
+  const is_canonical = canonical === null ? "false" : canonicalSql(metadata, canonical);
+  // Nested, not WITH, which the engine may first make whole: the rows must pass through.
+  const given_rows = `SELECT (${problem})::VARCHAR AS x_problem, ${given.join(", ")} FROM ${from}`;
+  const cast_rows = `SELECT *, ${castSql(type("timestamp"), "x_timestamp", "BIGINT")} AS x_moment,
+    ${castSql(type("id"), "x_id", "UUID")} AS x_uuid FROM (${given_rows})`;
+  const typed_rows = `SELECT *,
+    ${has_keys ? `enum_code(TRY_CAST(x_subscription::VARCHAR AS ${KEYS_TYPE}))::INTEGER` : "NULL::INTEGER"} AS code,
+    ${momentSql(type("timestamp"))} AS moment,
+    ${type("id") === "VARCHAR" ? "CASE WHEN lower(x_id) = x_uuid::VARCHAR THEN x_uuid END" : "x_uuid"} AS uuid,
+    ${amountSql(type("usage"))} AS amount FROM (${cast_rows})`;
+  const judged_rows = `SELECT *,
+    CASE WHEN x_id IS NULL THEN ${ROW.without_id} ELSE 0 END
+    + CASE WHEN x_problem IS NULL AND code IS NOT NULL AND moment >= 0 AND amount IS NOT NULL
+        AND (x_id IS NULL OR uuid IS NOT NULL)
+      THEN CASE WHEN x_metadata IS NULL OR ${is_canonical} THEN 0 ELSE ${ROW.loose_metadata} END
+      ELSE ${ROW.left_out + ROW.texts_only} END AS state FROM (${typed_rows})`;
+  return `SELECT state::INTEGER, coalesce(code, -1), coalesce(moment, 0), coalesce(uuid, ${NO_ID}),
+    coalesce(amount, 0)::DECIMAL(18,6),
+    CASE WHEN state >= ${ROW.left_out} THEN ${TEXTS} ELSE ${metadata} END FROM (${judged_rows})`;
+}
+
+/** The texts of a row that is read alone. */
+const TEXTS = `to_json([${["problem", "id", "subscription", "timestamp", "usage", "metadata"]
+  .map((name) => `x_${name}::VARCHAR`)
+  .join(", ")}])::VARCHAR`;
+
+/** A value as another type, null where it is of neither. */
+function castSql(type: string, value: string, wanted: string): string {
+  return type === wanted ? value : type === "VARCHAR" ? `TRY_CAST(${value} AS ${wanted})` : `NULL::${wanted}`;
+}
+
+/** Unix ms. A text must be whole ms as they are written, or a date-time, UTC without an offset. */
+function momentSql(type: string): string {
+  if (WHOLE.test(type)) return "TRY_CAST(x_timestamp AS BIGINT)";
+  if (FRACTION.test(type)) {
+    return "CASE WHEN x_timestamp = floor(x_timestamp) AND abs(x_timestamp) < 1e15 THEN x_timestamp::BIGINT END";
+  }
+  if (type !== "VARCHAR") return "NULL::BIGINT";
+  return `CASE WHEN x_moment::VARCHAR = x_timestamp THEN x_moment
+      WHEN regexp_full_match(x_timestamp, ${DATE_TIME}) THEN epoch_ms(TRY_CAST(x_timestamp AS TIMESTAMP))
+      WHEN regexp_full_match(x_timestamp, ${OFFSET_DATE_TIME})
+      THEN epoch_ms(TRY_CAST(x_timestamp AS TIMESTAMPTZ)) END`;
+}
+
+/** Fractions of other than decimals go by their text, whose digits are what is rounded. */
+function amountSql(type: string): string {
+  if (WHOLE.test(type) || MILLIONTHS.test(type)) return "TRY_CAST(x_usage AS DECIMAL(18,6))";
+  return `CASE WHEN regexp_full_match(x_usage::VARCHAR, ${PLAIN_NUMBER})
+      THEN TRY_CAST(x_usage::VARCHAR AS DECIMAL(18,6)) END`;
+}
+
+function canonicalSql(metadata: string, canonical: string): string {
+  return `(strlen(${metadata}) <= ${LIMITS.usage_metadata_bytes} AND ends_with(${metadata}, '}')
+    AND regexp_full_match(${metadata}, ${quoteText(canonical)}))`;
+}
+
+/** Keys whose order in text is that of JavaScript and of every database, and that need no escape. */
+const PLAIN_KEY = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
+const JSON_SCALAR = [
+  String.raw`"[^"\\\x00-\x1f]*"`,
+  "0|-?[1-9][0-9]{0,14}",
+  "-?(?:0|[1-9][0-9]{0,8})[.][0-9]{0,5}[1-9]",
+  "true|false|null",
+].join("|");
+
+/**
+ * A regular expression for canonical JSON text of flat objects: any of these keys, each at most once and in
+ * order, with scalars as `canonicalJson` writes them. What matches and ends with a brace is such text. Null when
+ * there are no such keys, or too many.
+ */
+export function canonicalPattern(keys: readonly string[]): string | null {
+  const plain = keys.filter((key) => PLAIN_KEY.test(key)).toSorted();
+  if (plain.length === 0 || plain.length > LIMITS.usage_metadata_keys) return null;
+  const members = plain.map((key) => `(?:"${key.replaceAll(".", "[.]")}":(?:${JSON_SCALAR})(?:,|\\}$))?`);
+  return String.raw`\{` + members.join("");
+}

@@ -1,0 +1,155 @@
+import { pointerPart } from "../../core/errors.ts";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { FileHead } from "./file_head.ts";
+import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
+
+/** The rows of a file as the engine's SQL sees them. */
+export interface FileTable {
+  columns: string[];
+  /**
+   * The rows, for a FROM: the columns by name, with the types that their values suggest, and besides, by
+   * the names that are the keys of `raw`, columns as the text that stands in the file.
+   */
+  from(raw: ReadonlyMap<string, string>): string;
+  /** Whether columns can be had as text. Typed files have only their own values. */
+  raw: boolean;
+  /** A condition's text that says why a row is none, where the format can tell. */
+  problem?: string;
+  /** Whether lines are left out of the rows, for the engine to list them. */
+  rejects: boolean;
+}
+
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+const known = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
+
+/** A line may be so long and its file's dialect is still found out. Longer ones than 2 MB are rejected as rows. */
+const SNIFFED_LINE_BYTES = 4_000_000;
+
+/** A CSV file: dialect and header are found out from its beginning. */
+export async function csvTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
+  const file = quoteText(path);
+  const found = await connection.run(
+    `SELECT Delimiter, Quote, Escape, SkipRows::VARCHAR, HasHeader::VARCHAR,
+      DateFormat IS NULL AND TimestampFormat IS NULL, unnest(Columns, recursive := true)
+    FROM sniff_csv(${file}, ignore_errors = true, max_line_size = ${SNIFFED_LINE_BYTES})`,
+  );
+  const rows = await found.getRows();
+  const [delimiter, quote, escape, skip, header] = (rows[0] ?? []).map(String);
+  const columns = rows.map(([, , , , , iso_times, name, type]) => ({
+    name: String(name),
+    // Days and months in an order of their own are left to the user's strptime.
+    type: /^(DATE|TIME)/.test(String(type)) && iso_times !== true ? "VARCHAR" : String(type),
+  }));
+  const names = columns.map(({ name }) => `${quoteText(name)}: 'VARCHAR'`).join(", ");
+  // Read as text, so that a value that is not of its column's type spoils only its own row.
+  const source = `read_csv(${file}, auto_detect = false, delim = ${quoteText(delimiter ?? ",")},
+    quote = ${known(quote)}, escape = ${known(escape)}, skip = ${Number(skip ?? 0)},
+    header = ${header === "true"}, columns = {${names}}, store_rejects = true, rejects_limit = 0)`;
+  return {
+    columns: columns.map(({ name }) => name),
+    raw: true,
+    rejects: true,
+    from: (raw) => {
+      const typed = columns.map(
+        ({ name, type }) => `TRY_CAST(file.${quoteName(name)} AS ${type}) AS ${quoteName(name)}`,
+      );
+      const texts = [...raw].map(([as, name]) => `file.${quoteName(name)} AS ${quoteName(as)}`);
+      return `(SELECT ${[...typed, ...texts].join(", ")} FROM ${source} AS file)`;
+    },
+  };
+}
+
+/**
+ * A file of one JSON object a line: its columns are the keys of all objects, or of the first `sample` ones, and
+ * then also those of `looked_for`.
+ */
+export async function ndjsonTable(
+  connection: DuckDBConnection,
+  path: string,
+  head: FileHead,
+  sample?: { rows: number; looked_for: readonly string[] },
+): Promise<FileTable> {
+  const source = ndjsonLines(path, head);
+  const from = sample === undefined ? source : `(FROM ${source} LIMIT ${sample.rows})`;
+  const found = await connection.run(
+    `SELECT key, string_agg(DISTINCT json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')), ' ')
+    FROM (SELECT json, unnest(json_keys(json)) AS key FROM ${from} WHERE json_type(json) = 'OBJECT')
+    GROUP BY key ORDER BY key`,
+  );
+  const columns = (await found.getRows()).map(([name, types]) => ({
+    name: String(name),
+    type: ndjsonType(String(types ?? "").split(" ")),
+  }));
+  return {
+    columns: [...new Set([...columns.map(({ name }) => name), ...(sample?.looked_for ?? [])])],
+    raw: true,
+    rejects: false,
+    problem: quoteName("raw problem"),
+    from: (raw) => {
+      const typed = columns.map(({ name, type }) => {
+        const read = type === "JSON" ? "json_extract" : "json_extract_string";
+        const value = lastMember(name, `${read}(file.json, ${pointer(name)})`, `${read}(file.json, '$.*')`);
+        return `TRY_CAST(${value} AS ${type}) AS ${quoteName(name)}`;
+      });
+      // All at once, as each reading of the line costs as much as the first.
+      const paths = [...raw.values()].map(pointer).join(", ");
+      const read = raw.size === 0 ? "" : `, json_extract_string(json, [${paths}]) AS texts`;
+      const texts = [...raw].map(([as, name], i) => {
+        const value = lastMember(name, `file.texts[${i + 1}]`, "json_extract_string(file.json, '$.*')");
+        return `${value} AS ${quoteName(as)}`;
+      });
+      // Of the text, which is JSON: to read it for this would cost as much as reading all of it.
+      const problem = `CASE WHEN starts_with(ltrim(file.json::VARCHAR, e' \\t\\r\\n'), '{') THEN NULL
+        ELSE 'is not a JSON object' END AS ${quoteName("raw problem")}`;
+      const lines = `SELECT json, json_keys(json) AS keys${read} FROM ${source}`;
+      const file = `SELECT *, list_reverse(keys) AS last_keys FROM (${lines})`;
+      return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM (${file}) AS file)`;
+    },
+  };
+}
+
+/** The lines of the file as JSON; null for one that is none. */
+function ndjsonLines(path: string, { has_mark, first_line }: FileHead): string {
+  const lines = `read_ndjson_objects(${quoteText(path)}, ignore_errors = true)`;
+  if (!has_mark) return lines;
+  // The engine takes the mark for a part of the first line, which is then none.
+  const others = `(SELECT json FROM ${lines} OFFSET 1)`;
+  if (first_line.trim() === "") return others;
+  return `(SELECT TRY_CAST(${quoteText(first_line)} AS JSON) AS json UNION ALL ${others})`;
+}
+
+/**
+ * A member's value: `first` is that of the first member of the name, `all` are those of all members in their order.
+ * Where a name is there twice the last counts, as over HTTP.
+ */
+function lastMember(name: string, first: string, all: string): string {
+  const key = quoteText(name);
+  const from_end = `list_position(file.last_keys, ${key})`;
+  const is_one = `list_position(file.keys, ${key}) + ${from_end} = len(file.keys) + 1`;
+  return `CASE WHEN NOT (${is_one}) THEN (${all})[len(file.keys) - ${from_end} + 1] ELSE ${first} END`;
+}
+
+/** The SQL type of a key whose values have these JSON types. */
+function ndjsonType(types: readonly string[]): string {
+  const kinds = new Set(types.filter((type) => type !== "NULL" && type !== ""));
+  const all = (...allowed: string[]) => [...kinds].every((kind) => allowed.includes(kind));
+  if (all("BIGINT", "UBIGINT")) return "BIGINT";
+  if (all("BIGINT", "UBIGINT", "DOUBLE")) return "DOUBLE";
+  if (all("BOOLEAN")) return "BOOLEAN";
+  return all("OBJECT", "ARRAY") ? "JSON" : "VARCHAR";
+}
+
+function pointer(key: string): string {
+  return quoteText(`/${pointerPart(key)}`);
+}
+
+/** A Parquet file, which knows its columns and their types. */
+export async function parquetTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
+  const source = `read_parquet(${quoteText(path)})`;
+  const found = await connection.run(`DESCRIBE SELECT * FROM ${source}`);
+  const columns = (await found.getRows()).map(([name]) => String(name));
+  return { columns, raw: false, rejects: false, from: () => source };
+}

@@ -1,0 +1,111 @@
+import type { FileRow, RejectedRow } from "../model.ts";
+import { type Problem, refusedEvents } from "../ingest/validate_events.ts";
+import { readMoment } from "../rules.ts";
+import type { AppendResult, NewEvent, UsageStore } from "../../usage_store/port.ts";
+
+/** A row as an event that a client might have sent, or the reason why it is none. */
+interface RawRow {
+  row: number;
+  raw?: Record<string, unknown>;
+  reason?: string;
+}
+
+/** Turns the texts of a file's row into an event that is then read by the rules of ingest. Decision 0024. */
+export function toRaw(
+  { row, problem, id, subscription, timestamp, usage, metadata }: FileRow,
+  subscription_field: "external_subscription_id" | "subscription_id",
+): RawRow {
+  if (problem !== null) return { row, reason: problem };
+  if (subscription === null) return { row, reason: `${subscription_field} is missing` };
+  // Unlike a client's request a file is old: an instant that is missing does not mean now.
+  if (timestamp === null) return { row, reason: "timestamp is missing" };
+  if (usage === null) return { row, reason: "usage is missing" };
+  const moment = readMoment(timestamp);
+  if (moment === undefined) {
+    return { row, reason: `timestamp is ${shown(timestamp)}: must be whole ms or an ISO 8601 date-time` };
+  }
+  const object = metadata === null ? null : parseObject(metadata);
+  if (object === undefined) return { row, reason: `metadata is ${shown(metadata)}: must be a JSON object` };
+  const raw = {
+    id,
+    [subscription_field]: subscription,
+    timestamp: moment,
+    usage,
+    ...(object === null ? {} : { metadata: object }),
+  };
+  return { row, raw };
+}
+
+/**
+ * Writes the id of a row that has none into the four words from `at`: a UUID of version 8, of 82 bits of the
+ * digest of the file's content and the row's number. Decision 0024.
+ */
+export function writeDerivedId(words: Uint32Array, at: number, digest: Uint8Array, row: number): void {
+  const view = new DataView(digest.buffer, digest.byteOffset, digest.byteLength);
+  words[at + 1] = view.getUint32(0);
+  words[at] = (view.getUint16(4) << 16) | 0x8000 | (view.getUint16(6) & 0xfff);
+  words[at + 3] = 0x80000000 | ((view.getUint32(8) & 0x3fffff) << 8) | Math.floor(row / 2 ** 32);
+  words[at + 2] = row;
+}
+
+/** One rejected row for each position with problems, its reasons in one text. */
+export function rejectedRows(problems: readonly Problem[], row_of: readonly number[]): RejectedRow[] {
+  const reasons = new Map<number, string[]>();
+  for (const { position, field, message } of problems) {
+    const row = row_of[position] ?? 0;
+    reasons.set(row, [...(reasons.get(row) ?? []), `${field} ${message}`.trim()]);
+  }
+  return [...reasons].map(([row, texts]) => ({ row, reason: texts.join("; ") }));
+}
+
+/**
+ * Stores the events, those aside that the store refuses: it has their id with other content, or they may
+ * only repeat and are new. `refused` tells of those by their position in `events`. Errors: unavailable when
+ * the commit fails; whatever was stored before stays and is a duplicate when it comes again.
+ */
+export async function storeFresh(
+  usage: UsageStore,
+  company_id: number,
+  events: readonly NewEvent[],
+  now_ms: number,
+): Promise<AppendResult & { refused: Problem[] }> {
+  const refused: Problem[] = [];
+  let left = events.map((event, position) => ({ event, position }));
+  while (left.length > 0) {
+    try {
+      const stored = await usage.append(
+        company_id,
+        left.map(({ event }) => event),
+        now_ms,
+      );
+      return { ...stored, refused };
+    } catch (error) {
+      // An answer may name the first hundred only: each round takes those out.
+      const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
+      if (named.size === 0) throw error;
+      left = left.filter(({ position }, index) => {
+        const problem = named.get(index);
+        if (problem !== undefined) refused.push({ ...problem, position });
+        return problem === undefined;
+      });
+    }
+  }
+  return { accepted: 0, duplicates: 0, refused };
+}
+
+/** Null for JSON's null, undefined for what is no object. */
+export function parseObject(text: string): Record<string, unknown> | null | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value === null) return null;
+    return typeof value === "object" && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value in a message, cut where it is long. */
+function shown(text: string | null): string {
+  const value = text ?? "";
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+}

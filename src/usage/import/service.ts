@@ -1,0 +1,216 @@
+import { Type } from "@sinclair/typebox";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
+import { scopeOf } from "../../core/access.ts";
+import { chunked } from "../../core/chunk.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { Nothing, oneOf, strict } from "../../core/schema.ts";
+import { FILE_FORMATS } from "./file.ts";
+import { parseObject, rejectedRows, storeFresh, toRaw, writeDerivedId } from "./rows.ts";
+import { readAgainstStore } from "../ingest/service.ts";
+import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "../model.ts";
+import { digestOf, type ImportSource, readSource } from "./source.ts";
+import { findMeteredSubscriptions, listExternalIds, listUsageImports, noteUsageImport } from "../queries.ts";
+import { readMetadata } from "../ingest/validate_events.ts";
+import { compositeKey, externalIdOf } from "../rules.ts";
+import { type EventBlock, ROW } from "../../usage_store/duckdb/append/event_block.ts";
+import { readTx } from "../../app/transaction.ts";
+
+/**
+ * Tells the audit log of an import, before its first row is stored: events are in another store, which one
+ * transaction can't hold. Decision 0075.
+ */
+export const startUsageImport = operation({
+  name: "start_usage_import",
+  permission: "usage:write",
+  target: "usage_import",
+  input: strict({ file: Type.String(), format: oneOf(FILE_FORMATS) }),
+  output: Nothing,
+  run: ({ store }) => store.tx(async () => ({})),
+});
+
+/** Lists what rows of a file may name their subscription by. See docs/usage.md#send-events. */
+export const listSubscriptionKeys = operation({
+  name: "list_subscription_keys",
+  permission: "usage:write",
+  input: strict({ subscription_field: oneOf(["external_subscription_id", "subscription_id"]) }),
+  output: Type.Array(Type.String()),
+  async run(ctx, { subscription_field }) {
+    const scope = scopeOf(ctx.actor);
+    const external_ids = [...(await listExternalIds(readTx(ctx))).values()];
+    if (subscription_field === "external_subscription_id") return external_ids;
+    return external_ids.map((id) => compositeKey(scope.company_id, id));
+  },
+});
+
+/** Finds out what is known of a file's content. Decision 0122. */
+export const recognizeImport = operation({
+  name: "recognize_import",
+  permission: "usage:write",
+  input: strict({ path: Type.String(), file_name: Type.String() }),
+  output: Type.Unsafe<ImportSource>(Type.Any()),
+  async run(ctx, { path, file_name }) {
+    const known = await listUsageImports(readTx(ctx), LIMITS.usage_imports);
+    return readSource(path, file_name, known);
+  },
+});
+
+/**
+ * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are told of, the others
+ * stored. A row without an id has one that follows from the file's content and the row's number, so that the same
+ * file stores nothing twice, nor does one that has grown store its beginning again. Errors: unavailable when the commit fails. Decision 0047.
+ */
+export const importUsage = operation({
+  name: "import_usage",
+  permission: "usage:write",
+  input: ImportUsage,
+  output: ImportedUsage,
+  async run(ctx, input) {
+    const { block } = input;
+    const { company_id } = scopeOf(ctx.actor);
+    await nameRows(ctx, input);
+    await leaveOutsiders(ctx, input);
+    writeLooseMetadata(block);
+    const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
+    const total = { ...loaded, rejected: new Array<RejectedRow>() };
+    const alone = [...left, ...block.rowsThat(ROW.left_out)].toSorted((a, b) => a - b);
+    for (const some of chunked(alone, LIMITS.usage_import_slice)) {
+      const rows = some.map((row) => fileRow(input, row));
+      const { accepted, duplicates, rejected } = await storeAlone(ctx, input.subscription_field, rows);
+      total.accepted += accepted;
+      total.duplicates += duplicates;
+      total.rejected.push(...rejected);
+    }
+    return total;
+  },
+});
+
+/** Gives the rows without an id theirs, and remembers by which content. */
+async function nameRows({ untold, actor, now }: Context, { block, source }: ImportUsage): Promise<void> {
+  const rows = block.rowsThat(ROW.without_id);
+  if (rows.length === 0) return;
+  const file = await source();
+  const { file_name, digest, bytes } = file;
+  // Before they are stored: what is told of more than there are does no harm.
+  const noted = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
+  await untold.tx((q) => noteUsageImport({ q, scope: scopeOf(actor), now }, noted, now));
+  const known = new Map<string, Uint8Array>();
+  for (const row of rows) {
+    const hex = digestOf(file, block.first_row + row);
+    const content = known.get(hex) ?? Buffer.from(hex, "hex");
+    known.set(hex, content);
+    writeDerivedId(block.ids, row * 4, content, block.first_row + row);
+  }
+}
+
+/** Finds the rows' subscriptions, and leaves out what is not within one's life: only the store can tell. */
+async function leaveOutsiders(ctx: Context, input: ImportUsage): Promise<void> {
+  const { block } = input;
+  const { ids, starts_ms, ends_ms } = await findLives(ctx, input);
+  const until_ms = ctx.now.epochMilliseconds + LIMITS.usage_future_ms;
+  for (let row = 0; row < block.rows; row++) {
+    if (block.is(row, ROW.left_out)) continue;
+    const number = block.subscriptions[row] ?? 0;
+    const timestamp = block.timestamps[row] ?? 0;
+    block.subscription_ids[row] = ids[number] ?? 0;
+    const is_inside = timestamp >= (starts_ms[number] ?? 0) && timestamp < (ends_ms[number] ?? 0);
+    if (!is_inside || timestamp > until_ms) block.leaveOut(row);
+  }
+}
+
+/** The subscriptions that the block names, by number; those that are gone have no life. */
+async function findLives({ store, actor }: Context, { block, keys, subscription_field }: ImportUsage) {
+  const { company_id } = scopeOf(actor);
+  const named = new Uint8Array(keys.length);
+  for (let row = 0; row < block.rows; row++) named[block.subscriptions[row] ?? -1] = 1;
+  const external_ids = keys.map((key) =>
+    subscription_field === "subscription_id" ? externalIdOf(company_id, key) : key,
+  );
+  const wanted = external_ids.filter((id, number) => id !== undefined && named[number] === 1);
+  const found = await findMeteredSubscriptions(
+    store.read,
+    company_id,
+    wanted.flatMap((id) => id ?? []),
+  );
+  const lives = {
+    ids: new Int32Array(keys.length),
+    starts_ms: new Float64Array(keys.length),
+    ends_ms: new Float64Array(keys.length),
+  };
+  for (const [number, external_id] of external_ids.entries()) {
+    const subscription = found.get(external_id ?? "");
+    if (subscription === undefined) continue;
+    lives.ids[number] = subscription.id;
+    lives.starts_ms[number] = subscription.starts_ms;
+    lives.ends_ms[number] = subscription.ends_ms ?? Number.POSITIVE_INFINITY;
+  }
+  return lives;
+}
+
+/** Writes metadata the one way it is stored, where the file may have it in another. */
+function writeLooseMetadata(block: EventBlock): void {
+  for (const row of block.rowsThat(ROW.loose_metadata)) {
+    if (block.is(row, ROW.left_out)) continue;
+    const object = parseObject(block.metadataOf(row) ?? "null");
+    const { json, problem } = object ? readMetadata(object) : { json: null };
+    if (object === undefined || problem !== undefined) block.leaveOut(row);
+    else block.setMetadata(row, json);
+  }
+}
+
+/** A row of the block in texts. */
+function fileRow({ block, keys }: ImportUsage, row: number): FileRow {
+  const number = block.first_row + row;
+  if (block.is(row, ROW.texts_only)) {
+    const texts: unknown = JSON.parse(block.metadataOf(row) ?? "[]");
+    const [problem, id, subscription, timestamp, usage, metadata] = Array.isArray(texts)
+      ? texts.map((text) => (typeof text === "string" ? text : null))
+      : [];
+    return {
+      row: number,
+      problem: problem ?? null,
+      id: id ?? block.idOf(row),
+      subscription: subscription ?? null,
+      timestamp: timestamp ?? null,
+      usage: usage ?? null,
+      metadata: metadata ?? null,
+    };
+  }
+  return {
+    row: number,
+    problem: null,
+    id: block.idOf(row),
+    subscription: keys[block.subscriptions[row] ?? -1] ?? null,
+    timestamp: String(block.timestamps[row]),
+    usage: block.usageOf(row),
+    metadata: block.metadataOf(row),
+  };
+}
+
+/** Stores rows that are read one by one. */
+async function storeAlone(
+  ctx: Context,
+  subscription_field: ImportUsage["subscription_field"],
+  rows: readonly FileRow[],
+): Promise<ImportedUsage> {
+  const raws = rows.map((row) => toRaw(row, subscription_field));
+  const readable = raws.flatMap(({ raw }) => (raw === undefined ? [] : [raw]));
+  const limits = { usage_as_text: true, max_problems: Number.POSITIVE_INFINITY };
+  const { events, positions, problems } = await readAgainstStore(ctx, readable, limits);
+  const row_of = raws.flatMap(({ row, raw }) => (raw === undefined ? [] : [row]));
+  const { company_id } = scopeOf(ctx.actor);
+  const stored = await storeFresh(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+  const unreadable = raws.flatMap(({ row, reason }): RejectedRow[] =>
+    reason === undefined ? [] : [{ row, reason }],
+  );
+  const refused = stored.refused.map((problem) => ({
+    ...problem,
+    position: positions[problem.position] ?? 0,
+  }));
+  const rejected = [...unreadable, ...rejectedRows([...problems, ...refused], row_of)];
+  return {
+    accepted: stored.accepted,
+    duplicates: stored.duplicates,
+    rejected: rejected.toSorted((a, b) => a.row - b.row),
+  };
+}

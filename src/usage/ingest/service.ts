@@ -1,0 +1,139 @@
+import { Type } from "@sinclair/typebox";
+import type { Context } from "../../app/context.ts";
+import { call, operation } from "../../app/operation.ts";
+import { scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { AppError } from "../../core/errors.ts";
+import { sentCloudEvents } from "./cloud_events.ts";
+import { storeFresh } from "../import/rows.ts";
+import { RecordCloudEvents, RecordedUsage, RecordUsage } from "../model.ts";
+import * as queries from "../queries.ts";
+import {
+  externalIdsOf,
+  invalidEvents,
+  type ReadEvents,
+  readEvents,
+  refusedEvents,
+  type SentEvents,
+  sentEvents,
+} from "./validate_events.ts";
+import type { NewEvent } from "../../usage_store/port.ts";
+import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
+
+/**
+ * Stores one event or up to 1,000, whole or not at all, and answers when they are durable. An event that is
+ * stored already, with the same content, counts as a duplicate.
+ * Errors: invalid naming every broken event, conflict for an id that has other content, too_large,
+ * unavailable when too much waits. See docs/usage.md#send-events.
+ */
+export const recordUsage = operation({
+  name: "record_usage",
+  permission: "usage:write",
+  unaudited: true,
+  input: RecordUsage,
+  output: RecordedUsage,
+  run: (ctx, body) => storeSent(ctx, sentEvents(body)),
+});
+
+/**
+ * Stores CloudEvents, one or up to 1,000, by the same rules. Errors: those of `recordUsage`, at the places of
+ * the CloudEvents. Decision 0041.
+ */
+export const recordCloudEvents = operation({
+  name: "record_cloud_events",
+  permission: "usage:write",
+  unaudited: true,
+  input: RecordCloudEvents,
+  output: RecordedUsage,
+  run: (ctx, { body, is_batch }) => storeSent(ctx, sentCloudEvents(body, is_batch)),
+});
+
+/** Events, one a line, and the context of whoever sends them, as it is known at each block of lines. */
+const RecordUsageStream = Type.Unsafe<{ lines: EventLines; renew: () => Promise<Context> }>(Type.Any());
+
+/**
+ * Stores a stream of events of any length, in blocks of up to 1,000, each whole or not at all. Errors: those of
+ * `recordUsage` and of the lines, with the line and with what was stored before it. Decision 0040.
+ */
+export const recordUsageStream = operation({
+  name: "record_usage_stream",
+  permission: "usage:write",
+  unaudited: true,
+  input: RecordUsageStream,
+  output: RecordedUsage,
+  run: (_, { lines, renew }) =>
+    storeLines(lines, async (events) => call(await renew(), recordUsageBlock, events)),
+});
+
+/** Stores one block of a stream, for whoever its sender is by now. */
+const recordUsageBlock = operation({
+  name: "record_usage_block",
+  permission: "usage:write",
+  unaudited: true,
+  input: RecordUsage,
+  output: RecordedUsage,
+  run: (ctx, events) => storeSent(ctx, sentEvents(events), appendPatiently),
+});
+
+async function storeSent(
+  ctx: Context,
+  { raws, single, former_ids, tell }: SentEvents,
+  append: typeof appendPatiently = (usage, ...block) => usage.append(...block),
+): Promise<RecordedUsage> {
+  const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
+  const read = await readAgainstStore(ctx, raws, limits);
+  const told = tell(read.problems);
+  if (told.length > 0) throw invalidEvents(told, single);
+  const { company_id } = scopeOf(ctx.actor);
+  const events = former_ids?.size ? await withFormerIds(ctx, read.events, former_ids) : read.events;
+  try {
+    return await append(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+  } catch (error) {
+    if (error instanceof AppError && error.kind === "invalid")
+      throw invalidEvents(tell(refusedEvents(error)), single);
+    throw single ? alone(error) : error;
+  }
+}
+
+/** The events, each under the former id where it is stored under that, so that it counts as the repeat it is. */
+async function withFormerIds(
+  { usage, actor, now }: Context,
+  events: readonly NewEvent[],
+  former_ids: ReadonlyMap<number, string>,
+): Promise<NewEvent[]> {
+  const { company_id } = scopeOf(actor);
+  const renamed = [...former_ids].flatMap(([position, id]) => {
+    const event = events[position];
+    return event === undefined ? [] : [{ position, event: { ...event, id } }];
+  });
+  // Asks only: what is not stored is refused.
+  const asked = renamed.map(({ event }) => ({ ...event, only_if_stored: "is not stored" }));
+  const { refused } = await storeFresh(usage, company_id, asked, now.epochMilliseconds);
+  const unknown = new Set(refused.map(({ position }) => position));
+  const stored = renamed.filter((_, index) => !unknown.has(index));
+  const by_position = new Map(stored.map(({ position, event }) => [position, event]));
+  return events.map((event, position) => by_position.get(position) ?? event);
+}
+
+/** Reads events by the rules of ingest, against the subscriptions as they are now. */
+export async function readAgainstStore(
+  { store, actor, now }: Context,
+  raws: readonly unknown[],
+  limits: { usage_as_text: boolean; max_problems: number },
+): Promise<ReadEvents> {
+  const { company_id } = scopeOf(actor);
+  // Not cached (decision 0021): a subscription made or ended a moment ago must count at once, on every instance.
+  const subscriptions = await queries.findMeteredSubscriptions(
+    store.read,
+    company_id,
+    externalIdsOf(company_id, raws),
+  );
+  return readEvents(raws, { company_id, now_ms: now.epochMilliseconds, subscriptions, ...limits });
+}
+
+/** A single event has no position: its conflict is at `/id`. */
+function alone(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.details === undefined) return error;
+  const details = error.details.map(({ path, message }) => ({ path: path.replace(/^\/0/, ""), message }));
+  return new AppError(error.kind, error.message, { details, cause: error });
+}

@@ -1,0 +1,112 @@
+import { LIMITS } from "../../core/limits.ts";
+import { AppError, type ErrorDetail, placeOf } from "../../core/errors.ts";
+import { outage } from "../../store/constraints.ts";
+import type { RecordedUsage } from "../model.ts";
+import type { AppendResult, UsageStore } from "../../usage_store/port.ts";
+
+/** A line of a stream that holds an event, or why it holds none. Numbers count from 1. */
+interface EventLine {
+  number: number;
+  value: unknown;
+  problem?: AppError;
+}
+
+/** Where the lines of a stream come from. The block with a broken line ends with it. */
+export interface EventLines {
+  /** The number of the first line of the last block. */
+  readonly first_number: number;
+  /** The next lines that are not blank; none at the end. */
+  nextBlock(): Promise<EventLine[]>;
+}
+
+/**
+ * Stores a stream block by block and reads none before the last one is durable. Errors: those of
+ * `store` and of the lines, with the line that is wrong, or else the first that was not stored, and with what
+ * was stored before; a broken line is invalid. Decision 0040.
+ */
+export async function storeLines(
+  lines: EventLines,
+  store: (events: unknown[]) => Promise<RecordedUsage>,
+): Promise<RecordedUsage> {
+  const total = { accepted: 0, duplicates: 0 };
+  let block: EventLine[] = [];
+  try {
+    for (;;) {
+      block = [];
+      block = await lines.nextBlock();
+      if (block.length === 0) return total;
+      // A broken line is no event: its block is refused, at an earlier line if one is wrong.
+      const events = block.map(({ value, problem }) => (problem === undefined ? value : undefined));
+      const { accepted, duplicates } = await store(events);
+      total.accepted += accepted;
+      total.duplicates += duplicates;
+    }
+  } catch (error) {
+    throw refusalOf(error, lines.first_number, block, total);
+  }
+}
+
+/** Between two tries: a full store has room again after a few commits. */
+const PAUSE_MS = 200;
+
+/**
+ * Appends a block, and asks a store that takes none just now again for a while. The events keep their ids, so
+ * that none is stored twice where a commit failed. Errors: those of `append`.
+ */
+export async function appendPatiently(
+  usage: UsageStore,
+  ...block: Parameters<UsageStore["append"]>
+): Promise<AppendResult> {
+  const give_up = performance.now() + LIMITS.usage_stream_wait_ms;
+  for (;;) {
+    try {
+      return await usage.append(...block);
+    } catch (error) {
+      const is_passing = error instanceof AppError && error.kind === "unavailable";
+      if (!is_passing || performance.now() + PAUSE_MS > give_up) throw error;
+    }
+    await Bun.sleep(PAUSE_MS);
+  }
+}
+
+/** The error as the sender is told of it. What is none of ours stays as it is. */
+function refusalOf(error: unknown, first_number: number, block: EventLine[], total: RecordedUsage): unknown {
+  const known = error instanceof AppError ? error : outage(error);
+  if (known === null) return error;
+  const { kind, retry_after_s } = known;
+  const stored =
+    first_number === 1
+      ? "nothing was stored"
+      : `stored are the lines before ${first_number}: ${total.accepted} events accepted, ${total.duplicates} duplicates`;
+  const wrong = wrongLine(known, block);
+  if (wrong === undefined) {
+    const progress = { line: first_number, ...total };
+    return new AppError(kind, `${known.message}; ${stored}`, { progress, retry_after_s, cause: error });
+  }
+  const { line, details, reason } = wrong;
+  return new AppError(kind === "conflict" ? kind : "invalid", `line ${line}: ${reason}; ${stored}`, {
+    details,
+    progress: { line, ...total },
+    cause: error,
+  });
+}
+
+/** The first line that the error names, what is wrong there, and the same in words. */
+function wrongLine({ kind, details = [] }: AppError, block: EventLine[]) {
+  if (kind !== "invalid" && kind !== "conflict") return undefined;
+  const places = details.map(({ path, message }) => {
+    const [, position, rest = ""] = /^\/(\d+)(.*)$/s.exec(path) ?? [];
+    return { position: Number(position), path: rest, message };
+  });
+  const position = Math.min(...places.map((place) => place.position));
+  const line = block[position];
+  if (line === undefined) return undefined;
+  const own = line.problem === undefined ? places.filter((p) => p.position === position) : undefined;
+  const told: ErrorDetail[] = own?.map(({ path, message }) => ({ path, message })) ?? detailsOf(line.problem);
+  const reason = told.map(({ path, message }) => `${path === "" ? "" : `${placeOf(path)} `}${message}`);
+  return { line: line.number, details: told, reason: reason.join("; ") };
+}
+
+function detailsOf(problem: AppError | undefined): ErrorDetail[] {
+  return problem?.details ?? [{ path: "", message: problem?.message ?? "" }];
+}

@@ -1,0 +1,163 @@
+import { inTurns } from "../../core/chunk.ts";
+import { decimal } from "../../core/money.ts";
+import type { Grouping, UsageAggregation } from "../model.ts";
+import type { SubscriptionNames } from "../queries.ts";
+import { compositeKey } from "../rules.ts";
+import { addRows, type Sums } from "../../usage_store/aggregate_rows.ts";
+import type { AggregateRow, GroupKind } from "../../usage_store/port.ts";
+
+/** One part of a group's key: as answered, as people call it, and what it is ordered by. */
+interface Part {
+  key: string | null;
+  name: string | null;
+  order: number | string | null;
+}
+
+interface Group {
+  parts: Part[];
+  rows: Sums[];
+}
+
+/** How groups are ordered: `key` is group_key, part by part; `total` is total_usage, ties by key. */
+export interface GroupOrder {
+  by: "key" | "total";
+  descending: boolean;
+}
+
+/** By what the usage store groups, so that these groups can be folded from it. */
+export function storedGroupings(group_by: readonly Grouping[]): GroupKind[] {
+  return [
+    ...new Set(group_by.map((kind) => (kind === "client" || kind === "product" ? "subscription" : kind))),
+  ];
+}
+
+/**
+ * The order of groups: what is asked for; else groups by time ascend by key and others descend by total.
+ * Decision 0023.
+ */
+export function groupOrder(
+  group_by: readonly Grouping[],
+  asked: { sort_by?: "timestamp" | "usage"; sort_order?: "asc" | "desc" },
+): GroupOrder {
+  const by_time = group_by.some((kind) => kind === "day" || kind === "hour" || kind === "month");
+  const by =
+    asked.sort_by === undefined ? (by_time ? "key" : "total") : asked.sort_by === "usage" ? "total" : "key";
+  const ascends =
+    asked.sort_order === undefined ? asked.sort_by === undefined && by_time : asked.sort_order === "asc";
+  return { by, descending: !ascends };
+}
+
+/** Rows that are folded before everything else gets its turn. */
+const ROWS_AT_ONCE = 1_000;
+
+/**
+ * Folds the store's rows into the groups asked for and gives them their keys and names. `names` holds
+ * the subscriptions of the rows; with no group_by the one row is the total. Null for more than `max_groups`.
+ */
+export async function foldGroups(
+  company_id: number,
+  group_by: readonly Grouping[],
+  rows: readonly AggregateRow[],
+  names: ReadonlyMap<number, SubscriptionNames>,
+  { order, max_groups }: { order: GroupOrder; max_groups: number },
+): Promise<UsageAggregation[] | null> {
+  const stored = storedGroupings(group_by);
+  const hours = new Map<string, number>();
+  const groups = new Map<string, Group>();
+  for await (const some of inTurns(rows, ROWS_AT_ONCE)) {
+    for (const row of some) {
+      const parts = group_by.map((kind) => {
+        const key =
+          row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
+        return typeof key === "number"
+          ? namedPart(company_id, kind, names.get(key))
+          : textPart(kind, key ?? null, hours);
+      });
+      const text = JSON.stringify(parts.map(({ key }) => key));
+      const group = groups.get(text);
+      if (group === undefined) groups.set(text, { parts, rows: [row] });
+      else if (group.rows.push(row) > ROWS_AT_ONCE) group.rows = [addRows(group.rows)];
+    }
+    if (groups.size > max_groups) return null;
+  }
+  const summed: SummedGroup[] = [];
+  for await (const some of inTurns([...groups.values()], GROUPS_AT_ONCE)) {
+    for (const { parts, rows: own } of some) summed.push({ parts, ...addRows(own) });
+  }
+  return ordered(summed, order);
+}
+
+/** Groups that are summed before everything else gets its turn: on average they have few rows. */
+const GROUPS_AT_ONCE = 200;
+
+function isFolded(kind: Grouping): boolean {
+  return kind === "client" || kind === "product";
+}
+
+/** A subscription that the database has lost (decision 0116) has usage and no name. */
+function namedPart(company_id: number, kind: Grouping, of: SubscriptionNames | undefined): Part {
+  if (of === undefined) return { key: null, name: null, order: null };
+  if (kind === "client") return { key: String(of.client_id), name: of.client_name, order: of.client_id };
+  if (kind === "product") return { key: String(of.product_id), name: of.product_name, order: of.product_id };
+  const key = compositeKey(company_id, of.external_subscription_id);
+  return { key, name: of.name, order: key };
+}
+
+/** Days, months and metadata are in order as text; hours are not, where a zone's offset changes. */
+function textPart(kind: Grouping, key: string | null, hours: Map<string, number>): Part {
+  if (kind !== "hour" || key === null) return { key, name: key, order: key };
+  let order = hours.get(key);
+  if (order === undefined) {
+    order = Temporal.Instant.from(key).epochMilliseconds;
+    hours.set(key, order);
+  }
+  return { key, name: key, order };
+}
+
+interface SummedGroup extends Sums {
+  parts: Part[];
+}
+
+function ordered(groups: readonly SummedGroup[], { by, descending }: GroupOrder): UsageAggregation[] {
+  const sign = descending ? -1 : 1;
+  return groups
+    .map((group) => ({ ...group, total: decimal(group.total_usage) }))
+    .toSorted((a, b) => {
+      if (by === "key") return sign * compareParts(a.parts, b.parts);
+      return sign * a.total.cmp(b.total) || compareParts(a.parts, b.parts);
+    })
+    .map(toAggregation);
+}
+
+/** What has no key comes after what has one. */
+function compareParts(a: readonly Part[], b: readonly Part[]): number {
+  for (const [i, { order }] of a.entries()) {
+    const other = b[i]?.order;
+    if (other === undefined || order === other) continue;
+    return order === null || (other !== null && order > other) ? 1 : -1;
+  }
+  return 0;
+}
+
+/** On the wire sums are JSON numbers, made from the exact decimal at the last moment. */
+function toAggregation({
+  parts,
+  total_usage,
+  event_count,
+  min_usage,
+  max_usage,
+}: SummedGroup): UsageAggregation {
+  return {
+    group_key: oneOrTwo(parts.map(({ key }) => key)),
+    group_name: oneOrTwo(parts.map(({ name }) => name)),
+    total_usage: Number(total_usage),
+    event_count,
+    min_usage: min_usage === null ? null : Number(min_usage),
+    max_usage: max_usage === null ? null : Number(max_usage),
+  };
+}
+
+function oneOrTwo<T>(texts: (T | string)[]): T | string | (T | string)[] {
+  const [only = "total"] = texts;
+  return texts.length > 1 ? texts : only;
+}

@@ -1,0 +1,225 @@
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { AppError, invalid } from "../../core/errors.ts";
+import { decimal } from "../../core/money.ts";
+import { pagedList } from "../../core/pagination.ts";
+import { iso } from "../../core/time.ts";
+import { findCompany } from "../../tenancy/companies/queries.ts";
+import { type Cursor, readCursor, writeCursor } from "./cursor.ts";
+import { foldGroups, groupOrder, storedGroupings } from "./groups.ts";
+import {
+  FoundUsage,
+  type Grouping,
+  ListMetadataKeys,
+  MetadataKeys,
+  SearchUsage,
+  type UsageAggregation,
+  type UsageEvent,
+} from "../model.ts";
+import * as queries from "../queries.ts";
+import { compositeKey, type Window, windowOf } from "../rules.ts";
+import {
+  type EventFilter,
+  MAX_TIMESTAMP_MS,
+  type SearchPosition,
+  type StoredEvent,
+} from "../../usage_store/port.ts";
+import { readTx } from "../../app/transaction.ts";
+
+/**
+ * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
+ * Errors: forbidden for ids outside the scope, invalid for too many groups, unavailable past the time limit,
+ * rate_limited when too many searches wait.
+ */
+export const searchUsage = operation({
+  name: "search_usage",
+  permission: "usage:read",
+  input: SearchUsage,
+  output: FoundUsage,
+  async run(ctx, input) {
+    const scope = scopeOf(ctx.actor);
+    const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), refuseForeignIds(ctx, scope, input)]);
+    const time_zone = company?.timezone ?? "UTC";
+    const filter = { ...(await filterOf(ctx, scope, input, time_zone)), ...cursor?.window };
+    if (input.aggregate === true) return { data: await aggregateUsage(ctx, scope, filter, time_zone, input) };
+    return searchEvents(ctx, scope, filter, input, cursor);
+  },
+});
+
+/**
+ * Tells which keys the metadata of the newest events has, and their most frequent values. A client user is told
+ * of its own client's only. Errors: as `searchUsage`. Decision 0045.
+ */
+export const listMetadataKeys = operation({
+  name: "list_metadata_keys",
+  permission: "usage:read",
+  input: ListMetadataKeys,
+  output: MetadataKeys,
+  async run(ctx, { external_subscription_id, ...window }) {
+    const { store, usage, config, actor } = ctx;
+    const scope = scopeOf(actor);
+    const company = await findCompany({ q: store.read, scope, now: ctx.now });
+    const named = external_subscription_id === undefined ? [] : [external_subscription_id];
+    const search = { ...window, ...(named.length > 0 && { external_subscription_ids: named }) };
+    const filter = await filterOf(ctx, scope, search, company?.timezone ?? "UTC");
+    const bounds = {
+      max_events: LIMITS.usage_keys_events,
+      max_bytes: LIMITS.usage_keys_bytes,
+      max_keys: LIMITS.usage_keys,
+      max_key_length: LIMITS.usage_metadata_key_length,
+      max_depth: LIMITS.usage_keys_depth,
+      max_elements: LIMITS.usage_keys_elements,
+      max_samples: LIMITS.usage_keys_samples,
+      max_sample_length: LIMITS.usage_keys_sample_length,
+    };
+    const query = { ...filter, ...bounds };
+    const { keys, ...meta } = await usage.metadataKeys(query, config.usage_query_timeout_ms);
+    return { data: keys, meta };
+  },
+});
+
+function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
+  if (input.page !== undefined) throw invalid("/page", "must be left out where cursor is given");
+  if (input.aggregate === true) throw invalid("/cursor", "must be left out of an aggregate: it has no pages");
+  return readCursor(scope, input, text);
+}
+
+/** Errors: forbidden for ids outside of the scope. */
+export async function refuseForeignIds(
+  { store, now }: Context,
+  scope: Scope,
+  input: SearchUsage,
+): Promise<void> {
+  const checks = [
+    ["client_ids", input.client_ids, queries.listKnownClientIds],
+    ["subscription_ids", input.subscription_ids, queries.listKnownSubscriptionIds],
+    ["product_ids", input.product_ids, queries.listKnownProductIds],
+  ] as const;
+  for (const [field, ids, listKnown] of checks) {
+    if (ids === undefined) continue;
+    const known = new Set(await listKnown({ q: store.read, scope, now }, ids));
+    const foreign = ids.find((id) => !known.has(id));
+    if (foreign === undefined) continue;
+    const owner = scope.client_id === undefined ? "company" : "client";
+    throw new AppError(
+      "forbidden",
+      `Cannot search usage: ${field} names ${foreign}, which is none of your ${owner}'s`,
+    );
+  }
+}
+
+/** Errors: invalid. What the schema says of an object can't bound its keys. */
+function refuseLongKeys(metadata: SearchUsage["metadata"] = {}): void {
+  const max = LIMITS.usage_metadata_key_length;
+  if (Object.keys(metadata).every((key) => key.length <= max)) return;
+  throw invalid("/metadata", `must have keys of at most ${max} characters`);
+}
+
+/** The events that a search means. Errors: invalid for a key of metadata that is too long. */
+export async function filterOf(
+  { store, now }: Context,
+  scope: Scope,
+  input: SearchUsage,
+  time_zone: string,
+): Promise<EventFilter> {
+  refuseLongKeys(input.metadata);
+  const { subscription_ids, external_subscription_ids, client_ids, product_ids } = input;
+  const lists = { subscription_ids, external_subscription_ids, client_ids, product_ids };
+  const whole_company =
+    scope.client_id === undefined && Object.values(lists).every((list) => list === undefined);
+  const { relative, start_time, end_time, min_usage, max_usage, metadata, metadata_search } = input;
+  const window: Window =
+    relative === undefined ? { start_ms: start_time, end_ms: end_time } : windowOf(relative, now, time_zone);
+  return {
+    company_id: scope.company_id,
+    subscription_ids: whole_company
+      ? undefined
+      : await queries.listSearchedSubscriptions({ q: store.read, scope, now }, lists),
+    start_ms: clamped(window.start_ms),
+    end_ms: clamped(window.end_ms),
+    metadata,
+    metadata_search,
+    min_usage: min_usage === undefined ? undefined : decimal(min_usage).toFixed(),
+    max_usage: max_usage === undefined ? undefined : decimal(max_usage).toFixed(),
+  };
+}
+
+/** An instant of the wire among those that an event may have, or the one after the last. */
+function clamped(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), MAX_TIMESTAMP_MS + 1);
+}
+
+async function searchEvents(
+  { store, usage, config, now }: Context,
+  scope: Scope,
+  filter: EventFilter,
+  input: SearchUsage,
+  cursor: Cursor | undefined,
+): Promise<FoundUsage> {
+  const { sort_by = "timestamp", sort_order = "desc" } = input;
+  const pages = { page: cursor?.page ?? input.page, limit: input.limit };
+  let end: SearchPosition | null = null;
+  const { data, meta } = await pagedList(pages, LIMITS.usage_search_limit_default, async (slice) => {
+    const place = cursor === undefined ? slice : { ...slice, offset: 0, after: cursor.after };
+    const query = { ...filter, ...place, sort_by, sort_order };
+    const { rows, total, next } = await usage.search(query, config.usage_query_timeout_ms);
+    end = next;
+    const ids = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
+    const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, ids);
+    return { rows: rows.map((row) => toUsageEvent(scope.company_id, row, names)), total };
+  });
+  const { start_ms, end_ms } = filter;
+  const next_cursor =
+    end && writeCursor(scope, input, { page: meta.page + 1, window: { start_ms, end_ms }, after: end });
+  return { data, meta: { ...meta, next_cursor } };
+}
+
+function toUsageEvent(
+  company_id: number,
+  row: StoredEvent,
+  names: ReadonlyMap<number, queries.SubscriptionNames>,
+): UsageEvent {
+  // A subscription that the database has lost (decision 0116) has usage and no name.
+  const external_id = names.get(row.subscription_id)?.external_subscription_id;
+  return {
+    id: row.id,
+    subscription_id: compositeKey(company_id, external_id ?? `unknown-${row.subscription_id}`),
+    timestamp: row.timestamp,
+    usage: Number(row.usage),
+    metadata: row.metadata ?? {},
+    created_at: iso(Temporal.Instant.fromEpochMilliseconds(row.created_at)),
+  };
+}
+
+async function aggregateUsage(
+  { store, usage, config, now }: Context,
+  scope: Scope,
+  filter: EventFilter,
+  time_zone: string,
+  { group_by, sort_by, sort_order }: SearchUsage,
+): Promise<UsageAggregation[]> {
+  const kinds: readonly Grouping[] =
+    group_by === undefined ? [] : typeof group_by === "string" ? [group_by] : group_by;
+  const stored = storedGroupings(kinds);
+  const folds = kinds.includes("client") || kinds.includes("product");
+  const max_groups = folds ? LIMITS.usage_groups_folded : LIMITS.usage_groups;
+  const max_key_length = LIMITS.usage_group_key_length;
+  const query = { ...filter, group_by: stored, time_zone, max_groups, max_key_length };
+  const rows = await usage.aggregate(query, config.usage_query_timeout_ms);
+  const at = stored.indexOf("subscription");
+  const ids = new Set<number>();
+  for (const { keys } of rows) if (typeof keys[at] === "number") ids.add(keys[at]);
+  const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, [...ids]);
+  const asked = { ...(sort_by ? { sort_by } : {}), ...(sort_order ? { sort_order } : {}) };
+  const how = { order: groupOrder(kinds, asked), max_groups: LIMITS.usage_groups };
+  const groups = await foldGroups(scope.company_id, kinds, rows, names, how);
+  if (groups !== null) return groups;
+  throw new AppError(
+    "invalid",
+    `Cannot aggregate usage: there are over ${LIMITS.usage_groups} groups; ` +
+      "narrow it by time or subscription, or group by something coarser",
+  );
+}

@@ -1,0 +1,220 @@
+import { AppError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import type { Clock } from "../../core/time.ts";
+import type { Lock } from "../../store/lock.ts";
+import type { Store } from "../../store/store.ts";
+import { findLastCounted } from "../../billing/records/queries.ts";
+import { missingRefusal, refusalOf } from "./link_rules.ts";
+import * as queries from "../queries.ts";
+import type { CompactableStore } from "../../usage_store/duckdb/duckdb_store.ts";
+import type { Admission, Opening, StoreFacts } from "../../usage_store/identity.ts";
+
+/** How a usage store is opened for a database. */
+export interface LinkOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** The machine and the folder, for messages. */
+  place: string;
+  /** Whether there is a file to open. */
+  is_there: boolean;
+  /** Whether what is there is taken as this database's, whatever it lacks. */
+  accepts: boolean;
+  open(admit: (facts: StoreFacts) => Promise<Admission>): Promise<CompactableStore>;
+}
+
+/** Held by the process that writes this database's usage store. */
+const LOCK = "usage store";
+/** A process that was killed a moment ago may still hold it. */
+const LOCK_WAIT_MS = 5_000;
+const LOCK_PAUSE_MS = 100;
+const RETRY_MS = 1_000;
+
+/** How often it is noted how far the store has got, and how long that question may take. */
+const NOTE_MS = 5_000;
+const PROGRESS_MS = 5_000;
+
+/**
+ * A usage store that is the database's own: the one that its keys and its bills are about, as old as they are, and
+ * nobody else's at the time. Decision 0116.
+ */
+export class LinkedUsage {
+  readonly usage: CompactableStore;
+  /** What would have refused the store had it not been accepted. */
+  readonly accepted: string | null;
+  readonly #options: LinkOptions;
+  readonly #opening: Opening;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #lock: Lock;
+  #noted_seq: number;
+  /** What was read last, and how many engines were lost by then. */
+  #seen: { seq: number; losses: number };
+  #noting: Promise<void> | undefined;
+  #closing = false;
+
+  private constructor(usage: CompactableStore, options: LinkOptions, admitted: Admitted) {
+    const { opening, lock, last_seq } = admitted;
+    this.usage = usage;
+    this.accepted = admitted.accepted;
+    this.#options = options;
+    this.#opening = opening;
+    this.#lock = lock;
+    this.#noted_seq = last_seq;
+    this.#seen = { seq: last_seq, losses: 0 };
+    this.#timer = setInterval(() => void this.#note(), NOTE_MS);
+    this.#timer.unref();
+  }
+
+  /** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
+  static async open(options: LinkOptions): Promise<LinkedUsage> {
+    const { store, clock, accepts, is_there, place } = options;
+    const before = await queries.findLink(store.read);
+    if (before?.store_id != null && !is_there && !accepts) throw refusal(place, missingRefusal(before.place));
+    let linked: LinkedUsage | undefined;
+    let admitted: Admitted | undefined;
+    try {
+      const usage = await options.open(async (facts) => {
+        admitted = await admit(options, facts, () => void linked?.relock());
+        return admitted.admission;
+      });
+      if (!admitted) throw new Error("Cannot use a usage store that asked nobody");
+      const { opening, last_seq, store_id } = admitted;
+      linked = new LinkedUsage(usage, options, admitted);
+      await store.tx((q) =>
+        queries.updateLink(q, clock.now(), {
+          store_id,
+          opening_number: opening.number,
+          opening_id: opening.id,
+          last_seq,
+          place,
+        }),
+      );
+      await usage.confirm(opening);
+      return linked;
+    } catch (error) {
+      if (linked) await linked.close();
+      else await admitted?.lock.release();
+      throw error;
+    }
+  }
+
+  /** Notes in the database how far the store has got: only what is stored for good, so it is never ahead of it. */
+  #note(is_last = false): Promise<void> {
+    this.#noting ??= this.#noteNow(is_last)
+      .catch((error) => this.#options.log.debug({ err: error }, "usage store: progress not noted"))
+      .finally(() => {
+        this.#noting = undefined;
+      });
+    return this.#noting;
+  }
+
+  /**
+   * Notes what was read a while ago: a commit that fails may show for a moment what is not stored in the end, and
+   * then the engine is lost. `is_last`: nothing is stored any more.
+   */
+  async #noteNow(is_last: boolean): Promise<void> {
+    const { store, clock } = this.#options;
+    const before = this.#seen;
+    this.#seen = { seq: await this.usage.progress(PROGRESS_MS), losses: this.usage.stats().engine_losses };
+    const seq = is_last ? this.#seen.seq : before.seq;
+    if (seq <= this.#noted_seq || (!is_last && before.losses !== this.#seen.losses)) return;
+    const is_ours = await store.tx((q) => queries.updateProgress(q, clock.now(), this.#opening.id, seq));
+    if (!is_ours) return this.#giveUp();
+    this.#noted_seq = seq;
+  }
+
+  /** The database let the lock go: it is taken again, unless another process was faster. */
+  async relock(): Promise<void> {
+    const { store, log } = this.#options;
+    log.warn("usage store: the database has let its lock go, taking it again");
+    while (!this.#closing) {
+      await this.#lock.release();
+      try {
+        const lock = await store.lock(LOCK, () => void this.relock());
+        if (lock === null) return await this.#giveUp();
+        this.#lock = lock;
+        const link = await queries.findLink(store.read);
+        return link?.opening_id === this.#opening.id ? undefined : await this.#giveUp();
+      } catch {
+        await Bun.sleep(RETRY_MS);
+      }
+    }
+  }
+
+  /** Closes the store, so that every question and every event from here on is refused, and leaves the lock to others. */
+  async #giveUp(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#options.log.fatal(
+      "usage store given up: another process uses this database with its own; stop this one",
+    );
+    await this.usage.close();
+    await this.#lock.release();
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearInterval(this.#timer);
+    await this.#noting;
+    await this.#note(true);
+    await this.usage.close();
+    await this.#lock.release();
+  }
+}
+
+/** What was decided of a store that may be used. */
+interface Admitted {
+  admission: Admission;
+  opening: Opening;
+  store_id: string;
+  last_seq: number;
+  lock: Lock;
+  accepted: string | null;
+}
+
+async function admit(options: LinkOptions, usage: StoreFacts, onLost: () => void): Promise<Admitted> {
+  const { store, clock, accepts, place } = options;
+  const lock = await takeLock(store, onLost);
+  try {
+    await store.tx((q) => queries.insertLink(q, clock.now(), crypto.randomUUID()));
+    const database = { ...(await factsOf(store)), counted_seq: await findLastCounted(store.read) };
+    const refused = refusalOf(database, usage);
+    if (refused !== null && !accepts) throw refusal(place, refused);
+    const seq_floor = Math.max(usage.last_seq, database.last_seq, database.counted_seq);
+    if (refused !== null) await store.tx((q) => queries.raiseKeys(q, usage));
+    const last_number = Math.max(database.opening_number, usage.openings.at(-1)?.number ?? 0);
+    const opening = { number: last_number + 1, id: crypto.randomUUID() };
+    const { database_id, opening_number, opening_id } = database;
+    const known = refused !== null || opening_id === null ? null : { number: opening_number, id: opening_id };
+    const admission = { database_id, opening, known, seq_floor };
+    return { admission, opening, store_id: usage.store_id, last_seq: seq_floor, lock, accepted: refused };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function factsOf({ read }: Store) {
+  const link = await queries.findLink(read);
+  if (!link) throw new Error("Cannot link a usage store: its row is missing");
+  return { ...link, ...(await queries.findLastKeys(read)) };
+}
+
+/** Errors: unavailable while another process has it. */
+async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
+  const give_up_ms = performance.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const lock = await store.lock(LOCK, onLost);
+    if (lock !== null) return lock;
+    if (performance.now() > give_up_ms) break;
+    await Bun.sleep(LOCK_PAUSE_MS);
+  }
+  const other = await queries.findLink(store.read);
+  throw new AppError(
+    "unavailable",
+    `Cannot open the usage store: another process uses this database with the one in ${other?.place}; one at a time may`,
+  );
+}
+
+function refusal(place: string, problem: string): Error {
+  return new Error(`Cannot use the usage store in ${place}: ${problem}`);
+}

@@ -1,0 +1,70 @@
+import type { StoreFacts } from "../../usage_store/identity.ts";
+
+/** What a database knows of its usage store, and what it may have told it: see tables.ts. */
+export interface DatabaseFacts {
+  database_id: string;
+  store_id: string | null;
+  opening_number: number;
+  opening_id: string | null;
+  last_seq: number;
+  place: string | null;
+  /** The number of the last event that a bill has counted. */
+  counted_seq: number;
+  /** The highest keys that were ever given. */
+  company_id: number;
+  subscription_id: number;
+}
+
+/** What an operator says who knows better. */
+export const ACCEPT = "doctor --accept-usage";
+
+/**
+ * Why a usage store can't be used with a database, and what to do; null where it can. Each side writes of the other
+ * only what that has already made durable, so none of this is ever true of two that were used together and killed at
+ * whatever moment. Decision 0116.
+ */
+export function refusalOf(database: DatabaseFacts, usage: StoreFacts): string | null {
+  const last_place = database.place === null ? "" : `, last opened in ${database.place}`;
+  if (usage.database_id !== null && usage.database_id !== database.database_id) {
+    return `it belongs to another database: start it with that one, or set DATA_DIR to another folder; only if it is this database's all the same, ${ACCEPT} says so`;
+  }
+  if (database.store_id !== null && usage.store_id !== database.store_id) {
+    return `this database's usage is in another one${last_place}: set DATA_DIR to that folder, or restore it from a backup; if it is lost, ${ACCEPT} goes on with what is here`;
+  }
+  return ageProblem(database, usage);
+}
+
+function ageProblem(database: DatabaseFacts, usage: StoreFacts): string | null {
+  const { opening_number, opening_id, place } = database;
+  if (opening_id !== null && !usage.openings.some(({ id }) => id === opening_id)) {
+    const [first, last] = [usage.openings.at(0), usage.openings.at(-1)];
+    if (!last || last.number < opening_number) return olderUsage("it lacks the last opening");
+    if (first && first.number > opening_number) return olderDatabase("it lacks the store's last opening");
+    return `another copy of it was used since, in ${place}: set DATA_DIR to that folder; if that copy is lost, ${ACCEPT} goes on with this one`;
+  }
+  const known_seq = Math.max(database.last_seq, database.counted_seq);
+  if (usage.last_seq < known_seq) {
+    const whose = database.counted_seq > usage.last_seq ? "bills have counted" : "it had stored";
+    return olderUsage(`its events end at number ${usage.last_seq}, and ${whose} up to ${known_seq}`);
+  }
+  for (const kind of ["company_id", "subscription_id"] as const) {
+    if (usage[kind] <= database[kind]) continue;
+    return olderDatabase(
+      `it has given ${kind} ${database[kind]} last, and usage is stored under ${usage[kind]}`,
+    );
+  }
+  return null;
+}
+
+function olderUsage(reason: string): string {
+  return `it is older than the database (${reason}): restore the newer usage store; if that is lost, ${ACCEPT} goes on without its events`;
+}
+
+function olderDatabase(reason: string): string {
+  return `the database is older than the usage store (${reason}): restore the newer database, or the usage store of the same backup; if it is lost, ${ACCEPT} goes on with keys that were never used`;
+}
+
+/** Why a store can't be opened where there is no file; null where one may be made. */
+export function missingRefusal(place: string | null): string {
+  return `there is none, and this database's was last opened in ${place}: set DATA_DIR to that folder, or restore it from a backup; if it is lost, ${ACCEPT} begins an empty one`;
+}

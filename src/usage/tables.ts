@@ -1,0 +1,36 @@
+import { type ColumnKit, stamps } from "../store/columns.ts";
+import { companyColumn } from "../tenancy/companies/tables.ts";
+
+/** Files that were imported with rows that have no id: by their content such rows are known again. */
+export const usageImportTable = (k: ColumnKit) =>
+  k.table(
+    "usage_imports",
+    {
+      id: k.id(),
+      ...companyColumn(k),
+      file_name: k.text("file_name").notNull(),
+      digest: k.text("digest").notNull(),
+      bytes: k.integer("bytes").notNull(),
+      /** The rows up to which some may have been stored. */
+      rows: k.integer("rows").notNull(),
+      ...stamps(k),
+    },
+    (t) => [k.uniqueIndex("usage_imports_content").on(t.company_id, t.digest)],
+  );
+
+export const usageLinkTable = (k: ColumnKit) =>
+  k.table("usage_link", {
+    id: k.integer("id").primaryKey(),
+    /** This database's own name, which the usage store writes down. */
+    database_id: k.text("database_id").notNull(),
+    /** Null until a usage store was opened with this database. */
+    store_id: k.text("store_id"),
+    /** The store's last opening. */
+    opening_number: k.integer("opening_number").notNull(),
+    opening_id: k.text("opening_id"),
+    /** A number that the store has stored events up to. */
+    last_seq: k.integer("last_seq").notNull(),
+    /** Where it was opened: the machine and the folder, for messages. */
+    place: k.text("place"),
+    ...stamps(k),
+  });

@@ -1,0 +1,190 @@
+import { type DuckDBConnection, DuckDBDataChunk, INTEGER } from "@duckdb/node-api";
+import type { LoadResult } from "../../port.ts";
+import { fingerprint } from "./append_request.ts";
+import { appendChunks } from "./append_chunks.ts";
+import type { CommitRows, Engine } from "../engine/engine.ts";
+import { BLOCK_TABLE, type EventBlock, ROW } from "./event_block.ts";
+import type { FingerprintIndex } from "../index/fingerprints.ts";
+import { SUMMED } from "./hour_sums.ts";
+import { EntryBlock } from "../index/inventory.ts";
+import type { SipHash } from "../index/siphash.ts";
+import { cutOff } from "../engine/readers.ts";
+import { asNumber, query } from "../engine/sql.ts";
+import { wordsOf } from "../engine/vector_words.ts";
+import type { Writer } from "./writer.ts";
+
+/** What the loader shares with the rest of the store. */
+interface LoaderParts {
+  engine: Engine;
+  writer: Writer;
+  index: FingerprintIndex;
+  hash: SipHash;
+}
+
+/** Where a block is, of which company, and when it is stored. */
+interface Loading {
+  engine: Engine;
+  connection: DuckDBConnection;
+  block: EventBlock;
+  company_id: number;
+  created_at: number;
+}
+
+/**
+ * Stores blocks of many rows by SQL. The index tells the rows that may be stored already; they are compared with
+ * what is stored, and the others inserted as one sorted run.
+ */
+export class Loader {
+  readonly #parts: LoaderParts;
+  #connection: DuckDBConnection | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: LoaderParts) {
+    this.#parts = parts;
+  }
+
+  /** As `UsageStore.load`; tells of what is stored as soon as it is. Errors: EngineLostError, `onStored` told or not. */
+  async load(
+    company_id: number,
+    block: EventBlock,
+    created_at: number,
+    onStored: (rows: number) => void,
+  ): Promise<LoadResult> {
+    const { engine } = this.#parts;
+    const connection = (this.#connection ??= await engine.connect());
+    const loading = this.#load({ engine, connection, block, company_id, created_at }, onStored);
+    this.#running = loading.catch(() => undefined);
+    return loading.catch((error) => {
+      throw engine.judge(error, "commit");
+    });
+  }
+
+  async #load(loading: Loading, onStored: (rows: number) => void): Promise<LoadResult> {
+    const { connection, block, company_id } = loading;
+    const { entries, left_out } = this.#hash(company_id, block);
+    await connection.run(`CREATE OR REPLACE TEMP TABLE loaded_rows (${BLOCK_TABLE})`);
+    const appender = await connection.createAppender("loaded_rows");
+    try {
+      block.appendTo(appender);
+    } finally {
+      appender.closeSync();
+    }
+    const { hits, accepted } = await this.#parts.writer.exclusive(async (_, first_seq) => {
+      const found = this.#enter(entries, left_out, first_seq);
+      const count = await insertRows(loading, found, first_seq);
+      return { rows: block.rows, value: { hits: found, accepted: count } };
+    });
+    onStored(accepted);
+    const repeated = await findRepeated(loading, hits);
+    const left = hits.filter((row) => !repeated.has(row));
+    await connection.run("DROP TABLE loaded_rows");
+    return { accepted, duplicates: repeated.size, left };
+  }
+
+  /** Cuts off what is under way where the engine is lost, and releases the connection. */
+  async close(): Promise<void> {
+    const { engine } = this.#parts;
+    const running = engine.is_lost && this.#connection ? [this.#connection] : [];
+    await cutOff(running, this.#running);
+    if (this.#connection) engine.disconnect(this.#connection);
+  }
+
+  /** The fingerprints of the rows that are events, and of the ids of those that are not. */
+  #hash(company_id: number, block: EventBlock): { entries: EntryBlock; left_out: Set<string> } {
+    const { hash } = this.#parts;
+    const entries = new EntryBlock(block.rows);
+    const left_out = new Set<string>();
+    for (let row = 0; row < block.rows; row++) {
+      fingerprint(hash, company_id, block.ids, row * 4);
+      if (block.is(row, ROW.left_out)) left_out.add(keyOf(hash.high, hash.low));
+      else entries.add(hash.high, hash.low, row);
+    }
+    return { entries, left_out };
+  }
+
+  /**
+   * Enters the rows in the index and returns those that may be repeats, of a stored event or of another row:
+   * a row that repeats one that was left out must wait for what becomes of that. Entries of rows that are then
+   * not stored do no harm.
+   */
+  #enter(entries: EntryBlock, left_out: ReadonlySet<string>, first_seq: number): number[] {
+    const { index } = this.#parts;
+    const hits: number[] = [];
+    entries.flush((high, low, row) => {
+      const is_hit =
+        index.find(high, low).length > 0 || (left_out.size > 0 && left_out.has(keyOf(high, low)));
+      if (is_hit) hits.push(row);
+      else index.add(high, low, first_seq + row);
+    });
+    return hits.toSorted((a, b) => a - b);
+  }
+}
+
+function keyOf(high: number, low: number): string {
+  return `${high} ${low}`;
+}
+
+/** Inserts the rows that are neither left out nor hits, in one transaction. Returns how many. */
+async function insertRows(loading: Loading, hits: readonly number[], first_seq: number): Promise<number> {
+  const { engine, connection, block, company_id, created_at } = loading;
+  const held = [...block.rowsThat(ROW.left_out), ...hits];
+  const accepted = block.rows - held.length;
+  if (accepted === 0) return 0;
+  await makeRowTable(connection, "held_rows", held);
+  const fresh = `SELECT ${first_seq} + "row" AS seq, ${company_id} AS company_id, subscription_id, timestamp, id,
+      usage, metadata, ${created_at} AS created_at
+    FROM loaded_rows ${held.length > 0 ? `ANTI JOIN held_rows USING ("row")` : ""}`;
+  const rows: CommitRows = { first_seq, last_seq: first_seq + block.rows - 1, rows: accepted };
+  const insert = async (): Promise<void> => {
+    // A file is mostly in the order of time already: to sort it again would take as long as all the rest.
+    const order = block.is_in_order ? "" : "ORDER BY timestamp, id";
+    await connection.run(`INSERT INTO usage_runs ${fresh} ${order}`);
+    await connection.run(
+      `INSERT INTO usage_hour_deltas SELECT ${SUMMED} FROM (${fresh}) GROUP BY company_id, hour`,
+    );
+  };
+  await engine.transact(connection, "commit", insert, rows);
+  return accepted;
+}
+
+/** Those of the rows that are stored with the same content. */
+async function findRepeated(
+  { connection, company_id }: Loading,
+  rows: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const repeated = new Set<number>();
+  if (rows.length === 0) return repeated;
+  await makeRowTable(connection, "hit_rows", rows);
+  // The span of time lets the engine skip most of what is stored.
+  const [span = []] = await query(
+    connection,
+    `SELECT min(timestamp), max(timestamp) FROM loaded_rows JOIN hit_rows USING ("row")`,
+  );
+  const [first_ms = 0, last_ms = 0] = span.map(asNumber);
+  const result = await connection.stream(`SELECT "row" FROM loaded_rows AS loaded JOIN hit_rows USING ("row")
+    SEMI JOIN (FROM usage_events
+      WHERE company_id = ${company_id} AND timestamp BETWEEN ${first_ms} AND ${last_ms}) AS stored
+    ON stored.id = loaded.id AND stored.timestamp = loaded.timestamp
+      AND stored.subscription_id = loaded.subscription_id AND stored.usage = loaded.usage
+      AND stored.metadata IS NOT DISTINCT FROM loaded.metadata`);
+  for await (const chunk of result) {
+    for (const row of wordsOf(chunk.getColumnVector(0)).subarray(0, chunk.rowCount)) repeated.add(row);
+  }
+  return repeated;
+}
+
+/** Makes a temporary table of row numbers. */
+async function makeRowTable(
+  connection: DuckDBConnection,
+  name: string,
+  rows: readonly number[],
+): Promise<void> {
+  await connection.run(`CREATE OR REPLACE TEMP TABLE ${name} ("row" INTEGER)`);
+  await appendChunks(connection, name, rows.length, (start, end) => {
+    const chunk = DuckDBDataChunk.create([INTEGER], end - start);
+    const vector = chunk.getColumnVector(0);
+    wordsOf(vector).set(rows.slice(start, end));
+    vector.flush();
+    return chunk;
+  });
+}

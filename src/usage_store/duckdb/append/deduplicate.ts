@@ -1,0 +1,115 @@
+import { AppError, type ErrorDetail } from "../../../core/errors.ts";
+import type { AppendRequest } from "./append_request.ts";
+import type { StoredRow } from "./stored_rows.ts";
+
+/** What becomes of a request. */
+export interface Verdict {
+  request: AppendRequest;
+  /** The positions of the events to store. Empty when the request is refused: whole or not at all. */
+  fresh: number[];
+  duplicates: number;
+  refusal: AppError | undefined;
+  /** The verdict rests on events of another request of the same group, which may yet fail to commit. */
+  leans_on_group: boolean;
+}
+
+/** An event that a later one of the group may repeat. */
+interface Place {
+  request: AppendRequest;
+  position: number;
+}
+
+const MAX_DETAILS = 100;
+
+/** Judges the requests of one group in their order, each against what is stored and those before it. */
+export class Judge {
+  // By company, then by id: the events that the group will store.
+  readonly #staged = new Map<number, Map<string, Place>>();
+
+  /** `candidates`: by position, the stored rows whose fingerprint is the event's. */
+  judge(request: AppendRequest, candidates: ReadonlyMap<number, readonly StoredRow[]>): Verdict {
+    const staged = this.#staged.get(request.company_id);
+    const fresh = new Map<string, Place>();
+    const verdict: Verdict = {
+      request,
+      fresh: [],
+      duplicates: 0,
+      refusal: undefined,
+      leans_on_group: false,
+    };
+    const conflicts: [position: number, fields: string[]][] = [];
+    const refused: ErrorDetail[] = [];
+    request.events.forEach(({ id, only_if_stored }, position) => {
+      const row = candidates.get(position)?.find((c) => c.id === id && c.company_id === request.company_id);
+      const earlier = staged?.get(id);
+      const place = earlier ?? fresh.get(id);
+      const before = row ?? (place && contentOf(place));
+      if (before === undefined) {
+        if (only_if_stored !== undefined) {
+          refused.push({ path: `/${position}/timestamp`, message: only_if_stored });
+          return;
+        }
+        fresh.set(id, { request, position });
+        verdict.fresh.push(position);
+        return;
+      }
+      if (row === undefined && earlier !== undefined) verdict.leans_on_group = true;
+      const fields = differences(before, { request, position });
+      if (fields.length > 0) conflicts.push([position, fields]);
+      else verdict.duplicates++;
+    });
+    if (refused.length > 0 || conflicts.length > 0) {
+      verdict.fresh = [];
+      verdict.refusal =
+        refused.length > 0 ? notStoredError(request, refused) : conflictError(request, conflicts);
+    } else if (staged === undefined) {
+      this.#staged.set(request.company_id, fresh);
+    } else {
+      for (const [id, place] of fresh) staged.set(id, place);
+    }
+    return verdict;
+  }
+}
+
+type Content = Pick<StoredRow, "subscription_id" | "timestamp" | "millionths" | "metadata">;
+
+function contentOf({ request, position }: Place): Content | undefined {
+  const event = request.events[position];
+  const millionths = request.millionths[position];
+  return event && millionths !== undefined ? { ...event, millionths } : undefined;
+}
+
+/** The fields in which a repeat is other than what came before. */
+function differences(before: Content, place: Place): string[] {
+  const repeat = contentOf(place);
+  const event = place.request.events[place.position];
+  if (repeat === undefined || event === undefined) return [];
+  const fields: string[] = [];
+  if (repeat.subscription_id !== before.subscription_id) fields.push("subscription");
+  if (event.timestamp_given && repeat.timestamp !== before.timestamp) fields.push("timestamp");
+  if (repeat.millionths !== before.millionths) fields.push("usage");
+  if (repeat.metadata !== before.metadata) fields.push("metadata");
+  return fields;
+}
+
+function notStoredError(request: AppendRequest, details: ErrorDetail[]): AppError {
+  const [count, total] = [details.length, request.events.length];
+  return new AppError(
+    "invalid",
+    `Cannot store these events: ${count} of ${total} may only repeat stored ones, and are new`,
+    { details },
+  );
+}
+
+function conflictError(request: AppendRequest, conflicts: [position: number, fields: string[]][]): AppError {
+  const details = conflicts.slice(0, MAX_DETAILS).map(([position, fields]) => ({
+    path: `/${position}/id`,
+    message: `${request.events[position]?.id} is used already, by an event with other ${fields.join(", ")}`,
+  }));
+  const [count, total] = [conflicts.length, request.events.length];
+  return new AppError(
+    "conflict",
+    `Cannot store these events: ${count} of ${total} ids are used already by events with other content`,
+    { details },
+  );
+}

@@ -1,0 +1,173 @@
+import type { DuckDBAppender, DuckDBDataChunk, DuckDBVector } from "@duckdb/node-api";
+import { CHUNK_ROWS } from "./append_chunks.ts";
+import { setId } from "./event_chunks.ts";
+import { wordsOf } from "../engine/vector_words.ts";
+
+/** What is known of a row, as bits; none: it is an event as it stands. */
+export const ROW = {
+  /** Its metadata may not be canonical. */
+  loose_metadata: 1,
+  /** It has no id of its own. */
+  without_id: 2,
+  /** It is no event as it stands, and is left out. */
+  left_out: 4,
+  /** Only its texts are known, as a JSON array that stands where metadata does. */
+  texts_only: 8,
+} as const;
+
+/** How a block stands in a table. */
+export const BLOCK_TABLE = `"row" INTEGER, subscription_id INTEGER, timestamp BIGINT, id UUID,
+  usage DECIMAL(18,6), metadata VARCHAR`;
+
+interface Part {
+  chunk: DuckDBDataChunk;
+  first: number;
+  rows: number;
+  /** Opened when it is needed. */
+  metadata?: DuckDBVector;
+}
+
+/**
+ * Many rows of a file, as the engine that read them holds them; what is looked at row by row is in plain arrays.
+ * Values that are unknown are 0.
+ */
+export class EventBlock {
+  rows = 0;
+  /** The number in the file of the first row. */
+  readonly first_row: number;
+  readonly states: Uint8Array;
+  /** What the file's `subscription` numbers, from 0; -1 for none. */
+  readonly subscriptions: Int32Array;
+  readonly subscription_ids: Int32Array;
+  /** Unix ms. */
+  readonly timestamps: Float64Array;
+  /** Four words an id: its upper half, then its lower half, each lower 32 bits first. */
+  readonly ids: Uint32Array;
+  readonly #size: number;
+  /** The bits that any row has. */
+  #bits = 0;
+  readonly #parts: Part[] = [];
+  #last: Part | undefined;
+
+  /** `size`: rows after which it takes no more. */
+  constructor(first_row: number, size: number) {
+    // The last chunk may go beyond.
+    const room = size + CHUNK_ROWS;
+    this.first_row = first_row;
+    this.states = new Uint8Array(room);
+    this.subscriptions = new Int32Array(room);
+    this.subscription_ids = new Int32Array(room);
+    this.timestamps = new Float64Array(room);
+    this.ids = new Uint32Array(room * 4);
+    this.#size = size;
+  }
+
+  get is_full(): boolean {
+    return this.rows >= this.#size;
+  }
+
+  /** Takes a chunk of state (a row's bits), subscription (by number), timestamp, id, usage and metadata; only that may be null. */
+  add(chunk: DuckDBDataChunk): void {
+    const first = this.rows;
+    const [states, subscriptions, timestamps, ids] = [0, 1, 2, 3].map((column) =>
+      wordsOf(chunk.getColumnVector(column)),
+    );
+    if (!states || !subscriptions || !timestamps || !ids) throw new TypeError("A chunk has too few columns");
+    const rows = chunk.rowCount;
+    for (let row = 0; row < rows; row++) {
+      const at = first + row;
+      const id = row * 4;
+      const state = states[row] ?? 0;
+      this.states[at] = state;
+      this.#bits |= state;
+      this.subscriptions[at] = subscriptions[row] ?? 0;
+      this.timestamps[at] = (timestamps[row * 2] ?? 0) + (timestamps[row * 2 + 1] ?? 0) * 2 ** 32;
+      this.ids[at * 4] = ids[id + 2] ?? 0;
+      this.ids[at * 4 + 1] = (ids[id + 3] ?? 0) ^ 0x80000000;
+      this.ids[at * 4 + 2] = ids[id] ?? 0;
+      this.ids[at * 4 + 3] = ids[id + 1] ?? 0;
+    }
+    this.#parts.push({ chunk, first, rows });
+    this.rows += rows;
+  }
+
+  /** Whether all of the bits are set. */
+  is(row: number, bits: number): boolean {
+    return ((this.states[row] ?? 0) & bits) === bits;
+  }
+
+  /** The rows that have all of the bits, ascending. */
+  rowsThat(bits: number): number[] {
+    const found: number[] = [];
+    if ((this.#bits & bits) !== bits) return found;
+    for (let row = 0; row < this.rows; row++) if (this.is(row, bits)) found.push(row);
+    return found;
+  }
+
+  /** Whether no row is of an earlier time than the one before, those that are left out aside. */
+  get is_in_order(): boolean {
+    let latest = 0;
+    for (let row = 0; row < this.rows; row++) {
+      if (this.is(row, ROW.left_out)) continue;
+      const timestamp = this.timestamps[row] ?? 0;
+      if (timestamp < latest) return false;
+      latest = timestamp;
+    }
+    return true;
+  }
+
+  leaveOut(row: number): void {
+    this.states[row] = (this.states[row] ?? 0) | ROW.left_out;
+    this.#bits |= ROW.left_out;
+  }
+
+  /** The id in text. */
+  idOf(row: number): string {
+    const hex = [1, 0, 3, 2].map((word) => (this.ids[row * 4 + word] ?? 0).toString(16).padStart(8, "0"));
+    return hex.join("").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  }
+
+  usageOf(row: number): string {
+    const part = this.#partOf(row);
+    return String(part.chunk.getColumnVector(4).getItem(row - part.first));
+  }
+
+  metadataOf(row: number): string | null {
+    const part = this.#partOf(row);
+    part.metadata ??= part.chunk.getColumnVector(5);
+    const text = part.metadata.getItem(row - part.first);
+    return typeof text === "string" ? text : null;
+  }
+
+  setMetadata(row: number, text: string | null): void {
+    const part = this.#partOf(row);
+    part.metadata ??= part.chunk.getColumnVector(5);
+    part.metadata.setItem(row - part.first, text);
+  }
+
+  /** Appends all rows to a table of BLOCK_TABLE, numbered from 0. */
+  appendTo(appender: DuckDBAppender): void {
+    for (const { chunk, first, rows, metadata } of this.#parts) {
+      const vectors = [0, 1, 3].map((column) => chunk.getColumnVector(column));
+      const [numbers, subscription_ids, ids] = vectors.map(wordsOf);
+      if (!numbers || !subscription_ids || !ids) throw new TypeError("A chunk has too few columns");
+      for (let row = 0; row < rows; row++) {
+        numbers[row] = first + row;
+        subscription_ids[row] = this.subscription_ids[first + row] ?? 0;
+        setId(ids, row, this.ids, first + row);
+      }
+      for (const vector of vectors) vector.flush();
+      metadata?.flush();
+      appender.appendDataChunk(chunk);
+    }
+  }
+
+  #partOf(row: number): Part {
+    // Mostly the one of the call before.
+    const has = ({ first, rows }: Part): boolean => row >= first && row < first + rows;
+    const part = this.#last && has(this.#last) ? this.#last : this.#parts.find(has);
+    if (part === undefined) throw new RangeError(`A block has no row ${row}`);
+    this.#last = part;
+    return part;
+  }
+}

@@ -1,0 +1,80 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { Admission, Opening, StoreFacts } from "../../identity.ts";
+import type { Database } from "./database.ts";
+import { asNumber, asText, Parameters, query } from "./sql.ts";
+import { lastSeq } from "../query/totals.ts";
+
+// The identity stands in usage_meta: store_id, database_id, seq_floor and, for each opening, `opening` with its
+// number and id.
+
+/** Asks whether the store may be used, and writes down that it is. Errors: those of `decide`. */
+export async function admit(
+  database: Database,
+  decide: (facts: StoreFacts) => Promise<Admission>,
+): Promise<void> {
+  const connection = await database.instance.connect();
+  try {
+    await writeAdmission(connection, await decide(await readFacts(connection)));
+    connection.closeSync();
+  } catch (error) {
+    connection.closeSync();
+    database.close();
+    throw error;
+  }
+}
+
+/** Reads which store it is, and goes through the keys of its events. */
+async function readFacts(connection: DuckDBConnection): Promise<StoreFacts> {
+  const rows = await query(connection, "SELECT name, value FROM usage_meta");
+  const meta = Map.groupBy(
+    rows.map(([name, value]) => ({ name: asText(name), value: asText(value) })),
+    ({ name }) => name,
+  );
+  const valueOf = (name: string) => meta.get(name)?.[0]?.value;
+  const [keys = []] = await query(
+    connection,
+    "SELECT coalesce(max(company_id), 0), coalesce(max(subscription_id), 0) FROM usage_events",
+  );
+  const [company_id = 0, subscription_id = 0] = keys.map(asNumber);
+  return {
+    store_id: valueOf("store_id") ?? "",
+    database_id: valueOf("database_id") ?? null,
+    openings: (meta.get("opening") ?? []).map(readOpening).toSorted((a, b) => a.number - b.number),
+    last_seq: await lastSeq(connection, 0),
+    company_id,
+    subscription_id,
+  };
+}
+
+function readOpening({ value }: { value: string }): Opening {
+  const [number = "", id = ""] = value.split(" ");
+  return { number: Number(number), id };
+}
+
+/** Writes down whose the store is from here on, and that it was opened; durable when it answers. */
+async function writeAdmission(
+  connection: DuckDBConnection,
+  { database_id, opening, known, seq_floor }: Admission,
+): Promise<void> {
+  await connection.run("BEGIN");
+  await connection.run("DELETE FROM usage_meta WHERE name IN ('database_id', 'seq_floor')");
+  await deleteOpeningsBefore(connection, known ?? opening);
+  await insertMeta(connection, "database_id", database_id);
+  await insertMeta(connection, "seq_floor", String(seq_floor));
+  await insertMeta(connection, "opening", `${opening.number} ${opening.id}`);
+  await connection.run("COMMIT");
+}
+
+/** Forgets the openings before one that the database has heard of. */
+export async function deleteOpeningsBefore(connection: DuckDBConnection, { number }: Opening): Promise<void> {
+  await connection.run(
+    `DELETE FROM usage_meta WHERE name = 'opening' AND split_part(value, ' ', 1)::BIGINT < ${number}`,
+  );
+}
+
+/** Adds a row to usage_meta. */
+export async function insertMeta(connection: DuckDBConnection, name: string, value: string): Promise<void> {
+  const parameters = new Parameters();
+  const sql = `INSERT INTO usage_meta VALUES (${parameters.text(name)}, ${parameters.text(value)})`;
+  await query(connection, sql, parameters);
+}

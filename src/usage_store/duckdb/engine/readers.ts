@@ -1,0 +1,210 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { AppError } from "../../../core/errors.ts";
+import { type Engine, rolledBack, shortage, unavailable } from "./engine.ts";
+import { type Asker, Turns, type TurnLimits } from "./fair_queue.ts";
+
+interface Waiting {
+  resolve(connection: DuckDBConnection): void;
+  reject(error: Error): void;
+}
+
+/** An interrupt is lost on a statement that has not begun, such as one that waits for a thread. */
+export const INTERRUPT_AGAIN_MS = 50;
+
+/** How many questions run at once, and how many may wait for those. */
+export interface ReadersLimits extends TurnLimits {
+  readers: number;
+}
+
+/** A bounded pool of connections for questions, each with a time limit; companies take turns. */
+export class Readers {
+  readonly #engine: Engine;
+  readonly #idle: DuckDBConnection[];
+  readonly #running = new Set<DuckDBConnection>();
+  readonly #turns: Turns<Waiting>;
+  #size: number;
+  #closed: PromiseWithResolvers<void> | undefined;
+  #closing_error: Error = closedError();
+
+  private constructor(engine: Engine, connections: DuckDBConnection[], limits: TurnLimits) {
+    this.#engine = engine;
+    this.#idle = connections;
+    this.#size = connections.length;
+    this.#turns = new Turns(limits);
+  }
+
+  static async open(engine: Engine, { readers, ...limits }: ReadersLimits): Promise<Readers> {
+    const connections: DuckDBConnection[] = [];
+    for (let i = 0; i < readers; i++) connections.push(await engine.connect());
+    return new Readers(engine, connections, limits);
+  }
+
+  /**
+   * Runs `read` for a company in a read transaction, so that its statements see one instant.
+   * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it
+   * takes too much memory or disk, and after close; EngineLostError.
+   */
+  run<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return this.#run(asker, timeout_ms, true, async (connection) => {
+      await connection.run("BEGIN TRANSACTION READ ONLY");
+      return read(connection);
+    });
+  }
+
+  /** As `run`, where `read` is a single statement, which sees one instant by itself. */
+  runStatement<T>(
+    asker: Asker,
+    timeout_ms: number,
+    read: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
+    return this.#run(asker, timeout_ms, false, read);
+  }
+
+  async #run<T>(
+    asker: Asker,
+    timeout_ms: number,
+    in_transaction: boolean,
+    read: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
+    const started_ms = performance.now();
+    const connection = await this.#take(asker, timeout_ms);
+    this.#running.add(connection);
+    let late = false;
+    const left_ms = timeout_ms - (performance.now() - started_ms);
+    const interrupt = (): void => {
+      late = true;
+      connection.interrupt();
+      timer = setTimeout(interrupt, INTERRUPT_AGAIN_MS);
+    };
+    let timer = setTimeout(interrupt, Math.max(left_ms, 0));
+    try {
+      const result = await read(connection);
+      // The interrupt was lost: the late answer is refused all the same.
+      if (late) throw timeoutError(timeout_ms);
+      // Nor is an engine believed that failed meanwhile.
+      this.#engine.check();
+      return result;
+    } catch (cause) {
+      const error = this.#engine.judge(cause, "question", asker);
+      if (late) throw timeoutError(timeout_ms, error);
+      throw shortageError(error) ?? error;
+    } finally {
+      clearTimeout(timer);
+      if (in_transaction) void this.#end(asker, connection);
+      else this.#giveBack(asker, connection);
+    }
+  }
+
+  /** Refuses who waits, lets who runs finish, and closes the connections. */
+  async close(): Promise<void> {
+    if (this.#closed === undefined) {
+      this.#closed = Promise.withResolvers<void>();
+      for (const waiting of this.#turns.clear()) waiting.reject(this.#closing_error);
+      this.#finishClose();
+    }
+    await this.#closed.promise;
+  }
+
+  /** As `close`, cutting off who runs: the engine is lost. */
+  async abandon(reason: Error): Promise<void> {
+    this.#closing_error = reason;
+    await cutOff(this.#running, this.close());
+  }
+
+  async #take(asker: Asker, timeout_ms: number): Promise<DuckDBConnection> {
+    if (this.#closed !== undefined) throw this.#closing_error;
+    const connection = this.#turns.mayStart(asker) ? this.#idle.pop() : undefined;
+    if (connection !== undefined) {
+      this.#turns.start(asker);
+      return connection;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<DuckDBConnection>();
+    const waiting: Waiting = { resolve, reject };
+    if (!this.#turns.wait(asker, waiting)) {
+      throw new AppError("rate_limited", "Cannot query usage: too many queries wait already", {
+        retry_after_s: 1,
+      });
+    }
+    const timer = setTimeout(() => {
+      this.#turns.leave(asker, waiting);
+      reject(timeoutError(timeout_ms));
+    }, timeout_ms);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends the transaction, a failed one too; there is none when BEGIN itself failed. Who asked need not wait. */
+  async #end(asker: Asker, connection: DuckDBConnection): Promise<void> {
+    if (await rolledBack(connection)) return this.#giveBack(asker, connection);
+    // It may be in the transaction still: who came next would get that one's error.
+    this.#running.delete(connection);
+    this.#engine.disconnect(connection);
+    try {
+      this.#giveBack(asker, await this.#engine.connect());
+    } catch (error) {
+      this.#size--;
+      this.#engine.lose(error, "question", asker);
+      this.#turns
+        .finish(asker)
+        ?.reject(new AppError("unavailable", "Cannot query usage now", { retry_after_s: 1 }));
+      this.#finishClose();
+    }
+  }
+
+  #giveBack(asker: Asker, connection: DuckDBConnection): void {
+    this.#running.delete(connection);
+    const next = this.#turns.finish(asker);
+    if (next === undefined) {
+      this.#idle.push(connection);
+      this.#finishClose();
+    } else {
+      next.resolve(connection);
+    }
+  }
+
+  #finishClose(): void {
+    if (this.#closed === undefined || this.#idle.length < this.#size) return;
+    for (const connection of this.#idle) this.#engine.disconnect(connection);
+    this.#closed.resolve();
+  }
+}
+
+/** Interrupts what runs on connections, again and again until the work is over. */
+export async function cutOff(connections: Iterable<DuckDBConnection>, work: Promise<unknown>): Promise<void> {
+  const interrupt = (): void => {
+    for (const connection of connections) connection.interrupt();
+  };
+  interrupt();
+  const timer = setInterval(interrupt, INTERRUPT_AGAIN_MS);
+  try {
+    await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** What calls after close are answered with. */
+export function closedError(): AppError {
+  return new AppError("unavailable", "Cannot use the usage store: it is closed", { retry_after_s: 1 });
+}
+
+function timeoutError(timeout_ms: number, cause?: unknown): AppError {
+  return new AppError("unavailable", `Cannot query usage: the query ran over ${timeout_ms} ms; narrow it`, {
+    retry_after_s: 1,
+    cause,
+  });
+}
+
+/** What is answered to a question that the engine has no memory or disk for; undefined for another error. */
+function shortageError(error: unknown): AppError | undefined {
+  const lacking = shortage(error);
+  if (lacking === undefined) return undefined;
+  return unavailable(
+    `Cannot query usage: the query takes more ${lacking} than there is; narrow it`,
+    1,
+    error,
+  );
+}

@@ -1,0 +1,140 @@
+import {
+  BIGINT,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  type DuckDBType,
+  DuckDBUUIDValue,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  VARCHAR,
+} from "@duckdb/node-api";
+import { inTurns } from "../../../core/chunk.ts";
+import type { Decimal } from "../../../core/money.ts";
+import { USAGE_TYPE } from "./schema.ts";
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * The values of a statement. Whatever comes from outside enters SQL only through here: what can only be digits
+ * and the like as it is, since a statement without parameters is one call of the engine where it would be
+ * three; the rest as parameters, of which `$3` stands in the text.
+ */
+export class Parameters {
+  readonly values: DuckDBValue[] = [];
+  readonly types: DuckDBType[] = [];
+
+  /** A whole number within 2^53. */
+  integer(value: number): string {
+    if (Number.isSafeInteger(value)) return `(${value})::BIGINT`;
+    throw new RangeError(`Cannot put ${value} into a statement: it is no whole number within 2^53`);
+  }
+
+  integers(values: readonly number[]): string {
+    return this.#add(listValue(values.map(BigInt)), LIST(BIGINT));
+  }
+
+  text(value: string): string {
+    return this.#add(value, VARCHAR);
+  }
+
+  texts(values: readonly string[]): string {
+    return this.#add(listValue(values), LIST(VARCHAR));
+  }
+
+  /** A lower-case UUID. */
+  uuid(value: string): string {
+    if (UUID.test(value)) return `'${value}'::UUID`;
+    throw new TypeError("Cannot put an id into a statement: it is no UUID");
+  }
+
+  /** A usage, in millionths. */
+  usage(millionths: bigint): string {
+    const digits = String(millionths).replace("-", "").padStart(7, "0");
+    const sign = millionths < 0n ? "-" : "";
+    return `(${sign}${digits.slice(0, -6)}.${digits.slice(-6)})::${USAGE_TYPE.toString()}`;
+  }
+
+  #add(value: DuckDBValue, type: DuckDBType): string {
+    this.types.push(type);
+    return `$${this.values.push(value)}`;
+  }
+}
+
+/** A text in a place where no parameter may stand. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/**
+ * Runs a statement and gives its rows, by column position. They are in memory by then: to wait for each of their
+ * chunks, as the result's own getRows does, would take as long as a small statement.
+ */
+export async function query(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters?: Parameters,
+): Promise<DuckDBValue[][]> {
+  const rows: DuckDBValue[][] = [];
+  for (const chunk of await chunksOf(connection, sql, parameters)) chunk.appendToRows(rows);
+  return rows;
+}
+
+/** Chunks, of 2,048 rows each, that are read before everything else gets its turn. */
+const CHUNKS_AT_ONCE = 2;
+
+/** As `query`, for results of many thousand rows: each row is made by `read`, and others get their turn in between. */
+export async function queryMany<T>(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: Parameters,
+  read: (row: DuckDBValue[]) => T,
+): Promise<T[]> {
+  const found: T[] = [];
+  for await (const chunks of inTurns(await chunksOf(connection, sql, parameters), CHUNKS_AT_ONCE)) {
+    const rows: DuckDBValue[][] = [];
+    for (const chunk of chunks) chunk.appendToRows(rows);
+    for (const row of rows) found.push(read(row));
+  }
+  return found;
+}
+
+/** As `query`, with the rows as the engine has them. */
+export async function chunksOf(
+  connection: DuckDBConnection,
+  sql: string,
+  { values, types }: Parameters = new Parameters(),
+): Promise<DuckDBDataChunk[]> {
+  const result = await (values.length === 0 ? connection.run(sql) : connection.run(sql, values, types));
+  return Array.from({ length: result.chunkCount }, (_, i) => result.getChunk(i));
+}
+
+/** Reads an integer column that stays within 2^53. */
+export function asNumber(value: DuckDBValue | undefined): number {
+  if (typeof value === "number") return value;
+  if (typeof value === "bigint") return Number(value);
+  throw new TypeError(`Cannot read a column as a number: it holds ${typeof value}`);
+}
+
+/** Reads an integer column of any size. */
+export function asBigInt(value: DuckDBValue | undefined): bigint {
+  if (typeof value === "bigint") return value;
+  throw new TypeError(`Cannot read a column as a bigint: it holds ${typeof value}`);
+}
+
+/** Reads a text column. */
+export function asText(value: DuckDBValue | undefined): string {
+  if (typeof value === "string") return value;
+  throw new TypeError(`Cannot read a column as text: it holds ${typeof value}`);
+}
+
+/** Reads a UUID column. */
+export function asUuid(value: DuckDBValue | undefined): DuckDBUUIDValue {
+  if (value instanceof DuckDBUUIDValue) return value;
+  throw new TypeError(`Cannot read a column as a UUID: it holds ${typeof value}`);
+}
+
+/** Reads a decimal column that the statement turned into text: `12.500000` → `12.5`. */
+export function asDecimal(value: DuckDBValue | undefined): Decimal {
+  return asText(value).replace(/\.?0+$/, "");
+}

@@ -1,0 +1,219 @@
+import { rm } from "node:fs/promises";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { HOUR_MS } from "../../time_buckets.ts";
+import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
+import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
+import { HOT_TABLES } from "../engine/schema.ts";
+import type { SipHash } from "./siphash.ts";
+import { asNumber, asUuid, query } from "../engine/sql.ts";
+import { lastSeq } from "../query/totals.ts";
+import { wordsOf } from "../engine/vector_words.ts";
+
+/** What the store knows of its rows when it opens. */
+export interface Inventory {
+  last_seq: number;
+  /** Of which the sums by hour are; as many as there are rows. */
+  events: number;
+  rows: number;
+  hot_rows: number;
+  /** Rows in short runs. */
+  run_rows: number;
+  /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
+  min_timestamp: number;
+  max_timestamp: number;
+}
+
+/** Counts what the tables hold. */
+export async function takeInventory(connection: DuckDBConnection): Promise<Inventory> {
+  // Of the hours' sums, which are fewer; the range is then up to an hour wider on both sides.
+  const [row = []] = await query(
+    connection,
+    `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT, coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
+      coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
+      ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")},
+      (SELECT count(*) FROM usage_runs), (SELECT count(*) FROM usage_settled) FROM usage_hours`,
+  );
+  const [
+    last_seq = 0,
+    events = 0,
+    min_timestamp = 0,
+    max_timestamp = 0,
+    hot_rows = 0,
+    run_rows = 0,
+    settled = 0,
+  ] = row.map(asNumber);
+  const rows = hot_rows + run_rows + settled;
+  return {
+    last_seq: await lastSeq(connection, last_seq),
+    events,
+    rows,
+    min_timestamp,
+    max_timestamp,
+    hot_rows,
+    run_rows,
+  };
+}
+
+/** Where the index of stored ids is kept between starts. */
+export interface IndexFile {
+  path: string;
+  fingerprint_key: Uint8Array;
+}
+
+/**
+ * The index of all stored ids: from its snapshot and the events since, or from all `events`. `onFailure` is told
+ * why a snapshot could not be used.
+ */
+export async function openIndex(
+  connection: DuckDBConnection,
+  hash: SipHash,
+  events: number,
+  file: IndexFile | undefined,
+  onFailure: (error: unknown) => void,
+): Promise<{ index: FingerprintIndex; snapshot_seq: number }> {
+  const isOurs = async ({ last_seq, last_id }: SnapshotEnd) =>
+    (await findId(connection, last_seq)) === last_id;
+  const snapshot =
+    file &&
+    (await readSnapshot(file.path, file.fingerprint_key, isOurs).catch(async (cause) => {
+      onFailure(new Error(`Cannot use ${file.path}, the index is built from the events instead`, { cause }));
+      // Left there it might be believed one day, when the store has events under its last number.
+      await rm(file.path, { force: true });
+      return undefined;
+    }));
+  const { index, last_seq } = snapshot ?? { index: FingerprintIndex.for(events), last_seq: 0 };
+  await enterRows(connection, index, hash, last_seq);
+  return { index, snapshot_seq: last_seq };
+}
+
+/** The growth of the index after which its snapshot is written anew, so that writing stays in proportion. */
+const SNAPSHOT_GROWTH = 0.05;
+
+/** Keeps the snapshot of the index: written anew when it would leave a start too much to read. */
+export class SnapshotKeeper {
+  readonly #file: IndexFile;
+  readonly #index: FingerprintIndex;
+  readonly #snapshot_rows: number;
+  #last_seq: number;
+
+  /** `last_seq`: up to which the file holds the index already. */
+  constructor(file: IndexFile, index: FingerprintIndex, last_seq: number, snapshot_rows: number) {
+    this.#file = file;
+    this.#index = index;
+    this.#last_seq = last_seq;
+    this.#snapshot_rows = snapshot_rows;
+  }
+
+  /** Writes the snapshot if it is worth it. Every event up to `last_seq` must be in the index. */
+  async keep(connection: DuckDBConnection, last_seq: number): Promise<void> {
+    const grown = last_seq - this.#last_seq;
+    if (grown < Math.max(this.#snapshot_rows, this.#index.size * SNAPSHOT_GROWTH)) return;
+    const end = await findEnd(connection, last_seq);
+    if (end === undefined) return;
+    await writeSnapshot(this.#file.path, this.#index, this.#file.fingerprint_key, end);
+    this.#last_seq = end.last_seq;
+  }
+}
+
+/** How far back a snapshot looks for the last event up to a number. */
+const END_SEQS = 1_000_000;
+
+/** The last event up to a number; undefined when there is none near. */
+async function findEnd(connection: DuckDBConnection, up_to_seq: number): Promise<SnapshotEnd | undefined> {
+  const near = `seq > ${up_to_seq - END_SEQS} AND seq <= ${up_to_seq}`;
+  const [[last = null] = []] = await query(connection, `SELECT max(seq) FROM usage_events WHERE ${near}`);
+  if (last === null) return undefined;
+  const last_seq = asNumber(last);
+  const last_id = await findId(connection, last_seq);
+  return last_id === undefined ? undefined : { last_seq, last_id };
+}
+
+/** The id of the event with this number. One number is found by the blocks' statistics; an order would read all. */
+async function findId(connection: DuckDBConnection, seq: number): Promise<string | undefined> {
+  const [row] = await query(connection, `SELECT id FROM usage_events WHERE seq = ${seq}`);
+  return row && asUuid(row[0]).toString();
+}
+
+/** Events that are sorted before they are entered. */
+const BLOCK_EVENTS = 1 << 17;
+
+/**
+ * Enters the events after `after_seq`. They are hashed as they stand in the engine's memory, without an object
+ * for each, and entered block by block in the order of the index's tables, which are then in the processor's
+ * cache: of 50 million it takes 0.15 µs an entry, in their own order 0.23.
+ */
+async function enterRows(
+  connection: DuckDBConnection,
+  index: FingerprintIndex,
+  hash: SipHash,
+  after_seq: number,
+): Promise<void> {
+  const block = new EntryBlock(BLOCK_EVENTS);
+  // A snapshot may hold events that came while it was written.
+  const enter = (high: number, low: number, seq: number): void => {
+    if (after_seq === 0 || !index.find(high, low).includes(seq)) index.add(high, low, seq);
+  };
+  const result = await connection.stream(
+    `SELECT seq, company_id, id FROM usage_events WHERE seq > ${after_seq}`,
+  );
+  for await (const chunk of result) {
+    const rows = chunk.rowCount;
+    const [seqs, companies, ids] = [0, 1, 2].map((column) => wordsOf(chunk.getColumnVector(column)));
+    if (!seqs || !companies || !ids) throw new TypeError("Cannot read stored events: a column is missing");
+    if (block.count + rows > BLOCK_EVENTS) block.flush(enter);
+    for (let row = 0; row < rows; row++) {
+      const id = row * 4;
+      // A stored id is its lower half, then its upper, each lower 32 bits first, the very first bit flipped.
+      const upper_high = ((ids[id + 3] ?? 0) ^ 0x80000000) >>> 0;
+      hash.hash(companies[row] ?? 0, 0, ids[id + 2] ?? 0, upper_high, ids[id] ?? 0, ids[id + 1] ?? 0);
+      const seq = (seqs[row * 2] ?? 0) + (seqs[row * 2 + 1] ?? 0) * 2 ** 32;
+      block.add(hash.high, hash.low, seq);
+    }
+  }
+  block.flush(enter);
+}
+
+/** Entries that wait to be entered in the order of the index's tables. */
+export class EntryBlock {
+  count = 0;
+  readonly #highs: Uint32Array;
+  readonly #lows: Uint32Array;
+  readonly #seqs: Float64Array;
+  readonly #order: Uint32Array;
+
+  constructor(size: number) {
+    this.#highs = new Uint32Array(size);
+    this.#lows = new Uint32Array(size);
+    this.#seqs = new Float64Array(size);
+    this.#order = new Uint32Array(size);
+  }
+
+  add(high: number, low: number, seq: number): void {
+    this.#highs[this.count] = high;
+    this.#lows[this.count] = low;
+    this.#seqs[this.count++] = seq;
+  }
+
+  flush(enter: (high: number, low: number, seq: number) => void): void {
+    // A counting sort: where each table's entries begin, then each entry to its place.
+    const starts = new Uint32Array(TABLES + 1);
+    for (let i = 0; i < this.count; i++) {
+      const next = tableOf(this.#highs[i] ?? 0) + 1;
+      starts[next] = (starts[next] ?? 0) + 1;
+    }
+    for (let table = 0; table < TABLES; table++) {
+      starts[table + 1] = (starts[table + 1] ?? 0) + (starts[table] ?? 0);
+    }
+    for (let i = 0; i < this.count; i++) {
+      const table = tableOf(this.#highs[i] ?? 0);
+      const place = starts[table] ?? 0;
+      starts[table] = place + 1;
+      this.#order[place] = i;
+    }
+    for (let place = 0; place < this.count; place++) {
+      const i = this.#order[place] ?? 0;
+      enter(this.#highs[i] ?? 0, this.#lows[i] ?? 0, this.#seqs[i] ?? 0);
+    }
+    this.count = 0;
+  }
+}

@@ -1,0 +1,201 @@
+import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
+import { AppError } from "../../../core/errors.ts";
+import { addRows } from "../../aggregate_rows.ts";
+import {
+  DAY_MS,
+  dayText,
+  HOUR_MS,
+  hourText,
+  monthText,
+  type OffsetSegment,
+  offsetSegments,
+  type Slices,
+  slicesOf,
+} from "../../time_buckets.ts";
+import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf } from "../../port.ts";
+import { whereSql } from "./filters.ts";
+import { groupTextSql, readScalar, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
+import { EVENT_SUMS, hoursSql, isByTime, SUMS_OF_SUMS, type TimeRange } from "./rollup.ts";
+import { asDecimal, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
+
+type Key = AggregateRow["keys"][number];
+
+/** How a kind of group is computed in SQL and read back. */
+interface Grouping {
+  columns: readonly Column[];
+  key: (values: readonly DuckDBValue[]) => Key;
+}
+
+interface Column {
+  name: string;
+  sql: string;
+}
+
+/** Local time in SQL: the number of the hour or day that it lies in, counted since 1970, and its offset. */
+interface Local {
+  number: (unit_ms: number) => string;
+  offset_ms: string;
+}
+
+/** The groups of the events that match. `range` bounds what is worked out of the zone's rules. */
+export async function aggregate(
+  connection: DuckDBConnection,
+  wanted: AggregateQuery,
+  range: TimeRange,
+): Promise<AggregateRow[]> {
+  const parameters = new Parameters();
+  const { sql, groupings } = groupsSql(wanted, range, parameters);
+  const names = groupings.flatMap(({ columns }) => columns.map(({ name }) => name));
+  const of_metadata = wanted.group_by.filter((kind) => metadataKeyOf(kind) !== undefined).length;
+  const max_rows = wanted.max_groups * TEXTS_OF_A_SCALAR ** of_metadata;
+  const rows = await queryMany(
+    connection,
+    `SELECT ${["total::VARCHAR", "events", "low::VARCHAR", "high::VARCHAR", ...names].join(", ")} FROM (${sql})
+    LIMIT ${parameters.integer(max_rows + 1)}`,
+    parameters,
+    (row) => toAggregateRow(row, groupings),
+  );
+  const groups = of_metadata === 0 ? rows : joined(rows);
+  if (groups.length <= wanted.max_groups) return groups;
+  throw new AppError(
+    "invalid",
+    `Cannot aggregate usage: there are over ${wanted.max_groups} groups; ` +
+      "narrow it by time or subscription, or group by something coarser",
+  );
+}
+
+/**
+ * The sums of each group. With one offset from UTC events have their local hour or day by one division. With
+ * several, and for months, they are summed by slice of time first, and only slices are put into local time.
+ */
+function groupsSql(
+  wanted: AggregateQuery,
+  range: TimeRange,
+  parameters: Parameters,
+): { sql: string; groupings: Grouping[] } {
+  const kinds = wanted.group_by;
+  const is_timed = kinds.some(isTime);
+  const segments = is_timed ? segmentsOf(wanted, range) : [];
+  const slices = slicesOf(segments, kinds.includes("hour") ? HOUR_MS : DAY_MS);
+  const by_hour = isByTime(wanted) && kinds.every(isTime) && holdHours(slices);
+  const at = by_hour ? `hour * ${HOUR_MS}` : "timestamp";
+  const [sums, from] = by_hour
+    ? [SUMS_OF_SUMS, `(${hoursSql(wanted, parameters)})`]
+    : [EVENT_SUMS, `usage_events WHERE ${whereSql(wanted, parameters)}`];
+  const [first] = segments;
+  const is_sliced = is_timed && (segments.length > 1 || kinds.includes("month"));
+  const local = is_sliced ? zonedLocal : constantLocal(at, first?.offset_ms ?? 0);
+  const groupings = kinds.map((kind, i) => groupingOf(kind, i, local, wanted.max_key_length, parameters));
+  if (!is_sliced) {
+    const columns = groupings.flatMap((grouping) => grouping.columns).map(namedSql);
+    return { sql: `SELECT ${[...columns, sums].join(", ")} FROM ${from} GROUP BY ALL`, groupings };
+  }
+  const of_events = groupings.flatMap(({ columns }, i) => (isTime(kinds[i]) ? [] : columns));
+  const of_slices = groupings.flatMap(({ columns }, i) =>
+    columns.map(({ name, sql }) => (isTime(kinds[i]) ? namedSql({ name, sql }) : name)),
+  );
+  const slice = `(${at} + ${slices.shift_ms}) // ${slices.width_ms}`;
+  const sql = `SELECT ${[...of_slices, SUMS_OF_SUMS].join(", ")} FROM (
+      SELECT *, slice * ${slices.width_ms} - ${slices.shift_ms} AS slice_ms FROM (
+        SELECT ${[...of_events.map(namedSql), `${slice} AS slice`, sums].join(", ")} FROM ${from} GROUP BY ALL))
+    ASOF JOIN (${segmentsSql(segments, parameters)}) ON slice_ms >= start_ms GROUP BY ALL`;
+  return { sql, groupings };
+}
+
+function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {
+  return kind === "day" || kind === "hour" || kind === "month";
+}
+
+function namedSql({ name, sql }: Column): string {
+  return sql === name ? name : `${sql} AS ${name}`;
+}
+
+function groupingOf(
+  kind: GroupKind,
+  position: number,
+  local: Local,
+  max_key_length: number,
+  parameters: Parameters,
+): Grouping {
+  const day = { name: "local_day", sql: local.number(DAY_MS) };
+  if (kind === "day") return { columns: [day], key: ([number]) => dayText(asNumber(number)) };
+  if (kind === "month") {
+    const sql = `datediff('month', DATE '1970-01-01', DATE '1970-01-01' + (${day.sql})::INTEGER)`;
+    return { columns: [{ name: "local_month", sql }], key: ([month]) => monthText(asNumber(month)) };
+  }
+  if (kind === "hour") {
+    const hour = { name: "local_hour", sql: local.number(HOUR_MS) };
+    return {
+      columns: [hour, { name: "offset_ms", sql: local.offset_ms }],
+      key: ([number, offset_ms]) => hourText(asNumber(number), asNumber(offset_ms)),
+    };
+  }
+  const key = metadataKeyOf(kind);
+  if (key === undefined) {
+    const id = "subscription_id";
+    return { columns: [{ name: id, sql: id }], key: ([value]) => asNumber(value) };
+  }
+  return {
+    columns: [{ name: `metadata_${position}`, sql: groupTextSql(key, max_key_length, parameters) }],
+    key: ([text = null]) => (text === null ? null : readScalar(asText(text))),
+  };
+}
+
+/** Local time of what `at` says, where the offset is always the same. */
+function constantLocal(at: string, offset_ms: number): Local {
+  // What is divided must not be negative: the engine rounds towards zero.
+  const raised_ms = offset_ms < 0 ? DAY_MS : 0;
+  const shift_ms = offset_ms + raised_ms;
+  return {
+    number: (unit_ms) =>
+      `${shift_ms === 0 ? at : `(${at} + ${shift_ms})`} // ${unit_ms} - ${raised_ms / unit_ms}`,
+    offset_ms: `(${offset_ms})::BIGINT`,
+  };
+}
+
+/** Local time of slices beside their offset. */
+const zonedLocal: Local = {
+  number: (unit_ms) => `(slice_ms + offset_ms + ${DAY_MS}) // ${unit_ms} - ${DAY_MS / unit_ms}`,
+  offset_ms: "offset_ms",
+};
+
+/** The stretches of one offset in the time that is asked for and has events. */
+function segmentsOf({ time_zone, start_ms, end_ms }: AggregateQuery, range: TimeRange): OffsetSegment[] {
+  const until_ms = Math.min(end_ms ?? Number.POSITIVE_INFINITY, range.max_timestamp + 1);
+  const from_ms = Math.max(0, Math.min(Math.max(start_ms ?? 0, range.min_timestamp), range.max_timestamp));
+  return offsetSegments(time_zone, from_ms, until_ms);
+}
+
+/** Whether every UTC hour lies in one slice. */
+function holdHours({ width_ms, shift_ms }: Slices): boolean {
+  return width_ms % HOUR_MS === 0 && shift_ms % HOUR_MS === 0;
+}
+
+/** The segments as a table. The first also takes the slice that begins before it. */
+function segmentsSql(segments: readonly OffsetSegment[], parameters: Parameters): string {
+  const starts = segments.map(({ start_ms }, i) => (i === 0 ? start_ms - DAY_MS : start_ms));
+  const offsets = segments.map(({ offset_ms }) => offset_ms);
+  return `SELECT unnest(${parameters.integers(starts)}) AS start_ms,
+    unnest(${parameters.integers(offsets)}) AS offset_ms`;
+}
+
+function toAggregateRow(row: DuckDBValue[], groupings: readonly Grouping[]): AggregateRow {
+  const [total, events, low, high, ...values] = row;
+  return {
+    keys: groupings.map(({ columns, key }) => key(values.splice(0, columns.length))),
+    total_usage: total === null ? "0" : asDecimal(total),
+    event_count: asNumber(events),
+    min_usage: low === null ? null : asDecimal(low),
+    max_usage: high === null ? null : asDecimal(high),
+  };
+}
+
+/** Makes one row of those that have the same keys. */
+function joined(rows: readonly AggregateRow[]): AggregateRow[] {
+  const groups = Map.groupBy(rows, ({ keys }) => JSON.stringify(keys));
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined || group.length === 1) return group;
+    return { keys: first.keys, ...addRows(group) };
+  });
+}

@@ -1,0 +1,254 @@
+import { open, rm, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { chunked } from "../../../core/chunk.ts";
+import type { Write } from "../../../core/download.ts";
+import type { ExportOptions, ExportQuery } from "../../port.ts";
+import { whereSql } from "./filters.ts";
+import { AppError } from "../../../core/errors.ts";
+import { asNumber, asText, Parameters, query, quoteText } from "../engine/sql.ts";
+
+/** What an event weighs where many are sorted: one with little metadata weighs 1. */
+const WEIGHT = "1 + coalesce(strlen(metadata), 0) // 200";
+/** The weight of events that are sorted at once. */
+const SLICE_WEIGHT = 100_000;
+/** Parts of a slice's length in which the slices' borders may lie. */
+const SLICE_PARTS = 8;
+/** Keys entered at once. */
+const KEYS_AT_ONCE = 1_000;
+/** Bytes of events that a Parquet file is written by. */
+const ROW_GROUP_BYTES = "64MB";
+/** Bytes sent at once. */
+const PIECE_BYTES = 256 * 1024;
+
+const USAGE_TEXT = "rtrim(rtrim(usage::VARCHAR, '0'), '.')";
+const CREATED_TEXT = "strftime(make_timestamp_ms(created_at), '%Y-%m-%dT%H:%M:%S.%gZ')";
+
+/** A format of lines: what stands before them, an event's line in SQL, and how a key is written in it. */
+interface TextFormat {
+  header: string;
+  line: string;
+  keyText: (key: string) => string;
+}
+
+// No cell of the CSV can begin a formula: a key begins with a digit, metadata with a brace, and only a number
+// with a minus.
+export const TEXT_FORMATS: Record<"csv" | "ndjson", TextFormat> = {
+  csv: {
+    header: "id,subscription_id,timestamp,usage,metadata,created_at\r\n",
+    line: `concat(id, ',', key, ',', timestamp, ',', ${USAGE_TEXT}, ',',
+      coalesce('"' || replace(metadata, '"', '""') || '"', '{}'), ',', ${CREATED_TEXT}, chr(13), chr(10))`,
+    keyText: (key) => (/[",\r\n]/.test(key) ? `"${key.replaceAll('"', '""')}"` : key),
+  },
+  ndjson: {
+    header: "",
+    line: `concat('{"id":"', id, '","subscription_id":', key, ',"timestamp":', timestamp, ',"usage":', ${USAGE_TEXT},
+      ',"metadata":', coalesce(metadata, '{}'), ',"created_at":"', ${CREATED_TEXT}, '"}', chr(10))`,
+    keyText: (key) => JSON.stringify(key),
+  },
+};
+
+/** Writes the events as lines, slice by slice; `connection` is in a transaction, so that all are of one instant. */
+export async function exportText(
+  connection: DuckDBConnection,
+  wanted: ExportQuery & { format: "csv" | "ndjson" },
+  max_sorted: number,
+  write: Write,
+): Promise<void> {
+  if (wanted.sort?.sort_by === "usage") await refuseUnsortable(connection, wanted, max_sorted);
+  const { header, line, keyText } = TEXT_FORMATS[wanted.format];
+  await enterKeys(connection, wanted.keys, keyText);
+  const encoder = new TextEncoder();
+  let text = header;
+  for (const slice of await slicesOf(connection, wanted)) {
+    const parameters = new Parameters();
+    const sql = `SELECT ${line} FROM ${matched({ ...wanted, ...slice }, parameters)} ${orderSql(wanted)}`;
+    const result = await connection.stream(sql, parameters.values, parameters.types);
+    for await (const chunk of result) {
+      text += chunk.getColumnValues(0).map(asText).join("");
+      await writePieces(encoder.encode(text), write);
+      text = "";
+    }
+  }
+  await writePieces(encoder.encode(text), write);
+}
+
+/** What an export may sort at once, and take of the disk. */
+export type ExportLimits = Pick<ExportOptions, "max_sorted" | "max_file_bytes">;
+
+/** Makes the file at `path`, ends the transaction, and sends the file, which is then removed. */
+export async function exportParquet(
+  connection: DuckDBConnection,
+  wanted: ExportQuery,
+  path: string,
+  { max_sorted, max_file_bytes }: ExportLimits,
+  write: Write,
+): Promise<void> {
+  if (wanted.sort !== undefined) await refuseUnsortable(connection, wanted, max_sorted);
+  await enterKeys(connection, wanted.keys, (key) => key);
+  const parameters = new Parameters();
+  try {
+    const copy = query(
+      connection,
+      `COPY (SELECT id::VARCHAR AS id, key AS subscription_id, timestamp, usage,
+          coalesce(metadata, '{}') AS metadata, make_timestamp_ms(created_at) AT TIME ZONE 'UTC' AS created_at
+        FROM ${matched(wanted, parameters)} ${orderSql(wanted)})
+      TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE_BYTES '${ROW_GROUP_BYTES}')`,
+      parameters,
+    );
+    await boundFile(connection, path, max_file_bytes, copy);
+    // What is sent no longer needs the instant to be kept.
+    await connection.run("ROLLBACK");
+    await sendFile(path, write);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** How often the size of a file that is being made is looked at. */
+const LOOK_MS = 50;
+
+/**
+ * Waits until the file is made, and stops that when it grows too large: what it takes of the disk is not there for
+ * commits. Errors: invalid when it does, else those of `copy`.
+ */
+async function boundFile(
+  connection: DuckDBConnection,
+  path: string,
+  max_file_bytes: number,
+  copy: Promise<unknown>,
+): Promise<void> {
+  copy.catch(() => undefined);
+  const { bavail, bsize } = await statfs(dirname(path));
+  const max_bytes = Math.min(max_file_bytes, (bavail * bsize) / 2);
+  let [is_over, is_made] = [false, false];
+  const made = copy.finally(() => {
+    is_made = true;
+  });
+  const look = async (): Promise<void> => {
+    const size = await stat(path).then(
+      (file) => file.size,
+      () => 0,
+    );
+    is_over ||= size > max_bytes;
+    if (is_over && !is_made) connection.interrupt();
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  try {
+    await made;
+    await look();
+  } catch (error) {
+    if (!is_over) throw error;
+  } finally {
+    clearInterval(timer);
+  }
+  if (!is_over) return;
+  throw new AppError(
+    "invalid",
+    `Cannot export: the file would be over ${Math.floor(max_bytes / 1e6)} MB, which is all it may take of the disk; ` +
+      "narrow it by time or subscription, or export CSV or NDJSON",
+  );
+}
+
+/** The events that match, with the text of their subscription's key. */
+function matched(wanted: ExportQuery, parameters: Parameters): string {
+  return `(SELECT * FROM usage_events JOIN export_keys USING (subscription_id)
+    WHERE ${whereSql(wanted, parameters)})`;
+}
+
+function orderSql({ sort }: ExportQuery): string {
+  if (sort === undefined) return "";
+  const direction = sort.sort_order === "asc" ? "ASC" : "DESC";
+  const column = sort.sort_by === "usage" ? "usage" : "timestamp";
+  return `ORDER BY ${column} ${direction}, id ${direction}`;
+}
+
+/** Makes the keys a table, which ends with the transaction. */
+async function enterKeys(
+  connection: DuckDBConnection,
+  keys: ReadonlyMap<number, string>,
+  keyText: (key: string) => string,
+): Promise<void> {
+  await connection.run("CREATE TEMP TABLE export_keys (subscription_id INTEGER, key VARCHAR)");
+  for (const some of chunked([...keys], KEYS_AT_ONCE)) {
+    const parameters = new Parameters();
+    const ids = parameters.integers(some.map(([id]) => id));
+    const texts = parameters.texts(some.map(([, key]) => keyText(key)));
+    await query(connection, `INSERT INTO export_keys SELECT unnest(${ids}), unnest(${texts})`, parameters);
+  }
+}
+
+/** A span of time: start inclusive, end exclusive. */
+interface Slice {
+  start_ms?: number | undefined;
+  end_ms?: number | undefined;
+}
+
+/**
+ * Cuts what is to be sorted by time into slices of about SLICE_WEIGHT, in the order in which they are wanted:
+ * sorting all at once would take the memory of every question, and send nothing before it is done.
+ */
+async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Promise<Slice[]> {
+  const { company_id, subscription_ids, start_ms, end_ms, sort } = wanted;
+  if (sort?.sort_by !== "timestamp") return [{ start_ms, end_ms }];
+  const parameters = new Parameters();
+  // The cheap conditions only: the others can but make slices smaller.
+  const where = whereSql({ company_id, subscription_ids, start_ms, end_ms }, parameters);
+  const rows = await query(
+    connection,
+    `WITH matched AS (SELECT timestamp, ${WEIGHT} AS weight FROM usage_events WHERE ${where}),
+      parts AS (
+        SELECT 1 + (max(timestamp) - min(timestamp)) // (1 + sum(weight)::BIGINT * ${SLICE_PARTS} // ${SLICE_WEIGHT})
+          AS width_ms
+        FROM matched),
+      weighed AS (
+        SELECT timestamp // width_ms * width_ms AS part_ms, sum(weight) AS weight FROM matched, parts
+        GROUP BY part_ms)
+    SELECT min(part_ms) FROM (
+      SELECT part_ms, (sum(weight) OVER (ORDER BY part_ms) - 1) // ${SLICE_WEIGHT} AS slice FROM weighed)
+    GROUP BY slice ORDER BY slice`,
+    parameters,
+  );
+  const starts = rows.map(([part_ms]) => asNumber(part_ms));
+  const slices = starts.map((start, i) => ({
+    start_ms: i === 0 ? start_ms : start,
+    end_ms: starts[i + 1] ?? end_ms,
+  }));
+  return sort.sort_order === "asc" ? slices : slices.toReversed();
+}
+
+/** Errors: invalid when there is too much to be sorted at once. */
+async function refuseUnsortable(
+  connection: DuckDBConnection,
+  wanted: ExportQuery,
+  max_sorted: number,
+): Promise<void> {
+  const parameters = new Parameters();
+  const where = whereSql(wanted, parameters);
+  const sql = `SELECT count(*), coalesce(sum(${WEIGHT}), 0)::BIGINT FROM usage_events WHERE ${where}`;
+  const [[count, weight] = []] = await query(connection, sql, parameters);
+  if (asNumber(weight) <= max_sorted) return;
+  throw new AppError(
+    "invalid",
+    `Cannot sort ${asNumber(count)} events for an export: ` +
+      "narrow it by time or subscription, or export CSV or NDJSON sorted by timestamp",
+  );
+}
+
+async function writePieces(bytes: Uint8Array, write: Write): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) await write(bytes.subarray(at, at + PIECE_BYTES));
+}
+
+async function sendFile(path: string, write: Write): Promise<void> {
+  const file = await open(path);
+  try {
+    for (;;) {
+      const piece = new Uint8Array(PIECE_BYTES);
+      const { bytesRead } = await file.read(piece);
+      if (bytesRead === 0) return;
+      await write(piece.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,116 @@
+import { pointerPart } from "../../../core/errors.ts";
+import type { Parameters } from "../engine/sql.ts";
+
+// The column `metadata` holds canonical JSON text. A JSON pointer reaches a value in it, never a JSON path,
+// where a key such as `*` would be a wildcard.
+
+/** The part of a path that may be the index of an array element. */
+const INDEX = /^(?:0|[1-9][0-9]*)$/;
+
+/** The inside of a JSON string, escapes as a whole: a search must not begin within one. */
+const INSIDE = String.raw`(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*`;
+
+/** A JSON pointer of keys. */
+export function pointer(keys: readonly string[]): string {
+  return keys.map((key) => `/${pointerPart(key)}`).join("");
+}
+
+/** The places at which a key is looked for, in their order: whole, then as a path. */
+export function pointersOf(key: string): string[] {
+  return key.includes(".") ? [pointer([key]), pointer(key.split("."))] : [pointer([key])];
+}
+
+/** The JSON text of what `key` holds, SQL's NULL where there is no such key. */
+function foundSql(key: string, parameters: Parameters): string {
+  const found = pointersOf(key).map((place) => `json_extract(metadata, ${parameters.text(place)})`);
+  return `coalesce(${found.join(", ")})`;
+}
+
+/**
+ * Whether `key` holds `value`. Before the exact condition comes a cheap necessary one: what canonical text
+ * holds wherever the pair is, be its value a string or not.
+ */
+export function pairSql(key: string, value: string, parameters: Parameters): string {
+  const before = textBefore(key);
+  const texts = [`${before}${JSON.stringify(value)}`, ...(isScalarText(value) ? [`${before}${value}`] : [])];
+  const hints = texts.map((text) => `contains(metadata, ${parameters.text(text)})`);
+  const found = foundSql(key, parameters);
+  const wanted = parameters.text(value);
+  const number = isNumberText(value) ? `try_cast(${found} AS DOUBLE) = ${wanted}::DOUBLE` : "false";
+  return `(${hints.join(" OR ")})
+    AND CASE json_type(${found})
+      WHEN 'VARCHAR' THEN json_extract_string(${found}, '') = ${wanted}
+      WHEN 'BOOLEAN' THEN ${found}::VARCHAR = ${wanted}
+      WHEN 'NULL' THEN ${found}::VARCHAR = ${wanted}
+      WHEN 'OBJECT' THEN false
+      WHEN 'ARRAY' THEN false
+      ELSE ${number} END`;
+}
+
+/**
+ * Whether a string value at any depth holds `search`, whatever the case. First whether the text does at all;
+ * then its strings are told from one another from its start on, and those before a colon are keys.
+ */
+export function searchSql(search: string, parameters: Parameters): string {
+  const inner = JSON.stringify(search).slice(1, -1);
+  const literal = inner.replaceAll(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`);
+  const before = `^(?:[^"]|"${INSIDE}")*?"${INSIDE}`;
+  const after = `${INSIDE}"[,}\\]]`;
+  const pattern = `${parameters.text(before)} || lower(${parameters.text(literal)}) || ${parameters.text(after)}`;
+  return `contains(lower(metadata), lower(${parameters.text(inner)}))
+    AND regexp_matches(lower(metadata), ${pattern})`;
+}
+
+/**
+ * The JSON text of the value by which `key` groups, NULL where it is no scalar; long strings are cut. Read it
+ * with `readScalar`.
+ */
+export function groupTextSql(key: string, max_length: number, parameters: Parameters): string {
+  const json = `(${foundSql(key, parameters)})::VARCHAR`;
+  return `if(${json} = 'null' OR ${isContainerSql(json)}, NULL, ${cutSql(json, max_length, parameters)})`;
+}
+
+/** Whether JSON text is that of an object or array. */
+export function isContainerSql(json: string): string {
+  return `starts_with(${json}, '{') OR starts_with(${json}, '[')`;
+}
+
+/** JSON text, of which a string of over `max_length` characters is cut to these and `…`. */
+export function cutSql(json: string, max_length: number, parameters: Parameters): string {
+  const [text, length] = [`json_extract_string(${json}, '')`, parameters.integer(max_length)];
+  return `if(strlen(${json}) <= ${length} OR NOT starts_with(${json}, '"') OR length(${text}) <= ${length},
+    ${json}, to_json(left(${text}, ${length}) || '…')::VARCHAR)`;
+}
+
+/**
+ * A scalar of JSON text as filters take it. Several texts are one: a number and the string of its digits, and
+ * the engine's own text for large numbers is not the canonical one.
+ */
+export function readScalar(json: string): string {
+  const value: unknown = JSON.parse(json);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** How many JSON texts may be read as one. */
+export const TEXTS_OF_A_SCALAR = 2;
+
+/** What stands before the value of a key: the end of the key, unless the value may be an array's element. */
+function textBefore(key: string): string {
+  if (!key.includes(".")) return `${JSON.stringify(key)}:`;
+  const last = key.slice(key.lastIndexOf(".") + 1);
+  return INDEX.test(last) ? "" : `${JSON.stringify(last).slice(1)}:`;
+}
+
+/** Whether the JSON text of a value other than a string may be this. */
+function isScalarText(text: string): boolean {
+  return ["true", "false", "null"].includes(text) || isNumberText(text);
+}
+
+/**
+ * True for the text that JSON.stringify gives a number. Numbers are then compared as numbers: equal ones
+ * have one canonical text, while the engine's own text for large ones is not the canonical one.
+ */
+function isNumberText(text: string): boolean {
+  const number = Number(text);
+  return Number.isFinite(number) && JSON.stringify(number) === text;
+}

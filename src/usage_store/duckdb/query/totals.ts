@@ -1,0 +1,80 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { TotalsOptions, UsageWindow, WindowTotal } from "../../port.ts";
+import { whereSql } from "./filters.ts";
+import { asBigInt, asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
+import { spanOf, windowsSql } from "./windows.ts";
+
+/** By when an event must have been stored to count. */
+type StoredBy = Omit<TotalsOptions, "timeout_ms">;
+
+/**
+ * The number of the last commit, or `known` where none came after that: sums by hour are written with it, in the
+ * transaction of the events themselves. Every event of a later commit has a higher one. It is the store's, not a
+ * company's: the last event of a commit keeps it for good, whatever is made of the sums. Blocks of sums that were
+ * known before are skipped. It is at least the floor that a database has set, whatever of its usage is lost.
+ */
+export async function lastSeq(connection: DuckDBConnection, known: number): Promise<number> {
+  const [[seq = 0] = []] = await query(
+    connection,
+    `SELECT greatest(${known}::BIGINT, (SELECT max(seq) FROM usage_hours WHERE seq > ${known}),
+      (SELECT max(value::BIGINT) FROM usage_meta WHERE name = 'seq_floor'))`,
+  );
+  return asNumber(seq);
+}
+
+const LOW_HALF = 2n ** 64n - 1n;
+
+/** The totals of all windows by one join; see `WindowTotal` for the digest. */
+export async function totals(
+  connection: DuckDBConnection,
+  company_id: number,
+  windows: readonly UsageWindow[],
+  stored_by: StoredBy,
+): Promise<WindowTotal[]> {
+  const result = windows.map(
+    (): WindowTotal => ({ units: "0", event_count: 0, corrections: 0, digest: "0".repeat(32) }),
+  );
+  if (windows.length === 0) return result;
+  const parameters = new Parameters();
+  for (const [position, units, events, corrections, first, second] of await query(
+    connection,
+    totalsSql(company_id, windows, stored_by, parameters),
+    parameters,
+  )) {
+    result[asNumber(position)] = {
+      units: asDecimal(units),
+      event_count: asNumber(events),
+      corrections: asNumber(corrections),
+      digest: hex(asBigInt(first)) + hex(asBigInt(second)),
+    };
+  }
+  return result;
+}
+
+function totalsSql(
+  company_id: number,
+  windows: readonly UsageWindow[],
+  { created_until_ms, last_seq }: StoredBy,
+  parameters: Parameters,
+): string {
+  const created =
+    created_until_ms === undefined ? "" : `AND created_at < ${parameters.integer(created_until_ms)}`;
+  const numbered = last_seq === undefined ? "" : `AND seq <= ${parameters.integer(last_seq)}`;
+  // md5_number reads all sixteen bytes as little-endian: its low half is the first eight of them. The two functions
+  // that give one half each would compute the sum twice, which is most of the work.
+  return `WITH windows AS (${windowsSql(windows, parameters)}),
+    matched AS (
+      SELECT position, usage,
+        md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || usage::VARCHAR) AS md5
+      FROM usage_events JOIN windows USING (subscription_id)
+      WHERE ${whereSql({ company_id, ...spanOf(windows) }, parameters)}
+        AND timestamp >= start_ms AND timestamp < end_ms ${created} ${numbered})
+    SELECT position, sum(usage)::VARCHAR, count(*), count(*) FILTER (usage < 0),
+      sum((md5 & ${LOW_HALF}::UHUGEINT)::UBIGINT), sum((md5 >> 64)::UBIGINT)
+    FROM matched GROUP BY position`;
+}
+
+/** A sum modulo 2^64, in 16 hex digits. */
+function hex(sum: bigint): string {
+  return BigInt.asUintN(64, sum).toString(16).padStart(16, "0");
+}

@@ -1,0 +1,341 @@
+/**
+ * The usage store: where usage events live, whatever engine holds them. It knows companies and
+ * subscriptions by their integer keys and nothing else; filters by client or product are resolved to
+ * subscriptions before they come here, and groups are folded after. Every implementation passes the cases
+ * in `test/usage_store/conformance.ts`.
+ */
+import type { Write } from "../core/download.ts";
+import type { Decimal } from "../core/money.ts";
+import type { EventBlock } from "./duckdb/append/event_block.ts";
+import type { CanonicalJson } from "./metadata.ts";
+
+/** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
+export const MAX_TIMESTAMP_MS = 253_402_300_799_999;
+
+/** An event to store. `timestamp` is Unix time in ms, 0 to MAX_TIMESTAMP_MS. */
+export interface NewEvent {
+  /** A lower-case UUID, unique per company for all time: the idempotency key. */
+  id: string;
+  subscription_id: number;
+  timestamp: number;
+  /** False when the sender gave none and `timestamp` is a default: it is then not compared on a repeat. */
+  timestamp_given: boolean;
+  /** At most six decimals and under 1e12 in size; negative is a correction. */
+  usage: Decimal;
+  metadata: CanonicalJson | null;
+  /**
+   * Set when the event may only repeat a stored one: what is wrong with its timestamp. Its subscription may
+   * have ended since it was stored.
+   */
+  only_if_stored?: string;
+}
+
+/** `accepted` events were stored by this call, `duplicates` were stored before, or earlier in the call. */
+export interface AppendResult {
+  accepted: number;
+  duplicates: number;
+}
+
+/**
+ * `accepted` rows were stored by this call, `duplicates` were stored before with the same content, or earlier in
+ * the block. `left` are the rows whose id may be stored with other content, ascending: `append` can tell.
+ */
+export interface LoadResult extends AppendResult {
+  left: number[];
+}
+
+/** Which events a question is about. Every condition that is present must hold. */
+export interface EventFilter {
+  company_id: number;
+  /** Absent: all of the company. Empty: nothing. */
+  subscription_ids?: readonly number[] | undefined;
+  /** Inclusive, Unix ms. */
+  start_ms?: number | undefined;
+  /** Exclusive, Unix ms. */
+  end_ms?: number | undefined;
+  /**
+   * Every pair must match. The key is looked up whole first; only when the event's metadata has no such
+   * key, and the key holds dots, it is a path: each part a key of a nested object, or the index of an
+   * array element. The value found matches when it is a string equal to the given one, or a number,
+   * boolean or null whose JSON text equals it; objects and arrays never match.
+   */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** A substring of a string value at any depth, never of a key; lower-cased on both sides; `%` is a `%`. */
+  metadata_search?: string | undefined;
+  /** Inclusive; any decimal. */
+  min_usage?: Decimal | undefined;
+  /** Inclusive; any decimal. */
+  max_usage?: Decimal | undefined;
+}
+
+/** One page of events. Ties are ordered by id, in the direction of `sort_order`: the order is total. */
+export interface SearchQuery extends EventFilter {
+  sort_by: "timestamp" | "usage";
+  sort_order: "asc" | "desc";
+  limit: number;
+  /** Events left out before the page. */
+  offset: number;
+  /** Where the page before this one ended: only what comes after it is on the page. */
+  after?: SearchPosition | undefined;
+}
+
+/** A place in the order of a search: an event's timestamp, in ms, or usage, as it is sorted by, and its id. */
+export interface SearchPosition {
+  value: Decimal;
+  /** A lower-case UUID. */
+  id: string;
+}
+
+/** A stored event. `timestamp` and `created_at` are Unix ms. */
+export interface StoredEvent {
+  id: string;
+  subscription_id: number;
+  timestamp: number;
+  usage: Decimal;
+  metadata: Record<string, unknown> | null;
+  created_at: number;
+}
+
+/** A page and, of the same instant, the count of all events that match. */
+export interface SearchResult {
+  rows: StoredEvent[];
+  total: number;
+  /** Where the page ends; null when nothing comes after it. */
+  next: SearchPosition | null;
+}
+
+/** What an export may be written as. */
+export const EXPORT_FORMATS = ["csv", "ndjson", "parquet"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** All events that match, as a file. Without `sort` they come in no particular order. */
+export interface ExportQuery extends EventFilter {
+  format: ExportFormat;
+  sort?: Pick<SearchQuery, "sort_by" | "sort_order"> | undefined;
+  /** What is written for each subscription; events of any other are left out. */
+  keys: ReadonlyMap<number, string>;
+}
+
+/** Bounds of `export`. It ends when `gone` is aborted. */
+export interface ExportOptions {
+  timeout_ms: number;
+  /** How much is sorted at once, which all is by usage and for Parquet; an event with long metadata counts as several. */
+  max_sorted: number;
+  /** The size of a Parquet file, which also takes no more than half of the disk that is free. */
+  max_file_bytes: number;
+  gone: AbortSignal;
+}
+
+/** What events may be summed by. The times are local in the query's `time_zone`; after `metadata:` is a key. */
+export type GroupKind = "subscription" | "day" | "hour" | "month" | MetadataGroup;
+export type MetadataGroup = `${typeof METADATA}${string}`;
+const METADATA = "metadata:";
+
+/** The key of `metadata:<key>`; undefined for any other word. */
+export function metadataKeyOf(kind: string): string | undefined {
+  return kind.startsWith(METADATA) ? kind.slice(METADATA.length) : undefined;
+}
+
+/** `group_by` holds no, one or two different kinds; with none the result is the one row of the total. */
+export interface AggregateQuery extends EventFilter {
+  group_by: readonly GroupKind[];
+  /** An IANA zone name. */
+  time_zone: string;
+  /** More groups than this are refused. */
+  max_groups: number;
+  /** Metadata values that have more characters are cut to so many and `…`: those that begin alike are one group. */
+  max_key_length: number;
+}
+
+/**
+ * One group. `keys` follow `group_by`: subscription → its integer key, day → `2026-11-21`, month →
+ * `2026-11`, hour → `2026-11-21T13:00+08:00` with the offset of its events, so that the hour that a clock
+ * change repeats is two groups. Metadata → the value that the key has in a filter: a string, or the JSON text
+ * of a number or boolean; null where there is no such key, or it holds null, an object or an array.
+ * `min_usage` and `max_usage` are null only in the total of no events.
+ */
+export interface AggregateRow {
+  keys: (number | string | null)[];
+  total_usage: Decimal;
+  event_count: number;
+  min_usage: Decimal | null;
+  max_usage: Decimal | null;
+}
+
+/** Which keys of metadata are asked for: those of the newest events that match, up to these bounds. */
+export interface KeysQuery extends EventFilter {
+  max_events: number;
+  /** Of their metadata, as JSON text. */
+  max_bytes: number;
+  max_keys: number;
+  /** Longer keys are left out. */
+  max_key_length: number;
+  /** How many keys a path may have, and how many elements of an array are looked at. */
+  max_depth: number;
+  max_elements: number;
+  max_samples: number;
+  /** Longer samples are cut to so many characters and `…`. */
+  max_sample_length: number;
+}
+
+/**
+ * A key or dot path that holds a string, number, boolean or null, as filters take it. `count`: in how many of
+ * the events; `samples`: its most frequent values, as filters take them.
+ */
+export interface KeyUse {
+  key: string;
+  count: number;
+  samples: string[];
+}
+
+/** The keys, the most frequent first. `all_events`, `all_keys`: whether no bound left out any. */
+export interface KeysResult {
+  keys: KeyUse[];
+  /** How many events were looked at. */
+  events: number;
+  all_events: boolean;
+  all_keys: boolean;
+}
+
+/** The events of a subscription from `start_ms` (inclusive) to `end_ms` (exclusive), Unix ms. */
+export interface UsageWindow {
+  subscription_id: number;
+  start_ms: number;
+  end_ms: number;
+}
+
+/**
+ * What a window holds. `digest` names the set of its events, whatever their order:
+ *
+ * 1. an event's text is `<id>|<timestamp>|<usage>`: the id as a lower-case UUID, the timestamp in decimal
+ *    ms, the usage with exactly six decimals (`-0.500000`);
+ * 2. the MD5 of its UTF-8 bytes is cut into two halves of eight bytes, each read as a little-endian
+ *    unsigned integer;
+ * 3. the first halves of all events are summed modulo 2^64, and so are the second halves;
+ * 4. the digest is both sums as 16 lower-case hex digits each, first halves first. No events: 32 zeros.
+ */
+export interface WindowTotal {
+  units: Decimal;
+  event_count: number;
+  /** How many of the events have a negative usage: each takes another one back. */
+  corrections: number;
+  digest: string;
+}
+
+/** What a window holds, without the proof. */
+export type WindowSum = Pick<WindowTotal, "units" | "event_count" | "corrections">;
+
+/**
+ * Bounds of `totals`. Only events stored before `created_until_ms` (exclusive, Unix ms) count, and of those only
+ * the ones with a number up to `last_seq`.
+ */
+export interface TotalsOptions {
+  created_until_ms?: number | undefined;
+  /** What `lastSeq` told: the events stored by then, however late one with an earlier created_at came. */
+  last_seq?: number | undefined;
+  timeout_ms: number;
+}
+
+/**
+ * A window of which all events are known that were stored before `created_until_ms` (exclusive, Unix ms) and have
+ * a number up to `last_seq`.
+ */
+export interface KnownWindow extends UsageWindow {
+  created_until_ms: number;
+  last_seq: number;
+}
+
+/** What the store keeps in memory, an entry for every stored event by which repeats are known, and its state. */
+export interface StoreStats {
+  index_entries: number;
+  index_bytes: number;
+  /** False while it is being opened again after a failure. */
+  is_open: boolean;
+  /** How often it failed and was opened again. */
+  engine_losses: number;
+}
+
+/** `different`: hours whose sum, count, smallest or largest usage is not that of their events; 0 when all is well. */
+export interface SumsCheck {
+  hours: number;
+  events: number;
+  different: number;
+}
+
+/**
+ * The port. Every answered append is seen by every question asked after it. Errors of every question:
+ * unavailable when it ran longer than `timeout_ms` (its wait for a connection included) or the store is
+ * closed, rate_limited when too many questions wait already, in all or of the company; both carry
+ * `retry_after_s`. Companies that wait are served in turn: one with many questions holds up no other.
+ */
+export interface UsageStore {
+  /**
+   * Stores events, whole or not at all, and answers when they are durable: they survive the kill of the
+   * process and a power cut. An id that the company has already, stored or earlier in the same call, is a
+   * duplicate when the content is the same (subscription, usage by value, metadata, and timestamp unless
+   * the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
+   * Errors: invalid when events with `only_if_stored` are new, with `details` naming each as `/3/timestamp`
+   * with that text; else conflict when the content is other, with `details` naming the first 100 positions
+   * as `/3/id`; unavailable when too many events are pending, the commit failed (sending the same ids again is
+   * safe), or the store lacks memory or disk; too_large when the call alone is over the bound on pending events.
+   */
+  append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;
+
+  /**
+   * Stores the rows of a block that are not left out, by the rules of `append` but row by row: one that can't be
+   * stored spoils no other. Its rows must have their subscription_ids, ids and canonical metadata. It is made for
+   * many thousands of rows. Errors: unavailable when the commit failed: sending the same ids again is safe.
+   */
+  load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult>;
+
+  /** One page of the events that match, and how many there are. */
+  search(query: SearchQuery, timeout_ms: number): Promise<SearchResult>;
+
+  /**
+   * Exact sums of the events that match, by group, in no particular order; groups without events are left out.
+   * Errors: invalid when there are more than `max_groups`.
+   */
+  aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]>;
+
+  /** The keys that the newest events' metadata has, for those who write filters. */
+  metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult>;
+
+  /**
+   * The number up to which all of the company's events are stored: every one that is stored later has a higher
+   * one. It never falls, also not by a restart or `rebuildSums`. 0 where nothing is stored.
+   */
+  lastSeq(company_id: number, timeout_ms: number): Promise<number>;
+
+  /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
+  totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
+
+  /** Of each window, whether it holds events beyond those that are known, in one question. */
+  haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]>;
+
+  /** As `totals`, without digests, which take most of its time: for answers that are only shown. */
+  sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]>;
+
+  /**
+   * Writes all events that match, of one instant, and answers when all was taken: it makes no more than `write`
+   * takes. The columns are id, subscription_id (its key), timestamp (Unix ms), usage (exact), metadata (JSON
+   * text, `{}` for none) and created_at (ISO 8601). CSV: RFC 4180 with a header. NDJSON: one object a line, whose
+   * metadata is an object. Parquet: text, text, BIGINT, DECIMAL(18,6), text and an instant in UTC.
+   * Errors, beside those of every question: invalid when there is too much to sort or for a file, whatever `write` throws, and
+   * the reason of `gone`.
+   */
+  export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
+
+  /** Compares the store's sums by hour with the events they are of: of one company, or of all (null). */
+  check(company_id: number | null, timeout_ms: number): Promise<SumsCheck>;
+
+  /** Makes the sums by hour anew from the events; appends wait meanwhile. */
+  rebuildSums(): Promise<void>;
+
+  stats(): StoreStats;
+
+  /** Answers when the store can answer questions. */
+  ping(timeout_ms: number): Promise<void>;
+
+  /** Refuses new calls, waits for those under way and releases the store. A second call does nothing. */
+  close(): Promise<void>;
+}

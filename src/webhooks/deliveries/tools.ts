@@ -1,0 +1,40 @@
+import { Type } from "@sinclair/typebox";
+import { Id } from "../../core/schema.ts";
+import { getWebhookLog, listWebhookLogs, redeliverWebhook } from "./service.ts";
+import { page } from "../../mcp/params.ts";
+import { action, finder } from "../../mcp/shapes.ts";
+import { tool } from "../../mcp/tool.ts";
+import { said } from "../../mcp/wire_schema.ts";
+
+const log = listWebhookLogs.input.properties;
+const DELIVERY_DETAILS = ["payload", "response_excerpt", "duration_ms"];
+
+const findDeliveries = tool({
+  name: "billing_find_webhook_deliveries",
+  title: "Find webhook deliveries",
+  description:
+    "Lists webhook deliveries with their attempts, newest first, or one by delivery_id: whether a message arrived, and why not. response_format detailed adds what was sent and what the receiver answered.",
+  ...finder("delivery_id", listWebhookLogs, getWebhookLog),
+  details: DELIVERY_DETAILS,
+  input: {
+    delivery_id: Type.Optional(said(Id, "One delivery; the other filters then do not apply")),
+    event_type: said(log.event_type, "Only these events"),
+    status: said(log.status, "Only in this state"),
+    endpoint_id: Type.Optional(said(Id, "Only to this endpoint")),
+    from: said(log.from, "Created then or later"),
+    to: said(log.to, "Created before then"),
+    ...page,
+  },
+});
+
+const redeliver = tool({
+  name: "billing_redeliver_webhook",
+  title: "Send a webhook's message again",
+  description:
+    "Makes one more attempt at a delivery that has ended, of whatever event; the receiver may have the message already.",
+  ...action(redeliverWebhook, "delivery_id"),
+  details: DELIVERY_DETAILS,
+  input: { delivery_id: said(Id, "The delivery's id") },
+});
+
+export const deliveryTools = [findDeliveries, redeliver];

@@ -1,0 +1,36 @@
+import { operation } from "../../app/operation.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { pagedList } from "../../core/pagination.ts";
+import { prune } from "../../core/delete_in_batches.ts";
+import { Nothing, paged } from "../../core/schema.ts";
+import { Event, ListEvents } from "./model.ts";
+import * as queries from "./queries.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+
+/** Lists what happened in the company, newest first. */
+export const listEvents = operation({
+  name: "list_events",
+  permission: "events:read",
+  input: ListEvents,
+  output: paged(Event),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listEvents(readTx(ctx), filter, slice),
+    ),
+});
+
+/** Forgets events that are old and that everyone who listens was told of. Decision 0063. */
+export const pruneEvents = operation({
+  name: "prune_events",
+  permission: "webhooks:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const until = ctx.now.subtract({ hours: 24 * LIMITS.event_days });
+    await prune(ctx.background, (limit) =>
+      transaction(ctx, (tx) => queries.deleteOldEvents(tx, until, limit)),
+    );
+    return {};
+  },
+});

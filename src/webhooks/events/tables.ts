@@ -1,0 +1,27 @@
+import { sql } from "drizzle-orm";
+import type { ColumnKit } from "../../store/columns.ts";
+import { companyColumn } from "../../tenancy/companies/tables.ts";
+import type { EventData } from "./model.ts";
+
+/** The outbox: a row is written in the transaction of the change that it tells of. */
+export const eventTable = (k: ColumnKit) =>
+  k.table(
+    "events",
+    {
+      id: k.id(),
+      ...companyColumn(k),
+      /** What receivers know it by, the same whoever is told and however often. */
+      message_id: k.text("message_id").notNull(),
+      type: k.text("type").notNull(),
+      data: k.json<EventData>("data").notNull(),
+      created_at: k.at("created_at").notNull(),
+      /** When the deliveries to all who listen were written; null until then. */
+      fanned_out_at: k.at("fanned_out_at"),
+    },
+    (t) => [
+      k.index("events_company").on(t.company_id, t.id),
+      k.index("events_type").on(t.company_id, t.type, t.id),
+      k.uniqueIndex("events_message").on(t.message_id),
+      k.index("events_fresh").on(t.id).where(sql`fanned_out_at IS NULL`),
+    ],
+  );

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Elysia } from "elysia";
+import { KEY_ROLES } from "../../../src/core/access.ts";
+import { buildApp } from "../../../src/server/http_app.ts";
+import { endpoint, routes as serveRoutes } from "../../../src/http/route.ts";
+import { type Api, type Json, useService } from "../../support/harness.ts";
+import { addMachine, serve, withToken } from "./fixtures.ts";
+
+// Which token opens which door, over every path that there is.
+
+const house = useService();
+let client_user: Api;
+
+beforeAll(async () => {
+  const { id } = (await house.api("POST", "/clients", { name: "Acme" })).body.data;
+  client_user = await house.addUser(house, "client", id);
+});
+
+interface Route {
+  method: string;
+  path: string;
+  /** Whether it needs no sign-in, and so heeds no token: it says so in the documentation. */
+  is_open: boolean;
+}
+
+/** Every path under /api/v1, ids filled in, with its methods. */
+function routes(): Route[] {
+  return buildApp(house.deps)
+    .routes.filter(({ path }) => path.startsWith("/api/v1/"))
+    .map(({ method, path, hooks }) => ({
+      method,
+      path: path.slice("/api/v1".length).replace(/\/$/, "").replaceAll(/:\w+/g, "1"),
+      is_open: hooks.detail?.security?.length === 0,
+    }));
+}
+
+/** Where access tokens of agents are asked for: whatever else comes is no token. */
+const MCP = "POST /mcp";
+
+/** Whether a refusal is the door's own: behind it there may be others. */
+function isOfDoor({ error }: Json): boolean {
+  return /^This path is for .*; yours (are|is) /.test(error);
+}
+
+/** The level whose door a path has. */
+function doorOf(path: string): "lender" | "agent" | "usage" | "users" {
+  const [, first, second] = path.split("/");
+  if (first === "lender" || first === "agent") return first;
+  return first === "usage" && second === "events" ? "usage" : "users";
+}
+
+describe("a key's token", () => {
+  test.each([...KEY_ROLES])("of the role %s opens its own paths only: elsewhere 403", async (role) => {
+    const machine = await addMachine(house, house, role);
+    const own = role === "ingest" ? "usage" : role;
+    const wrong: unknown[] = [];
+    const all = routes();
+    expect(all.length).toBeGreaterThan(80);
+    const open = all.filter(({ is_open }) => is_open);
+    expect(open.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(["/login", "/auth/token", "/usage/exports/1"]),
+    );
+    for (const { method, path, is_open } of all) {
+      const name = `${method} ${path}`;
+      const { status, body } = await machine.api(method, path, method === "GET" ? undefined : {});
+      const is_refused = name === MCP ? status === 401 : status === 403 && isOfDoor(body);
+      const is_own = doorOf(path) === own || is_open;
+      if (is_refused === is_own) wrong.push({ name, status });
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("is a 403 before the body is looked at, and no reason to sign in again", async () => {
+    const { api } = await addMachine(house, house, "lender");
+    const { status, body, headers } = await api("POST", "/clients", "{not json");
+    expect([status, headers.get("www-authenticate")]).toEqual([403, null]);
+    expect(body.error).toBe("This path is for company users; yours are under /lender");
+  });
+});
+
+describe("a login token", () => {
+  test("opens no path of machines: 403 on each of them, for company and client users", async () => {
+    const wrong: unknown[] = [];
+    const machines = routes().filter(({ path }) => ["lender", "agent"].includes(doorOf(path)));
+    for (const { method, path } of machines) {
+      for (const api of [house.api, client_user]) {
+        const { status, body } = await api(method, path, method === "GET" ? undefined : {});
+        if (status !== 403 || !isOfDoor(body)) wrong.push({ method, path, status });
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("the door of each role, whatever is behind it", () => {
+  const roles = [...KEY_ROLES];
+  let served: ReturnType<typeof serve>;
+  beforeAll(() => {
+    const doors = new Elysia();
+    for (const role of roles) {
+      const said = { response: {}, detail: { summary: "Who calls" } };
+      doors.use(
+        serveRoutes({ tag: "Tests", admits: role }, [
+          endpoint(`GET /${role}`, said, async ({ ctx }) => ({ actor: ctx.actor })),
+          {
+            method: "POST",
+            path: `/${role}`,
+            schemas: { response: {} },
+            detail: said.detail,
+            reads_body: true,
+            run: async ({ input }) => ({ status: 200, answer: { input } }),
+          },
+        ])(house.deps),
+      );
+    }
+    served = serve(house, doors);
+  });
+  afterAll(() => served.stop());
+
+  const cases = roles.flatMap((role) => roles.map((door) => [role, door] as const));
+  test.each(cases)("a token of the role %s at the door of %s", async (role, door) => {
+    const environment = role === "ingest" ? "production" : "staging";
+    const { key, token } = await addMachine(house, house, role, environment);
+    const api = withToken(served, token);
+    const { status, body } = await api("GET", `/${door}`);
+    expect(status).toBe(role === door ? 200 : 403);
+    const { id: key_id } = key;
+    const actor = {
+      kind: "key",
+      key_id,
+      agent_key_id: key_id,
+      company_id: house.company_id,
+      role,
+      environment,
+    };
+    if (role === door) expect(body.actor).toEqual(actor);
+    else expect(body.error).toStartWith("This path is for API keys ");
+  });
+
+  test.each(roles)("users and strangers at the door of %s", async (door) => {
+    const login = { email: house.admin_email, password: "correct horse battery" };
+    const { token } = (await house.anonymous("POST", "/login", login)).body;
+    const user = withToken(served, token);
+    expect((await user("GET", `/${door}`)).status).toBe(403);
+    expect((await user("POST", `/${door}`, "{not json")).status).toBe(403);
+    expect((await withToken(served, "abc")("GET", `/${door}`)).status).toBe(401);
+  });
+});
+
+describe("usage", () => {
+  test("is sent by company users and by keys for ingest; a client user is told where its paths are", async () => {
+    const { status, body } = await client_user("POST", "/usage/events", {});
+    expect([status, body.error]).toEqual([
+      403,
+      "This path is for company users and API keys for ingest; yours are under /my",
+    ]);
+    expect((await house.api("POST", "/usage/events", [])).status).not.toBe(403);
+  });
+});

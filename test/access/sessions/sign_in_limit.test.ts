@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { apiOf, type House, PASSWORD, startHouse, TestClock } from "../../support/harness.ts";
+
+const clock = new TestClock("2026-03-10T12:00:00Z");
+let house: House;
+
+beforeEach(async () => {
+  clock.set("2026-03-10T12:00:00Z");
+  house = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" } });
+});
+afterEach(() => house.stop());
+
+/** Signs in from an address and answers the status. */
+async function signIn(from: string, password: string, email = house.admin_email): Promise<number> {
+  const { status } = await apiOf(house.url, { "x-forwarded-for": from })("POST", "/login", {
+    email,
+    password,
+  });
+  return status;
+}
+
+/** How many of so many guesses, made one after another, were looked at. */
+async function guess(from: string, count: number, email?: string): Promise<number> {
+  let looked_at = 0;
+  for (let i = 0; i < count; i++) if ((await signIn(from, "wrong", email)) === 401) looked_at++;
+  return looked_at;
+}
+
+const ELSEWHERE = "203.0.113.7";
+
+describe("one network and one account", () => {
+  test("ten failures in any sixty seconds, not ten on each side of the minute's turn", async () => {
+    clock.set("2026-03-10T12:00:59Z");
+    expect(await guess(ELSEWHERE, 11)).toBe(10);
+    clock.set("2026-03-10T12:01:00Z");
+    expect(await guess(ELSEWHERE, 2)).toBe(0);
+    clock.set("2026-03-10T12:01:58.999Z");
+    expect(await signIn(ELSEWHERE, PASSWORD)).toBe(429);
+    clock.set("2026-03-10T12:01:59Z");
+    expect(await signIn(ELSEWHERE, PASSWORD)).toBe(200);
+  });
+
+  test("guesses that wait over the minute's turn set nothing back", async () => {
+    clock.set("2026-03-10T12:00:59Z");
+    const early = Array.from({ length: 60 }, () => signIn(ELSEWHERE, "wrong"));
+    await Promise.race(early);
+    clock.set("2026-03-10T12:01:00Z");
+    const late = Array.from({ length: 60 }, () => signIn(ELSEWHERE, "wrong"));
+    const statuses = await Promise.all([...early, ...late]);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(110);
+  });
+
+  test("the addresses of one IPv6 /64 are one network, whatever the way they are written", async () => {
+    for (let i = 1; i <= 10; i++) expect(await signIn(`2001:db8:0:1::${i}`, "wrong")).toBe(401);
+    expect(await signIn("[2001:DB8:0:1:ffff::7]:4711", "wrong")).toBe(429);
+    expect(await signIn("2001:db8:0:2::1", PASSWORD)).toBe(200);
+  });
+
+  test("an IPv4 address is the same over an IPv6 socket and with a port", async () => {
+    expect(await guess(ELSEWHERE, 8)).toBe(8);
+    expect(await guess(`::ffff:${ELSEWHERE}`, 1)).toBe(1);
+    expect(await guess(`${ELSEWHERE}:50123`, 2)).toBe(1);
+  });
+
+  test("what a proxy passes on that is no address tells nobody apart", async () => {
+    for (let i = 0; i < 10; i++) expect(await signIn(`made up ${i}`, "wrong")).toBe(401);
+    expect(await signIn("made up again", PASSWORD)).toBe(429);
+  });
+});
+
+describe("one account", () => {
+  test("a hundred failures an hour from all networks; who has signed in from there before goes on", async () => {
+    const home = "198.51.100.1";
+    expect(await signIn(home, PASSWORD)).toBe(200);
+    let looked_at = 0;
+    for (let i = 0; i < 11; i++) looked_at += await guess(`203.0.113.${i}`, 10);
+    expect(looked_at).toBe(100);
+    expect(await signIn("203.0.113.99", PASSWORD)).toBe(429);
+    expect(await signIn(home, PASSWORD)).toBe(200);
+    clock.set("2026-03-10T12:59:00Z");
+    expect(await signIn("203.0.113.99", PASSWORD)).toBe(429);
+    // Not even a known network is let off its own ten.
+    expect(await guess(home, 12)).toBe(10);
+    clock.set("2026-03-10T13:01:00Z");
+    expect(await signIn("203.0.113.99", PASSWORD)).toBe(200);
+  });
+
+  test("guesses made from many networks at once are as many", async () => {
+    const from = (i: number) => `198.51.${i % 250}.${Math.floor(i / 250)}`;
+    const statuses = await Promise.all(
+      Array.from({ length: 150 }, (_, i) => signIn(from(i), "wrong", "nobody@example.com")),
+    );
+    expect(statuses.filter((status) => status === 401)).toHaveLength(100);
+  });
+});

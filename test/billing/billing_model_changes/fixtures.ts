@@ -1,0 +1,50 @@
+import { eq } from "drizzle-orm";
+import { billingModelChangeTable } from "../../../src/billing/billing_model_changes/tables.ts";
+import { eventTable } from "../../../src/webhooks/events/tables.ts";
+import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import type { Answer, Api, House, Json, Tenant } from "../../support/harness.ts";
+
+/** POST /subscriptions/{id}/billing-model-changes. */
+export function changeTo(
+  api: Api,
+  id: number,
+  new_billing_model_id: number,
+  effective_at: string,
+): Promise<Answer> {
+  return api("POST", `/subscriptions/${id}/billing-model-changes`, { new_billing_model_id, effective_at });
+}
+
+/** Makes a scheduled change due earlier than it may be asked for: as if a run had not come upon it in time. */
+export async function makeDue({ deps }: House, change_id: number, effective_at: string): Promise<void> {
+  await deps.store.tx(async (q) => {
+    const t = q.use(billingModelChangeTable);
+    await q.update(t).set({ effective_at }).where(eq(t.id, change_id));
+  });
+}
+
+/** All changes of a subscription. */
+export async function changesOf(api: Api, id: number): Promise<Json[]> {
+  return (await api("GET", `/subscriptions/${id}/billing-model-changes`)).body.data;
+}
+
+/** Runs a job, by default the one that applies what is due. */
+export async function runJobs({ deps }: House, name = "billing_model_changes"): Promise<void> {
+  const job = JOBS.find((candidate) => candidate.name === name);
+  if (!job) throw new Error(`There is no job ${name}`);
+  await runJob(deps, job);
+}
+
+/** The rows of the outbox that tell of a subscription's changes and credits, first written first. */
+export async function outboxOf({ deps }: House, { company_id }: Tenant, id: number): Promise<Json[]> {
+  const { read } = deps.store;
+  const rows: Json[] = await read.select().from(read.use(eventTable));
+  return rows
+    .filter((row) => row.company_id === company_id && row.data.subscription_id === id)
+    .filter((row) => /^(billing_model_change|credits)\./.test(row.type))
+    .toSorted((a, b) => a.id - b.id);
+}
+
+/** The types of those events. */
+export async function eventsOf(house: House, tenant: Tenant, id: number): Promise<string[]> {
+  return (await outboxOf(house, tenant, id)).map((row) => row.type);
+}

@@ -1,0 +1,62 @@
+import { call } from "../../../src/app/operation.ts";
+import "../../../src/server/node_env.ts";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { readConfig } from "../../../src/core/config.ts";
+import { dayAt } from "../../../src/emandate/working_days.ts";
+import { openDeps } from "../../../src/server/open_deps.ts";
+import { collectDue } from "../../../src/emandate/collections/service.ts";
+import { listDueMandates } from "../../../src/emandate/collections/queries.ts";
+import { listDuePayments } from "../../../src/emandate/payments/due_queries.ts";
+import { dueAt, OPEN_STATUSES } from "../../../src/emandate/payments/rules.ts";
+import { sandbox } from "../../../src/emandate/scheme/sandbox.ts";
+
+// Collects for the company COMPANY until nothing is due, as often as that takes, with a scheme that writes what it
+// is sent to the file argv[2], a line for each debit; with HANGS it never answers. For tests that kill it on the way.
+
+const sent = openSync(process.argv[2] ?? "", "a");
+Object.assign(sandbox, {
+  async collect(orders: { order_no: string; amount: string }[]) {
+    for (const { order_no, amount } of orders) writeSync(sent, `${order_no} ${amount}\n`);
+    if (process.env.HANGS) await new Promise(() => console.log("hangs"));
+    await Bun.sleep(1);
+    return new Map();
+  },
+});
+
+const deps = await openDeps(readConfig(process.env), { without_usage: true });
+const company_id = Number(process.env.COMPANY);
+const open = () =>
+  deps.openContext({
+    actor: { kind: "system", company_id },
+    origin: "job",
+    request_id: "test",
+    address: null,
+  });
+
+async function isDone(): Promise<boolean> {
+  const before = dueAt(dayAt(deps.clock.now()).add({ days: 1 }));
+  const { read } = deps.store;
+  const due = { before, connectors: ["sandbox" as const], limit: 1 };
+  if (
+    (await listDueMandates({ q: read, scope: { company_id }, now: Temporal.Now.instant() }, due)).length > 0
+  )
+    return false;
+  for (const status of OPEN_STATUSES) {
+    const where = { before, after: undefined, usable: ["sandbox" as const], collects: true, limit: 1 };
+    if (
+      (await listDuePayments({ q: read, scope: { company_id }, now: Temporal.Now.instant() }, status, where))
+        .length > 0
+    )
+      return false;
+  }
+  return true;
+}
+
+console.log("begins");
+while (!(await isDone())) {
+  await call(open(), collectDue, {});
+  await Bun.sleep(20);
+}
+closeSync(sent);
+await deps.close();
+console.log("done");

@@ -1,0 +1,34 @@
+import { afterEach, expect, spyOn, test } from "bun:test";
+import { type House, startHouse } from "../support/harness.ts";
+
+let house: House;
+
+afterEach(() => house.stop());
+
+const ask = async () => (await fetch(`${house.url}/ready`)).status;
+
+async function askAtOnce(callers: number): Promise<Set<number>> {
+  return new Set(await Promise.all(Array.from({ length: callers }, ask)));
+}
+
+test("however many ask at once, the stores are asked once, and the answer is theirs", async () => {
+  house = await startHouse();
+  const ping = spyOn(house.deps.usage, "ping");
+  expect(await askAtOnce(300)).toEqual(new Set([200]));
+  expect(ping).toHaveBeenCalledTimes(1);
+});
+
+test("a store that goes and comes back is told in the log once each, whoever asks meanwhile", async () => {
+  house = await startHouse();
+  const { usage, log } = house.deps;
+  const [error, info] = [spyOn(log, "error"), spyOn(log, "info")];
+  const ping = spyOn(usage, "ping").mockRejectedValue(new Error("gone"));
+  expect(await askAtOnce(100)).toEqual(new Set([503]));
+  // Asked anew, and answered the same, before it is back.
+  while (ping.mock.calls.length < 2) expect(await ask()).toBe(503);
+  ping.mockRestore();
+  while ((await ask()) === 503) await Bun.sleep(20);
+  expect(await askAtOnce(100)).toEqual(new Set([200]));
+  expect(error.mock.calls.map(([, message]) => message)).toEqual(["not ready"]);
+  expect(info.mock.calls.flat()).toEqual(["ready again"]);
+});

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type House, startHouse, TestClock } from "../support/harness.ts";
+import { addWebhook, openReceiver, settled } from "../support/webhook_receiver.ts";
+import { type Agent, agentFor } from "../support/mcp_clients.ts";
+import { fillCompany, NOW } from "./fixtures.ts";
+
+// What agents need to answer everyday questions and could not.
+
+const detailed = { response_format: "detailed" };
+const clock = new TestClock(NOW);
+let house: House;
+let agent: Agent;
+
+beforeAll(async () => {
+  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
+  await fillCompany(house, clock);
+  agent = await agentFor(house, house.admin_email);
+}, 60_000);
+afterAll(async () => {
+  await agent.close();
+  await house.stop();
+});
+
+test("a delivery that has ended is sent again, whatever its event", async () => {
+  const receiver = openReceiver();
+  try {
+    const { id } = await addWebhook(house.api, receiver.url, ["client.*"]);
+    await house.api("POST", "/clients", { name: "Another" });
+    const { id: delivery_id } = await settled(house.api, id);
+    const again = await agent.call("billing_redeliver_webhook", { delivery_id });
+    expect(again.structured.data).toMatchObject({ id: delivery_id, status: "pending" });
+    const [first, second] = await receiver.calls(2);
+    expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"] ?? "none");
+  } finally {
+    await receiver.stop();
+  }
+  const unknown = await agent.call("billing_redeliver_webhook", { delivery_id: 999_999 });
+  expect([unknown.is_error, unknown.text]).toEqual([
+    true,
+    expect.stringContaining("billing_find_webhook_deliveries finds a valid delivery_id."),
+  ]);
+});
+
+test("a limit of sums is how many are read; without one all are", async () => {
+  const sums = { relative: "last_90d", aggregate: true, group_by: "day" };
+  const { body } = await house.api("POST", "/usage/search", sums);
+  expect(body.data.length).toBeGreaterThan(1);
+  const all = await agent.call("billing_search_usage", { ...sums, ...detailed });
+  expect(all.structured).toEqual(body);
+  const first = await agent.call("billing_search_usage", { ...sums, ...detailed, limit: 1 });
+  expect(first.structured).toEqual({
+    data: body.data.slice(0, 1),
+    meta: { page: 1, limit: 1, total: body.data.length, total_pages: body.data.length, next_cursor: null },
+  });
+});
+
+test("a plan's concise answer has what it costs: fee, free units and minimum", async () => {
+  const plan = {
+    billing_type_id: 2,
+    name: "Dear",
+    price: 0.01,
+    currency: "USD",
+    description: "",
+    recurring_fee: "20.00",
+    free_units: 100,
+    minimum_charge: "5.00",
+  };
+  const { id } = (await house.api("POST", "/billing-models", plan)).body.data;
+  const { structured } = await agent.call("billing_find_billing_models", { billing_model_id: id });
+  expect(structured.data[0]).toMatchObject({
+    recurring_fee: "20",
+    free_units: "100",
+    minimum_charge: "5",
+  });
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Deps } from "../../src/app/deps.ts";
+import { call } from "../../src/app/operation.ts";
+import type { Role } from "../../src/core/access.ts";
+import { type Config, readConfig } from "../../src/core/config.ts";
+import { type Clock, systemClock } from "../../src/core/time.ts";
+import { openDeps } from "../../src/server/open_deps.ts";
+import { addCompany } from "../../src/billing/companies/service.ts";
+import type { PasswordCost } from "../../src/core/passwords.ts";
+import { listen } from "../../src/server/listen.ts";
+import { testPostgres } from "./postgres.ts";
+
+/** Which transactional store this run tests: TEST_STORE=sqlite (the default) or postgres. */
+export const TEST_STORE = process.env.TEST_STORE ?? "sqlite";
+
+/** Who may read /metrics. */
+const METRICS_TOKEN = "the metrics token of tests, which no one has".replaceAll(" ", "-");
+
+export const PASSWORD = "correct horse battery";
+
+// biome-ignore lint: answers are read as the test expects them
+export type Json = ReturnType<typeof JSON.parse>;
+
+export interface Answer {
+  status: number;
+  body: Json;
+  headers: Headers;
+}
+
+/** Sends one request; `body` is JSON unless it is text. */
+export type Api = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
+
+/** A company with its admin signed in. */
+export interface Tenant {
+  company_id: number;
+  admin_email: string;
+  api: Api;
+}
+
+/** A clock that stands still until it is moved. */
+export class TestClock implements Clock {
+  #now: Temporal.Instant;
+  constructor(now: string) {
+    this.#now = Temporal.Instant.from(now);
+  }
+  now(): Temporal.Instant {
+    return this.#now;
+  }
+  set(now: string): void {
+    this.#now = Temporal.Instant.from(now);
+  }
+}
+
+/** The whole service on temporary stores, listening on a free port. */
+export interface House extends Tenant {
+  deps: Deps;
+  url: string;
+  /** Calls without a token. */
+  anonymous: Api;
+  signIn(email: string, password?: string): Promise<Api>;
+  addTenant(options?: { timezone?: string; currency?: string }): Promise<Tenant>;
+  /** Adds a user to a tenant and signs it in. */
+  addUser(tenant: Tenant, role: Role, client_id?: number): Promise<Api>;
+  stop(): Promise<void>;
+}
+
+export interface HouseOptions {
+  clock?: Clock;
+  /** What a password's hash takes: next to nothing, unless sign-in itself is tested. */
+  password_cost?: PasswordCost;
+  env?: Record<string, string>;
+  timezone?: string;
+  currency?: string;
+}
+
+/** The numbers of the process, as Prometheus reads them. */
+export function readMetrics(house: Pick<House, "anonymous">): Promise<Answer> {
+  return house.anonymous("GET", "origin:/metrics", undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
+}
+
+/** The least that Argon2id takes. */
+const CHEAP: PasswordCost = { memoryCost: 8, timeCost: 1 };
+
+/** A service for the tests of a file: it starts before them and stops after them. */
+export function useService(options: HouseOptions = {}): House {
+  let started: House | undefined;
+  const service = (): House => {
+    if (started === undefined) throw new Error("The service starts before the first test, not before that");
+    return started;
+  };
+  beforeAll(async () => {
+    started = await startHouse(options);
+  });
+  afterAll(() => started?.stop());
+  return {
+    get company_id() {
+      return service().company_id;
+    },
+    get admin_email() {
+      return service().admin_email;
+    },
+    get deps() {
+      return service().deps;
+    },
+    get url() {
+      return service().url;
+    },
+    api: (...request) => service().api(...request),
+    anonymous: (...request) => service().anonymous(...request),
+    signIn: (...user) => service().signIn(...user),
+    addTenant: (...place) => service().addTenant(...place),
+    addUser: (...user) => service().addUser(...user),
+    stop: () => service().stop(),
+  };
+}
+
+/** Starts the service; stop it after the tests. */
+export async function startHouse(options: HouseOptions = {}): Promise<House> {
+  const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
+  const config = await testConfig(data_dir, options.env);
+  const { clock = systemClock, password_cost = CHEAP } = options;
+  const deps = await openDeps(config, { clock, password_cost });
+  const server = await listen(deps);
+  const anonymous = apiOf(server.url, {});
+  let emails = 0;
+
+  const signIn = async (email: string, password = PASSWORD): Promise<Api> => {
+    const { status, body } = await anonymous("POST", "/login", { email, password });
+    if (status !== 200) throw new Error(`Cannot sign ${email} in: ${status} ${JSON.stringify(body)}`);
+    return apiOf(server.url, { authorization: `Bearer ${body.token}` });
+  };
+  const addTenant: House["addTenant"] = async (place = {}) => {
+    const admin_email = `admin${++emails}@example.com`;
+    const ctx = deps.openContext({
+      actor: { kind: "operator" },
+      origin: "cli",
+      request_id: "test",
+      address: null,
+    });
+    const input = { name: `Company ${emails}`, admin_email, admin_password: PASSWORD, ...place };
+    const { id } = await call(ctx, addCompany, input);
+    return { company_id: id, admin_email, api: await signIn(admin_email) };
+  };
+  const { timezone, currency } = options;
+  const first = await addTenant({ ...(timezone ? { timezone } : {}), ...(currency ? { currency } : {}) });
+  return {
+    ...first,
+    deps,
+    url: server.url,
+    anonymous,
+    signIn,
+    addTenant,
+    async addUser(tenant, role, client_id) {
+      const email = `user${++emails}@example.com`;
+      const user = { email, password: PASSWORD, role, ...(client_id === undefined ? {} : { client_id }) };
+      const { status, body } = await tenant.api("POST", "/users", user);
+      if (status !== 201) throw new Error(`Cannot add ${email}: ${status} ${JSON.stringify(body)}`);
+      return signIn(email);
+    },
+    async stop() {
+      await server.stop();
+      await deps.close();
+      rmSync(data_dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function testConfig(data_dir: string, env: Record<string, string> = {}): Promise<Config> {
+  const database =
+    TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createMigrated() } : {};
+  return readConfig({
+    DATA_DIR: data_dir,
+    PORT: "0",
+    HOST: "127.0.0.1",
+    LOG_LEVEL: "fatal",
+    RATE_LIMIT_ENABLED: "false",
+    USAGE_MEMORY_LIMIT: "512MB",
+    METRICS_TOKEN,
+    ...database,
+    ...env,
+  });
+}
+
+/** A client of the REST interface at an origin. */
+export function apiOf(origin: string, common: Record<string, string>): Api {
+  return async (method, path, body, headers = {}) => {
+    const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+    const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    const base = path.startsWith("/")
+      ? `${origin}/api/v1${path}`
+      : `${origin}/${path.replace(/^origin:\/?/, "")}`;
+    const response = await fetch(base, {
+      method,
+      ...sent,
+      headers: { ...type, ...common, ...headers },
+      redirect: "manual",
+    });
+    const text = await response.text();
+    const isJson = /\bjson\b/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  };
+}

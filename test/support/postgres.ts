@@ -1,0 +1,54 @@
+import postgres from "postgres";
+import { migratePostgres } from "../../src/store/migrate.ts";
+import { startPostgres } from "./postgres_server.ts";
+import { afterEverything } from "./preload.ts";
+
+/** Databases on a real PostgreSQL server. */
+interface TestPostgres {
+  /** Makes an empty database and answers its address. */
+  createDatabase(): Promise<string>;
+  /** Copies a database that was migrated once: a fraction of what migrating takes. */
+  createMigrated(): Promise<string>;
+}
+
+let opened: Promise<TestPostgres> | undefined;
+
+/** The server at TEST_POSTGRES, or one that is started on the first call and stopped after all test files. */
+export function testPostgres(): Promise<TestPostgres> {
+  opened ??= open();
+  return opened;
+}
+
+async function open(): Promise<TestPostgres> {
+  const shared = process.env.TEST_POSTGRES;
+  const server = shared === undefined ? await startPostgres() : { url: shared, stop: async () => undefined };
+  const address = (database: string) => `${server.url}/${database}`;
+  const admin = postgres(address("postgres"), { max: 1, onnotice: () => undefined });
+  afterEverything(async () => {
+    opened = undefined;
+    await admin.end();
+    await server.stop();
+  });
+  let template: Promise<string> | undefined;
+  const migrate = async () => {
+    const name = await createOn(admin);
+    await migratePostgres(address(name));
+    return name;
+  };
+  return {
+    createDatabase: async () => address(await createOn(admin)),
+    async createMigrated() {
+      template ??= migrate();
+      return address(await createOn(admin, `TEMPLATE ${await template} STRATEGY FILE_COPY`));
+    },
+  };
+}
+
+let count = 0;
+
+/** Makes a database under a name that no other process takes. */
+async function createOn(admin: postgres.Sql, words = ""): Promise<string> {
+  const name = `test_${process.pid}_${++count}`;
+  await admin.unsafe(`CREATE DATABASE ${name} ${words}`);
+  return name;
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import type { Api } from "../../support/harness.ts";
+import { makePlace, type ServerProcess, startServer } from "../../support/process.ts";
+import { addSubscription, search } from "../fixtures.ts";
+
+const ROUNDS = 3;
+const SENDERS = 8;
+const BATCH = 20;
+
+interface Batch {
+  ids: string[];
+  answered: boolean;
+}
+
+const body = ({ ids }: Batch) =>
+  ids.map((id) => ({ id, external_subscription_id: "killed", usage: 1, timestamp: 1_700_000_000_000 }));
+
+/** Sends batches without a pause until the server is gone. */
+async function sendUntilDeath(api: Api, batches: Batch[]): Promise<void> {
+  for (;;) {
+    const batch: Batch = { ids: Array.from({ length: BATCH }, () => crypto.randomUUID()), answered: false };
+    batches.push(batch);
+    try {
+      batch.answered = (await api("POST", "/usage/events", body(batch))).status === 201;
+    } catch {
+      return;
+    }
+  }
+}
+
+async function killDuringIngest(server: ServerProcess, api: Api, after_ms: number): Promise<Batch[]> {
+  const batches: Batch[] = [];
+  const senders = Array.from({ length: SENDERS }, () => sendUntilDeath(api, batches));
+  await Bun.sleep(after_ms);
+  server.kill("SIGKILL");
+  await Promise.all([...senders, server.exited]);
+  return batches;
+}
+
+test("kill -9 during ingest loses no answered event, and sending again what was not answered doubles none", async () => {
+  const place = await makePlace();
+  let server = await startServer(place.env);
+  let api = await server.signIn();
+  await addSubscription({ api }, "killed");
+  let events = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const batches = await killDuringIngest(server, api, 150 + round * 110);
+    server = await startServer(place.env);
+    api = await server.signIn();
+    const answered = batches.filter((batch) => batch.answered);
+    const open = batches.filter((batch) => !batch.answered);
+    expect(answered.length).toBeGreaterThan(5);
+    expect(open.length).toBeGreaterThan(0);
+    for (const batch of batches) {
+      const { data } = (await api("POST", "/usage/events", body(batch))).body;
+      // An answered batch is there as a whole; another one as a whole or not at all.
+      expect(batch.answered ? [0] : [0, BATCH]).toContain(data.accepted);
+      expect(data.accepted + data.duplicates).toBe(BATCH);
+    }
+    events += batches.length * BATCH;
+    const [total] = (await search(api, { aggregate: true })).data;
+    expect(total).toMatchObject({ event_count: events, total_usage: events });
+  }
+  server.kill("SIGTERM");
+  expect(await server.exited).toBe(0);
+  place.remove();
+}, 120_000);

@@ -1,0 +1,84 @@
+import { expect, test } from "bun:test";
+import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
+import { foldGroups } from "../../../src/usage/search/groups.ts";
+import { findSubscriptionNames } from "../../../src/usage/queries.ts";
+import { insertRows } from "../../../src/store/insert_rows.ts";
+import { useService } from "../../support/harness.ts";
+import { create } from "../../billing/subscriptions/fixtures.ts";
+
+// What goes through many thousand rows gives everything else its turn: on an embedded database an answer never leaves
+// the process by itself.
+
+const SUBSCRIPTIONS = 12_000;
+
+const house = useService();
+
+/** How many turns others had while `work` went on. */
+async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; result: T }> {
+  let turns = 0;
+  let is_over = false;
+  const count = (): void => {
+    turns += 1;
+    if (!is_over) setTimeout(count, 0);
+  };
+  setTimeout(count, 0);
+  const result = await work();
+  is_over = true;
+  return { turns, result };
+}
+
+test("names and groups of many thousand subscriptions are found in turns", async () => {
+  const { api, company_id, deps } = house;
+  const client = await create(api, "/clients", { name: "Client" });
+  const product = await create(api, "/products", { name: "Product" });
+  const model = { name: "Plan", description: "", currency: "EUR", billing_type_id: 2, price: 1 };
+  const at = "2024-01-01T00:00:00.000Z" as const;
+  const common = {
+    client_id: client.id,
+    product_id: product.id,
+    billing_model_id: (await create(api, "/billing-models", model)).id,
+    company_id,
+    started_at: at,
+    billing_anchor_day: 1,
+    created_at: at,
+    updated_at: at,
+  };
+  const subscriptions = deps.store.read.use(subscriptionTable);
+  const rows = Array.from({ length: SUBSCRIPTIONS }, (_, i) => ({
+    ...common,
+    name: `s${i}`,
+    external_subscription_id: `e${i}`,
+  }));
+  const written = await deps.store.tx((q) =>
+    insertRows(q, subscriptions, rows, { returning: { id: subscriptions.id } }),
+  );
+  const ids = written.map(({ id }) => id);
+
+  const found = await turnsDuring(() =>
+    findSubscriptionNames({ q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() }, ids),
+  );
+  expect(found.turns).toBeGreaterThanOrEqual(SUBSCRIPTIONS / 1_000 - 1);
+  expect(found.result.size).toBe(SUBSCRIPTIONS);
+  expect(found.result.get(ids[7] ?? 0)).toMatchObject({
+    external_subscription_id: "e7",
+    client_name: "Client",
+    product_name: "Product",
+  });
+
+  const usage = { total_usage: "0.1", event_count: 1, min_usage: "0.1", max_usage: "0.1" };
+  const groups = ids.map((id) => ({ keys: [id], ...usage }));
+  const how = { order: { by: "key", descending: false } as const, max_groups: 10 };
+  const folded = await turnsDuring(() => foldGroups(company_id, ["client"], groups, found.result, how));
+  expect(folded.turns).toBeGreaterThanOrEqual(SUBSCRIPTIONS / 1_000 - 1);
+  expect(folded.result).toEqual([
+    {
+      group_key: String(client.id),
+      group_name: "Client",
+      total_usage: 1_200,
+      event_count: SUBSCRIPTIONS,
+      min_usage: 0.1,
+      max_usage: 0.1,
+    },
+  ]);
+  expect(await foldGroups(company_id, ["subscription"], groups, found.result, how)).toBeNull();
+}, 60_000);

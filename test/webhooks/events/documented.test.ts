@@ -1,0 +1,165 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EVENT_TYPES } from "../../../src/webhooks/events/model.ts";
+import { runJob, JOBS } from "../../../src/server/scheduler.ts";
+import { doEverythingWithMandates } from "./mandate_activity.ts";
+import { type Json, TestClock, useService } from "../../support/harness.ts";
+import { exchange } from "../../access/api_keys/fixtures.ts";
+import {
+  addDraft,
+  addProgram,
+  done,
+  lead,
+  type Loans,
+  openLoans,
+} from "../../loans/applications/fixtures.ts";
+import { EVIDENCE, publish } from "../../loans/consents/fixtures.ts";
+import { upload } from "../../loans/documents/fixtures.ts";
+
+// docs/webhooks.md tells what each event carries: every type is made here, and held against it.
+
+const BEGUN = "2026-03-10T12:00:00Z";
+const clock = new TestClock(BEGUN);
+
+const house = useService({ clock });
+
+/** The fields of each type's example in the table of the document. */
+function documented(): Map<string, string[]> {
+  const text = readFileSync(join(import.meta.dir, "../../../docs/webhooks.md"), "utf8");
+  const rows = [...text.matchAll(/^\| (`[a-z_.]+`.*?) \| `(\{.*?\})`/gm)];
+  return new Map(
+    rows.flatMap(([, names = "", example = ""]) => {
+      const types = [...names.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+      // What comes before the last dot: `client`, `emandate.mandate`.
+      const stem = types[0]?.replace(/\.[a-z_]+$/, "") ?? "";
+      const fields = Object.keys(JSON.parse(example)).toSorted();
+      return types.map((name): [string, string[]] => [name.startsWith(".") ? stem + name : name, fields]);
+    }),
+  );
+}
+
+async function add(path: string, body: object): Promise<Json> {
+  const answer = await house.api("POST", path, body);
+  expect([path, answer.status < 300]).toEqual([path, true]);
+  return answer.body.data;
+}
+
+async function model(billing_type_id: number, monthly_credits?: number): Promise<Json> {
+  const credit_plan = { monthly_credits, credit_consumption: "per_unit", overage_rate: null };
+  const plan = monthly_credits === undefined ? {} : { credit_plan };
+  const facts = { billing_type_id, name: "M", price: 10, currency: "USD", description: "" };
+  return add("/billing-models", { ...facts, ...plan });
+}
+
+async function subscribe(model_id: number, external_subscription_id: string): Promise<Json> {
+  const client = await add("/clients", { name: "Acme" });
+  const product = await add("/products", { name: "Tokens" });
+  return add("/subscriptions", {
+    name: "S",
+    external_subscription_id,
+    client_id: client.id,
+    product_id: product.id,
+    billing_model_id: model_id,
+    started_at: "2026-02-01T00:00:00Z",
+  });
+}
+
+/** Does something of every kind. */
+async function doEverything(): Promise<void> {
+  const { api } = house;
+  for (const path of ["/clients", "/products"]) {
+    const { id } = await add(path, { name: "A" });
+    await api("PUT", `${path}/${id}`, { name: "B" });
+    await api("DELETE", `${path}/${id}`);
+  }
+  const unused = await model(1);
+  await api("PUT", `/billing-models/${unused.id}`, { name: "B", description: "" });
+  await api("DELETE", `/billing-models/${unused.id}`);
+  const [flat, dearer, small, large] = [
+    await model(1),
+    await model(1),
+    await model(6, 10),
+    await model(6, 20),
+  ];
+  const { id } = await subscribe(flat.id, "flat");
+  const credits = `/subscriptions/${(await subscribe(small.id, "credits")).id}`;
+  await add("/billing-runs", {});
+  const changes = `/subscriptions/${id}/billing-model-changes`;
+  const made = await add(changes, { new_billing_model_id: dearer.id, effective_at: "2026-02-15T00:00:00Z" });
+  const later = await add(changes, { new_billing_model_id: flat.id, effective_at: "2026-05-01T00:00:00Z" });
+  await api("DELETE", `${changes}/${later.id}`);
+  await add(`${changes}/${made.id}/void`, {});
+  await api("PUT", `/subscriptions/${id}`, { name: "T" });
+  await add(`/subscriptions/${id}/cancel`, { at: "period_end" });
+  await add(`${credits}/upgrade`, { new_billing_model_id: large.id });
+  await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
+  await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
+  await run("credit_thresholds");
+  const gone = await subscribe(flat.id, "gone");
+  const ahead = clock.now().add({ minutes: 30 }).epochMilliseconds;
+  await add("/usage/events", { external_subscription_id: "gone", usage: 1, timestamp: ahead });
+  await add(`/subscriptions/${gone.id}/cancel`, { at: "now" });
+  await run("billing_recheck");
+}
+
+async function run(name: string): Promise<void> {
+  const job = JOBS.find((one) => one.name === name);
+  if (!job) throw new Error(`No such job: ${name}`);
+  await runJob(house.deps, job);
+}
+
+/** Brings loan applications into every state. */
+async function doLoans(): Promise<void> {
+  const loans = await openLoans(house);
+  const { id: program_id } = await addProgram(loans);
+  const draft = () => addDraft(loans, program_id);
+  for (const state of ["action_required", "rejected", "disbursed", "declined", "withdrawn"] as const)
+    await lead(loans, (await draft()).id, state);
+  const { id } = await draft();
+  await doDocuments(loans, id);
+  await doConsents(loans, id);
+  clock.set("2026-06-20T12:00:00Z");
+  await run("loan_application_expiry");
+  await run("consent_expiry");
+}
+
+async function doDocuments(loans: Loans, application_id: number): Promise<void> {
+  const { token } = (await exchange(house, loans.agent_key)).body;
+  for (const [type, review, reason] of [
+    ["payslip", "verify", {}],
+    ["passport", "reject", { reason_code: "expired" }],
+  ] as const) {
+    const { id } = await done(upload(house, token, application_id, { type }));
+    await done(loans.lender("POST", `/lender/documents/${id}/${review}`, reason));
+  }
+}
+
+async function doConsents(loans: Loans, application_id: number): Promise<void> {
+  const { id: definition_id } = await publish(loans, { validity_days: 30 });
+  const given = { definition_id, evidence: { ...EVIDENCE, captured_at: "2026-03-10T11:00:00Z" } };
+  const path = `/agent/applications/${application_id}/consents`;
+  const { id } = await done(loans.agent("POST", path, given));
+  await done(loans.agent("POST", `/agent/consents/${id}/revoke`));
+  await done(loans.agent("POST", path, given));
+}
+
+test("every event carries the fields that the document shows", async () => {
+  await doEverything();
+  await doLoans();
+  // Loans took months, and so do mandates: each begins while the admin is signed in.
+  clock.set(BEGUN);
+  const shown = documented();
+  const api = await doEverythingWithMandates(house, clock);
+  const pages = await Promise.all(
+    [1, 2].map(async (page) => (await api("GET", `/events?limit=200&page=${page}`)).body),
+  );
+  expect(pages[0].meta.total).toBeLessThanOrEqual(400);
+  const carried = new Map<string, string[]>(
+    pages
+      .flatMap(({ data: listed }) => listed)
+      .map(({ type, data }: Json) => [type, Object.keys(data).toSorted()]),
+  );
+  expect([...carried.keys()].toSorted()).toEqual([...EVENT_TYPES].toSorted());
+  for (const type of EVENT_TYPES) expect([type, shown.get(type)]).toEqual([type, carried.get(type)]);
+});
