@@ -104,8 +104,19 @@ async function run({ name, command, env }: Step): Promise<void> {
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   const tests = passed + failed > 1 ? `, ${passed} tests` : "";
   console.log(`${ok ? "ok  " : "FAIL"}  ${name} (${seconds} s${tests})`);
-  const shown = ok ? /^(\(skip\)|skipped:)/ : /^(?!\(pass\)|$)/;
-  for (const line of new Set(printed.split("\n"))) if (shown.test(line)) console.log(line);
+  for (const line of ok ? skipsOf(printed) : failuresOf(printed)) console.log(line);
+}
+
+/** Each test that was skipped, once. */
+function skipsOf(printed: string): Set<string> {
+  return new Set(printed.split("\n").filter((line) => /^(\(skip\)|skipped:)/.test(line)));
+}
+
+/** What is left without the tests that passed, and the names of files where nothing failed. */
+function failuresOf(printed: string): string[] {
+  const lines = printed.split("\n").filter((line) => line !== "" && !line.startsWith("(pass)"));
+  const isFile = (line = "") => /^test\/\S+\.test\.ts:$/.test(line);
+  return lines.filter((line, i) => !isFile(line) || !isFile(lines[i + 1]));
 }
 
 /** What a run's databases and files take at most. */
