@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makePlace, run, startServer } from "../support/process.ts";
+import { makePlace, runHere, startServer } from "../support/process.ts";
 import type { Json } from "../support/harness.ts";
 
 test("what is done at the command line is in the log of the company that it is done to", async () => {
@@ -18,10 +18,10 @@ test("what is done at the command line is in the log of the company that it is d
     [...company, "--admin-password", password],
     ["job", "billing_run"],
   ]) {
-    expect(await run(words, place.env)).toMatchObject({ code: 0 });
+    expect(await runHere(words, place.env)).toMatchObject({ code: 0 });
   }
   // Nothing of the file can be stored, but it was tried.
-  expect((await run(["import", "usage", file, "--company", "1"], place.env)).code).toBe(1);
+  expect((await runHere(["import", "usage", file, "--company", "1"], place.env)).code).toBe(1);
 
   const server = await startServer(place.env);
   const log = async (email: string, secret?: string) => {

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeKey } from "../support/certificates.ts";
 import { openDatabase } from "../../src/usage_store/duckdb/engine/database.ts";
-import { makePlace, type Place, run, startServer } from "../support/process.ts";
+import { makePlace, type Place, run, runHere, startServer } from "../support/process.ts";
 
 const ENGINE = { threads: 2, memory_limit: "500MB" };
 
@@ -23,7 +23,7 @@ describe("the command line", () => {
       expect.arrayContaining(["serve", "migrate", "company", "user", "job", "openapi", "doctor"]),
     );
     for (const name of names) {
-      const help = await run([name, "--help"], place.env);
+      const help = await runHere([name, "--help"], place.env);
       expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining(`src/main.ts ${name}`) });
     }
   });
@@ -39,7 +39,7 @@ describe("the command line", () => {
     [["serve", "extra"], "Unexpected word: extra; see serve --help"],
     [["company", "list", "extra"], "Unexpected word: extra; see company --help"],
   ])("fails with exit 1 and one clear line: %j", async (words, message) => {
-    const { code, err } = await run(words, place.env);
+    const { code, err } = await runHere(words, place.env);
     expect(code).toBe(1);
     expect(err).toContain(message);
     expect(err.trim().split("\n")).toHaveLength(1);
@@ -90,7 +90,7 @@ describe("the command line", () => {
     expect((await run(["user", "list", "--company", String(company.id)], place.env)).out).toContain(
       "second@example.com",
     );
-    const doctor = await run(["doctor"], place.env);
+    const doctor = await runHere(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining("in use by another process") });
     const nobody = await run(["user", "list", "--company", "99"], place.env);
     expect(nobody).toMatchObject({ code: 1, err: "--company 99 is no company\n" });
@@ -100,7 +100,7 @@ describe("the command line", () => {
 
   test("migrate, doctor and openapi do what they say", async () => {
     expect((await run(["migrate"], place.env)).out).toContain("up to date");
-    const doctor = await run(["doctor"], place.env);
+    const doctor = await runHere(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, err: "" });
     expect(doctor.out).not.toContain("FAIL");
     expect(doctor.out).toContain("ok    FPX: not set up, e-mandates work in the sandbox");
@@ -121,16 +121,16 @@ describe("the command line", () => {
     const FPX_PRIVATE_KEY_SELLERS = "1:EX1/SE1, 3:EX1/SE2";
     const fpx = { FPX_PRIVATE_KEY_FILE, FPX_URL: "https://scheme.example.com" };
     const env = { ...place.env, ...fpx, FPX_PRIVATE_KEY_SELLERS };
-    expect((await run(["doctor"], { ...place.env, ...fpx })).out).toContain(
+    expect((await runHere(["doctor"], { ...place.env, ...fpx })).out).toContain(
       "FAIL  configuration: Cannot start: FPX_PRIVATE_KEY_SELLERS must name who signs with FPX_PRIVATE_KEY_FILE",
     );
-    expect((await run(["doctor"], env)).out).toContain("FAIL  FPX: ENOENT");
+    expect((await runHere(["doctor"], env)).out).toContain("FAIL  FPX: ENOENT");
     writeFileSync(FPX_PRIVATE_KEY_FILE, makeKey("rsa 1024"));
-    expect((await run(["doctor"], env)).out).toContain(
+    expect((await runHere(["doctor"], env)).out).toContain(
       "FAIL  FPX: FPX_PRIVATE_KEY_FILE must have an RSA key",
     );
     writeFileSync(FPX_PRIVATE_KEY_FILE, makeKey());
-    expect((await run(["doctor"], env)).out).toContain(
+    expect((await runHere(["doctor"], env)).out).toContain(
       "ok    FPX: https://scheme.example.com, with a key for SE1 of company 1, SE2 of company 3",
     );
   });
@@ -142,14 +142,14 @@ describe("the command line", () => {
     await connection.run("INSERT INTO usage_hour_folds VALUES (1, 5, 2.5, 1, 2.5, 2.5, 1)");
     connection.closeSync();
     database.close();
-    const sick = await run(["doctor"], place.env);
+    const sick = await runHere(["doctor"], place.env);
     expect(sick).toMatchObject({
       code: 1,
       out: expect.stringContaining("FAIL  usage store: 1 of 1 sums by hour"),
     });
     const night = await run(["job", "usage_check"], place.env);
     expect(night.out).toContain("1 of 1 sums by hour are not those of the events");
-    const mended = await run(["doctor", "--rebuild-sums"], place.env);
+    const mended = await runHere(["doctor", "--rebuild-sums"], place.env);
     expect(mended).toMatchObject({ code: 0, out: expect.stringContaining("0 sums by hour agree") });
   });
 });

@@ -10,7 +10,7 @@ import { openDeps } from "../../src/server/open_deps.ts";
 import type { Api, Json } from "../support/harness.ts";
 import { TEST_STORE } from "../support/harness.ts";
 import { create } from "../billing/subscriptions/fixtures.ts";
-import { makePlace, type Place, run, type ServerProcess, startServer } from "../support/process.ts";
+import { makePlace, type Place, run, runHere, type ServerProcess, startServer } from "../support/process.ts";
 
 // A usage store and the database that it belongs to: what is refused when one of them is another, an older or a
 // second one, and what an operator can do then.
@@ -106,9 +106,9 @@ async function refused(env = place.env): Promise<string> {
 }
 
 const accept = async (env = place.env) => {
-  const doctor = await run(["doctor", "--accept-usage"], env);
+  const doctor = await runHere(["doctor", "--accept-usage"], env);
   expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining("; accepted although ") });
-  expect((await run(["doctor", "--accept-usage"], env)).out).not.toContain("accepted although");
+  expect((await runHere(["doctor", "--accept-usage"], env)).out).not.toContain("accepted although");
 };
 
 describe("a database put back to an earlier state beside its usage store", () => {
@@ -130,7 +130,7 @@ describe("a database put back to an earlier state beside its usage store", () =>
     expect(await refused()).toContain(
       "the database is older than the usage store (it lacks the store's last opening)",
     );
-    const doctor = await run(["doctor"], place.env);
+    const doctor = await runHere(["doctor"], place.env);
     expect(doctor.code).toBe(1);
     expect(doctor.out).toContain("FAIL  usage store: Cannot use the usage store in ");
     await accept();
@@ -187,7 +187,7 @@ describe("a usage store put back to an earlier state", () => {
     copyUsage(saved, place.data_dir);
     const told = "it is older than the database (it lacks the last opening)";
     expect(await refused()).toContain(told);
-    expect((await run(["doctor"], place.env)).out).toContain(told);
+    expect((await runHere(["doctor"], place.env)).out).toContain(told);
     // Not even where nothing but the bills tells.
     await change("DELETE FROM usage_link");
     await forget("database_id", "opening");
@@ -278,7 +278,7 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     await served(() => Promise.resolve(), other.env);
     copyUsage(other.data_dir, second.data_dir);
     expect(await refused(env)).toContain("another process uses this database with the one in");
-    expect((await run(["doctor"], env)).out).toContain("in use by another process");
+    expect((await runHere(["doctor"], env)).out).toContain("in use by another process");
     server.kill("SIGKILL");
     await server.exited;
     // The lock ends with the process: what is left is that it is another store.
@@ -352,7 +352,7 @@ test("whenever one is killed, at its start or at work, the next start is not ref
     await child.exited;
     expect(await child.stderr.text()).toBe("");
   }
-  expect((await run(["doctor"], place.env)).out).toContain("ok    usage store");
+  expect((await runHere(["doctor"], place.env)).out).toContain("ok    usage store");
 }, 120_000);
 
 /** Changes rows of a database that nobody is connected to; the last two statements are for one dialect each. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { makePlace, run } from "../../support/process.ts";
+import { makePlace, run, runHere } from "../../support/process.ts";
 import { FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
 const books = useBooks();
@@ -138,9 +138,9 @@ test("the command line runs the job", async () => {
   try {
     const added = await run(["company", "add", "--name", "A", "--admin-email", "a@example.com"], place.env);
     expect(added).toMatchObject({ code: 0, err: "" });
-    const ran = await run(["job", "billing_run"], place.env);
+    const ran = await runHere(["job", "billing_run"], place.env);
     expect(ran).toMatchObject({ code: 0, err: "", out: "Ran billing_run\n" });
-    const unknown = await run(["job", "billing_walk"], place.env);
+    const unknown = await runHere(["job", "billing_walk"], place.env);
     expect(unknown.code).toBe(1);
     expect(unknown.err).toContain("known are billing_run, billing_recheck");
   } finally {

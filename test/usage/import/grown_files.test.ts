@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { array, assert, asyncProperty, boolean, integer, record } from "fast-check";
 import { digestOf, type KnownImport, readSource } from "../../../src/usage/import/source.ts";
-import { makePlace, type Place, run, startServer } from "../../support/process.ts";
+import { makePlace, type Place, runHere, startServer } from "../../support/process.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search } from "../fixtures.ts";
@@ -43,7 +43,7 @@ const rows = (name: string, from: number, to: number) =>
 const path = (name: string) => join(place.data_dir, name);
 
 async function importFile(name: string, ...options: string[]) {
-  const finished = await run(["import", "usage", path(name), ...options], place.env);
+  const finished = await runHere(["import", "usage", path(name), ...options], place.env);
   const [, ...counts] = /^(\d+) accepted, (\d+) duplicates, (\d+) rejected/m.exec(finished.out) ?? [];
   return { ...finished, counts: counts.map(Number) };
 }

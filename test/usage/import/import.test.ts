@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Api, Json } from "../../support/harness.ts";
-import { type Finished, makePlace, type Place, run, startServer } from "../../support/process.ts";
+import { type Finished, makePlace, type Place, runHere, startServer } from "../../support/process.ts";
 import { progressBar } from "../../../src/cli/import.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search, uuid } from "../fixtures.ts";
@@ -42,7 +42,7 @@ async function write(name: string, content: string | Uint8Array): Promise<string
 }
 
 function importFile(file: string, ...options: string[]): Promise<Finished> {
-  return run(["import", "usage", file, ...options], place.env);
+  return runHere(["import", "usage", file, ...options], place.env);
 }
 
 /** The counts of the summary line. */
@@ -260,7 +260,7 @@ describe("what is refused", () => {
       [["usage", nothing], "Imported nothing: row 1: external_subscription_id names no subscription"],
     ];
     for (const [words, message] of cases) {
-      const { code, err } = await run(["import", ...words], place.env);
+      const { code, err } = await runHere(["import", ...words], place.env);
       expect([words, code, err.trim().split("\n").length]).toEqual([words, 1, 1]);
       expect(err).toContain(message);
     }
@@ -273,7 +273,7 @@ describe("what is refused", () => {
       expect([code, err.trim().split("\n").length]).toEqual([1, 1]);
       expect(err).toContain("only one process may write the usage store");
     });
-    await run(["company", "add", "--name", "Two", "--admin-email", "two@example.com"], place.env);
+    await runHere(["company", "add", "--name", "Two", "--admin-email", "two@example.com"], place.env);
     expect((await importFile(file)).err).toContain("--company is required: there are 2 companies");
     expect(counts(await importFile(file, "--company", "1"))).toEqual([1, 0, 0]);
     expect((await importFile(file, "--company", "2")).err).toContain("names no subscription of this company");

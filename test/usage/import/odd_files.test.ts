@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Finished, makePlace, type Place, run, startServer } from "../../support/process.ts";
+import { type Finished, makePlace, type Place, runHere, startServer } from "../../support/process.ts";
 import type { Json } from "../../support/harness.ts";
 import { openUsageFile } from "../../../src/usage/import/file.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
@@ -33,7 +33,7 @@ async function importBytes(
 ): Promise<Finished> {
   const file = join(place.data_dir, name);
   await Bun.write(file, content);
-  return run(["import", "usage", file, ...options], place.env);
+  return runHere(["import", "usage", file, ...options], place.env);
 }
 
 /** The reasons of the rejected rows and lines. */
