@@ -6,7 +6,7 @@ import { operatorContext } from "../../src/cli/command.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { decode } from "../../src/core/validate.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
-import { AddCompany } from "../../src/tenancy/companies/model.ts";
+import { AddCompany } from "../../src/billing/companies/model.ts";
 import { addCompany } from "../../src/billing/companies/service.ts";
 import type { Cleanup } from "../cleanup.ts";
 import { Company, type RecordCounts } from "../company.ts";

@@ -1,24 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { LIMITS } from "../core/limits.ts";
 import { pointerPart } from "../core/errors.ts";
+import { isSecretName } from "../core/secret_names.ts";
 import type { Change, Plain } from "./model.ts";
-
-/**
- * Letters of names whose values are never written down, whatever the case and what stands between words. Answers
- * to a form are among them: whoever makes the form may ask for anything; and what somebody who wants a loan says of
- * themselves, which is blanked with a deleted draft. Where a customer authorizes a mandate is no
- * secret to whom it is answered; of addresses only the origin is kept anyway. Nor is the period of a debit.
- */
-const SECRET_NAME =
-  /pass(word|phrase|code)|pwd|secret|token|(?<!^period)key|authorization(?!url$)|credential|cookie|signature|private|hash|otp|cvv|icnumber|iclast4|^ip$|useragent|accountnumber|cardnumber|answers|^borrower$|^purpose$/;
 
 /** Texts that are secrets by their looks: signed tokens, webhook secrets, authorization headers, PEM. */
 const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|basic) +\S)|-----BEGIN /i;
-
-/** Whether a field of this name may hold a secret, or a person's number or trace. */
-export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
-}
 
 /** An input as it may be kept, and the places of what was left out of it. */
 export interface Redacted {

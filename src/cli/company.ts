@@ -1,6 +1,6 @@
 import { call } from "../app/operation.ts";
 import { decode } from "../core/validate.ts";
-import { AddCompany } from "../tenancy/companies/model.ts";
+import { AddCompany } from "../billing/companies/model.ts";
 import { addCompany, listCompanies } from "../billing/companies/service.ts";
 import {
   type Command,

@@ -5,7 +5,7 @@ import { LIMITS } from "../core/limits.ts";
 import { preferRequests } from "../server/thread_priority.ts";
 import { decode } from "../core/validate.ts";
 import { openDeps } from "../server/open_deps.ts";
-import { AddCompany } from "../tenancy/companies/model.ts";
+import { AddCompany } from "../billing/companies/model.ts";
 import { foundCompany, listCompanies } from "../billing/companies/service.ts";
 import { interruptCollections } from "../emandate/collections/service.ts";
 import { listFollowingCompanies } from "../billing/billing_model_changes/follow_time_zones.ts";

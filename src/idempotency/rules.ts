@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { isMaskedIcNumber } from "../core/malaysia.ts";
 import { instant } from "../core/time.ts";
-import { isSecretName } from "../audit/rules.ts";
+import { isSecretName } from "../core/secret_names.ts";
 import type { FoundKey } from "./model.ts";
 
 /** Whether a status says that the work was done. A refusal changed nothing: its cause may be gone the next time. */

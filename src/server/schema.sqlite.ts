@@ -1,3 +1,4 @@
+import { columnKit } from "../store/columns.ts";
 import { sqliteColumns } from "../store/columns.sqlite.ts";
 import { defineTables } from "./schema.ts";
 
@@ -46,4 +47,4 @@ export const {
   loan_documents,
   consent_definitions,
   consents,
-} = defineTables(sqliteColumns);
+} = defineTables(columnKit(sqliteColumns));

@@ -12,7 +12,6 @@ import {
 } from "drizzle-orm/pg-core";
 import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
 import type { IsoInstant } from "../core/time.ts";
-import { columnKit } from "./columns.ts";
 
 /** `2026-11-21 13:00:00.5+00` as PostgreSQL writes it in UTC → `2026-11-21T13:00:00.500Z`. */
 function fromTimestamptz(written: string): IsoInstant {
@@ -50,7 +49,7 @@ const wireNumber = customType<{ data: number; driverData: string }>({
 });
 
 /** The columns that tables are made of, in PostgreSQL's flavour; SQLite's have the same shape. */
-const columns = {
+export const postgresColumns = {
   dialect: "postgres",
   table: pgTable,
   index,
@@ -76,7 +75,4 @@ const columns = {
   sen,
 } as const;
 
-/** PostgreSQL's column kit, by which table definitions are typed. */
-export const postgresColumns = columnKit(columns);
-
-export type PostgresColumns = typeof columns;
+export type PostgresColumns = typeof postgresColumns;

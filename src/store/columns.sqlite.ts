@@ -9,7 +9,6 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
-import { columnKit } from "./columns.ts";
 import type { PostgresColumns } from "./columns.postgres.ts";
 
 // Text, because SQLite's NUMERIC affinity would turn '0.10' into a float.
@@ -26,7 +25,7 @@ const sen = customType<{ data: Decimal; driverData: number }>({
 });
 
 /** The same columns on SQLite. Instants are ISO text of fixed width, so that text order is time order. */
-export const sqliteColumns = columnKit({
+export const sqliteColumns = {
   dialect: "sqlite",
   table: sqliteTable,
   index,
@@ -44,4 +43,4 @@ export const sqliteColumns = columnKit({
   decimal: (name: string) => text(name),
   wireNumber,
   sen,
-} as unknown as PostgresColumns); // the one cast: both kits build the same tables, typed as PostgreSQL's
+} as unknown as PostgresColumns; // the one cast: both kits build the same tables, typed as PostgreSQL's

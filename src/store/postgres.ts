@@ -2,12 +2,15 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { AppError } from "../core/errors.ts";
+import { columnKit } from "./columns.ts";
 import { postgresColumns } from "./columns.postgres.ts";
 import { type Constraints, refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
 import { migratePostgres } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
+
+const kit = columnKit(postgresColumns);
 
 const POOL = 10;
 /** A lost connection is tried again after 0.1, 0.2, 0.4, 0.8 s and then every second. */
@@ -35,13 +38,13 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
   const reader = connect();
   const locks = new SessionLocks(url, backoff);
   const database = drizzle(writer);
-  const read = Object.assign(drizzle(reader), { use: postgresColumns.use }) as unknown as Reads;
+  const read = Object.assign(drizzle(reader), { use: kit.use }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
     database.transaction(
       async (connection) => {
-        const handle = openHandle(connection, postgresColumns);
+        const handle = openHandle(connection, kit);
         try {
           return await current.run(handle.q, () => work(handle.q));
         } finally {

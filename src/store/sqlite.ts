@@ -3,12 +3,15 @@ import { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
+import { columnKit } from "./columns.ts";
 import { sqliteColumns } from "./columns.sqlite.ts";
 import { type Constraints, refusal, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
 import type { Queries, Reads, Store } from "./store.ts";
+
+const kit = columnKit(sqliteColumns);
 
 /** Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. */
 export async function openSqlite(file: string, constraints: Constraints): Promise<Store> {
@@ -23,13 +26,13 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   const reader = connect(file, { readonly: true });
 
   const writes = drizzle(writer) as unknown as Parameters<typeof openHandle>[0];
-  const read = Object.assign(drizzle(reader), { use: sqliteColumns.use }) as unknown as Reads;
+  const read = Object.assign(drizzle(reader), { use: kit.use }) as unknown as Reads;
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();
   let tail: Promise<unknown> = Promise.resolve();
 
   async function transaction<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    const handle = openHandle(writes, sqliteColumns);
+    const handle = openHandle(writes, kit);
     await begin(writer);
     try {
       const result = await current.run(handle.q, () => work(handle.q));

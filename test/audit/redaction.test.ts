@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { LIMITS } from "../../src/core/limits.ts";
-import { changesBetween, isSecretName, redact } from "../../src/audit/rules.ts";
+import { changesBetween, redact } from "../../src/audit/rules.ts";
+import { isSecretName } from "../../src/core/secret_names.ts";
 
 /** A text that stands nowhere else. */
 const MARK = "c0ffee-under-wraps";

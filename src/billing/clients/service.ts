@@ -6,13 +6,8 @@ import { iso } from "../../core/time.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { countActiveSubscriptions, listSubscriptionsOf } from "../subscriptions/queries.ts";
 import { deleteUsersOfClient } from "../../access/users/queries.ts";
-import {
-  Client,
-  ClientDetail,
-  CreateClient,
-  ListClients,
-  UpdateClient,
-} from "../../tenancy/clients/model.ts";
+import { Client, CreateClient, ListClients, UpdateClient } from "../../tenancy/clients/model.ts";
+import { ClientDetail } from "./model.ts";
 import * as queries from "../../tenancy/clients/queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 

@@ -8,7 +8,8 @@ import type { Queries } from "../../store/store.ts";
 import { followZones } from "../billing_model_changes/follow_time_zones.ts";
 import { insertUser } from "../../access/users/queries.ts";
 import { checkPassword } from "../../access/users/rules.ts";
-import { AddCompany, Company, UpdateCompany } from "../../tenancy/companies/model.ts";
+import { AddCompany } from "./model.ts";
+import { Company, UpdateCompany } from "../../tenancy/companies/model.ts";
 import * as queries from "../../tenancy/companies/queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 

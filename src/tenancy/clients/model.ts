@@ -1,18 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { At, Id, Name, pageFields, Search, strict } from "../../core/schema.ts";
-import { Subscription } from "../../billing/subscriptions/model.ts";
 
 export const Client = Type.Object(
   { id: Id, name: Type.String(), company_id: Id, created_at: At, updated_at: At },
   { title: "Client" },
 );
 export type Client = Static<typeof Client>;
-
-/** A client with its subscriptions, ended ones too. */
-export const ClientDetail = Type.Object(
-  { ...Client.properties, subscriptions: Type.Array(Subscription) },
-  { title: "ClientDetail" },
-);
 
 export const ListClients = strict({ search: Type.Optional(Search), ...pageFields });
 

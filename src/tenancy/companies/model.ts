@@ -1,6 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Email, Id, Name, strict } from "../../core/schema.ts";
-import { Password } from "../../access/users/model.ts";
+import { At, Id, Name, strict } from "../../core/schema.ts";
 
 /** Read in its usual spelling: `asia/kathmandu` is `Asia/Kathmandu`. */
 export const TimeZone = Type.Transform(
@@ -30,13 +29,3 @@ export const UpdateCompany = strict(
   { name: Name, timezone: TimeZone, currency: Currency },
   { title: "UpdateCompany" },
 );
-
-/** A new company needs someone to sign in: its first admin. */
-export const AddCompany = strict({
-  name: Name,
-  admin_email: Email,
-  admin_password: Password,
-  timezone: Type.Optional(TimeZone),
-  currency: Type.Optional(Currency),
-});
-export type AddCompany = Static<typeof AddCompany>;

@@ -7,7 +7,7 @@ import { findCompany } from "../../tenancy/companies/queries.ts";
 import { ExportUsage } from "../model.ts";
 import { listExternalIds } from "../queries.ts";
 import { compositeKey } from "../rules.ts";
-import { filterOf, refuseForeignIds } from "../search/service.ts";
+import { filterOf, refuseForeignIds } from "../search/filters.ts";
 import type { ExportFormat } from "../../usage_store/port.ts";
 import { readTx } from "../../app/transaction.ts";
 

@@ -14,7 +14,7 @@ import { isTokenEnded } from "../../access/sessions/queries.ts";
 import { type Account, findAccount } from "../../access/users/queries.ts";
 import { exportUsage } from "./export.ts";
 import { ExportLink, ExportUsage, FollowExportLink } from "../model.ts";
-import { refuseForeignIds } from "../search/service.ts";
+import { refuseForeignIds } from "../search/filters.ts";
 
 /**
  * Makes a link to an export, for whoever can open one but can't send a token: a person whose agent asked. It asks

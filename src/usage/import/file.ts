@@ -5,13 +5,10 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { LIMITS } from "../../core/limits.ts";
 import { blockSql, canonicalPattern, KEYS_TYPE, ROLES, type Role, type RoleValues } from "./columns_sql.ts";
-import { engineReason, type FileHead, readHead } from "./file_head.ts";
+import { engineReason, type FileFormat, type FileHead, readHead } from "./file_head.ts";
 import { csvTable, type FileTable, ndjsonTable, parquetTable, quoteName } from "./file_tables.ts";
 import { EventBlock } from "../../usage_store/duckdb/append/event_block.ts";
 import { Parameters, query } from "../../usage_store/duckdb/engine/sql.ts";
-
-export const FILE_FORMATS = ["csv", "ndjson", "parquet"] as const;
-export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** Where each part of an event is: a column's name or an expression over columns; by default the wire's name. */
 export type RoleSources = Partial<Record<Role, string>>;

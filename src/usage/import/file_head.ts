@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import type { FileFormat } from "./file.ts";
+
+export const FILE_FORMATS = ["csv", "ndjson", "parquet"] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** The beginning of a text file, enough to tell what it is. */
 export interface FileHead {

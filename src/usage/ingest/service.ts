@@ -7,18 +7,10 @@ import { AppError } from "../../core/errors.ts";
 import { sentCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "../import/rows.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "../model.ts";
-import * as queries from "../queries.ts";
-import {
-  externalIdsOf,
-  invalidEvents,
-  type ReadEvents,
-  readEvents,
-  refusedEvents,
-  type SentEvents,
-  sentEvents,
-} from "./validate_events.ts";
+import { invalidEvents, refusedEvents, type SentEvents, sentEvents } from "./validate_events.ts";
 import type { NewEvent } from "../../usage_store/port.ts";
 import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
+import { readAgainstStore } from "./resolve_events.ts";
 
 /**
  * Stores one event or up to 1,000, whole or not at all, and answers when they are durable. An event that is
@@ -113,22 +105,6 @@ async function withFormerIds(
   const stored = renamed.filter((_, index) => !unknown.has(index));
   const by_position = new Map(stored.map(({ position, event }) => [position, event]));
   return events.map((event, position) => by_position.get(position) ?? event);
-}
-
-/** Reads events by the rules of ingest, against the subscriptions as they are now. */
-export async function readAgainstStore(
-  { store, actor, now }: Context,
-  raws: readonly unknown[],
-  limits: { usage_as_text: boolean; max_problems: number },
-): Promise<ReadEvents> {
-  const { company_id } = scopeOf(actor);
-  // Not cached (decision 0021): a subscription made or ended a moment ago must count at once, on every instance.
-  const subscriptions = await queries.findMeteredSubscriptions(
-    store.read,
-    company_id,
-    externalIdsOf(company_id, raws),
-  );
-  return readEvents(raws, { company_id, now_ms: now.epochMilliseconds, subscriptions, ...limits });
 }
 
 /** A single event has no position: its conflict is at `/id`. */

@@ -3,7 +3,6 @@ import { operation } from "../../app/operation.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
-import { decimal } from "../../core/money.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
@@ -19,14 +18,10 @@ import {
   type UsageEvent,
 } from "../model.ts";
 import * as queries from "../queries.ts";
-import { compositeKey, type Window, windowOf } from "../rules.ts";
-import {
-  type EventFilter,
-  MAX_TIMESTAMP_MS,
-  type SearchPosition,
-  type StoredEvent,
-} from "../../usage_store/port.ts";
+import { compositeKey } from "../rules.ts";
+import { type EventFilter, type SearchPosition, type StoredEvent } from "../../usage_store/port.ts";
 import { readTx } from "../../app/transaction.ts";
+import { filterOf, refuseForeignIds } from "./filters.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -85,71 +80,6 @@ function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
   if (input.page !== undefined) throw invalid("/page", "must be left out where cursor is given");
   if (input.aggregate === true) throw invalid("/cursor", "must be left out of an aggregate: it has no pages");
   return readCursor(scope, input, text);
-}
-
-/** Errors: forbidden for ids outside of the scope. */
-export async function refuseForeignIds(
-  { store, now }: Context,
-  scope: Scope,
-  input: SearchUsage,
-): Promise<void> {
-  const checks = [
-    ["client_ids", input.client_ids, queries.listKnownClientIds],
-    ["subscription_ids", input.subscription_ids, queries.listKnownSubscriptionIds],
-    ["product_ids", input.product_ids, queries.listKnownProductIds],
-  ] as const;
-  for (const [field, ids, listKnown] of checks) {
-    if (ids === undefined) continue;
-    const known = new Set(await listKnown({ q: store.read, scope, now }, ids));
-    const foreign = ids.find((id) => !known.has(id));
-    if (foreign === undefined) continue;
-    const owner = scope.client_id === undefined ? "company" : "client";
-    throw new AppError(
-      "forbidden",
-      `Cannot search usage: ${field} names ${foreign}, which is none of your ${owner}'s`,
-    );
-  }
-}
-
-/** Errors: invalid. What the schema says of an object can't bound its keys. */
-function refuseLongKeys(metadata: SearchUsage["metadata"] = {}): void {
-  const max = LIMITS.usage_metadata_key_length;
-  if (Object.keys(metadata).every((key) => key.length <= max)) return;
-  throw invalid("/metadata", `must have keys of at most ${max} characters`);
-}
-
-/** The events that a search means. Errors: invalid for a key of metadata that is too long. */
-export async function filterOf(
-  { store, now }: Context,
-  scope: Scope,
-  input: SearchUsage,
-  time_zone: string,
-): Promise<EventFilter> {
-  refuseLongKeys(input.metadata);
-  const { subscription_ids, external_subscription_ids, client_ids, product_ids } = input;
-  const lists = { subscription_ids, external_subscription_ids, client_ids, product_ids };
-  const whole_company =
-    scope.client_id === undefined && Object.values(lists).every((list) => list === undefined);
-  const { relative, start_time, end_time, min_usage, max_usage, metadata, metadata_search } = input;
-  const window: Window =
-    relative === undefined ? { start_ms: start_time, end_ms: end_time } : windowOf(relative, now, time_zone);
-  return {
-    company_id: scope.company_id,
-    subscription_ids: whole_company
-      ? undefined
-      : await queries.listSearchedSubscriptions({ q: store.read, scope, now }, lists),
-    start_ms: clamped(window.start_ms),
-    end_ms: clamped(window.end_ms),
-    metadata,
-    metadata_search,
-    min_usage: min_usage === undefined ? undefined : decimal(min_usage).toFixed(),
-    max_usage: max_usage === undefined ? undefined : decimal(max_usage).toFixed(),
-  };
-}
-
-/** An instant of the wire among those that an event may have, or the one after the last. */
-function clamped(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), MAX_TIMESTAMP_MS + 1);
 }
 
 async function searchEvents(

@@ -1,6 +1,6 @@
 import type { DuckDBAppender, DuckDBDataChunk, DuckDBVector } from "@duckdb/node-api";
 import { CHUNK_ROWS } from "./append_chunks.ts";
-import { setId } from "./event_chunks.ts";
+import { setId } from "./id_words.ts";
 import { wordsOf } from "../engine/vector_words.ts";
 
 /** What is known of a row, as bits; none: it is an event as it stands. */

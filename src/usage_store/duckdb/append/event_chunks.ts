@@ -4,6 +4,7 @@ import { appendChunks } from "./append_chunks.ts";
 import type { Verdict } from "./deduplicate.ts";
 import { EVENT_COLUMNS, type HotTable } from "../engine/schema.ts";
 import { wordsOf } from "../engine/vector_words.ts";
+import { setId } from "./id_words.ts";
 
 const TYPES = Object.values(EVENT_COLUMNS);
 const METADATA = Object.keys(EVENT_COLUMNS).indexOf("metadata");
@@ -76,13 +77,4 @@ const NO_WORDS = new Uint32Array();
 function setLong(words: Uint32Array, row: number, value: number): void {
   words[row * 2] = value;
   words[row * 2 + 1] = value / 2 ** 32;
-}
-
-/** A stored id is its lower half, then its upper, each lower 32 bits first, the very first bit flipped. */
-export function setId(words: Uint32Array, row: number, ids: Uint32Array, position: number): void {
-  const [to, from] = [row * 4, position * 4];
-  words[to] = ids[from + 2] ?? 0;
-  words[to + 1] = ids[from + 3] ?? 0;
-  words[to + 2] = ids[from] ?? 0;
-  words[to + 3] = (ids[from + 1] ?? 0) ^ 0x80000000;
 }

@@ -3,7 +3,7 @@ import { realpath, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
-import { insertMeta } from "./identity.ts";
+import { insertMeta } from "./meta.ts";
 import { CREATE_TABLES, SCHEMA_VERSION } from "./schema.ts";
 import { asText, query } from "./sql.ts";
 

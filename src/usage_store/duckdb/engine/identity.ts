@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Admission, Opening, StoreFacts } from "../../identity.ts";
 import type { Database } from "./database.ts";
-import { asNumber, asText, Parameters, query } from "./sql.ts";
+import { insertMeta } from "./meta.ts";
+import { asNumber, asText, query } from "./sql.ts";
 import { lastSeq } from "../query/totals.ts";
 
 // The identity stands in usage_meta: store_id, database_id, seq_floor and, for each opening, `opening` with its
@@ -70,11 +71,4 @@ export async function deleteOpeningsBefore(connection: DuckDBConnection, { numbe
   await connection.run(
     `DELETE FROM usage_meta WHERE name = 'opening' AND split_part(value, ' ', 1)::BIGINT < ${number}`,
   );
-}
-
-/** Adds a row to usage_meta. */
-export async function insertMeta(connection: DuckDBConnection, name: string, value: string): Promise<void> {
-  const parameters = new Parameters();
-  const sql = `INSERT INTO usage_meta VALUES (${parameters.text(name)}, ${parameters.text(value)})`;
-  await query(connection, sql, parameters);
 }
