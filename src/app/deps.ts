@@ -18,7 +18,8 @@ export interface Caller {
   actor: Actor;
   origin: Origin;
   request_id: string;
-  address: string | null;
+  /** The network address, where there is one; a function, because finding it costs more than most calls need. */
+  address: string | null | (() => string | null);
   claim?: Claim | null;
 }
 

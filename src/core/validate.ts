@@ -16,19 +16,22 @@ export function decode<T extends TSchema>(schema: T, value: unknown): StaticDeco
 /** Checks values against a schema that is compiled at its first use: for what every request passes. */
 export class Checker<T extends TSchema> {
   readonly #schema: T;
-  readonly #has_default: boolean;
+  readonly #defaults: object | null;
   #compiled: TypeCheck<T> | undefined;
 
   constructor(schema: T) {
     this.#schema = schema;
-    const fields: TSchema[] = Object.values(schema.properties ?? {});
-    this.#has_default = fields.some((field) => field.default !== undefined);
+    const fields: [string, TSchema][] = Object.entries(schema.properties ?? {});
+    const given = fields.flatMap(([name, field]) =>
+      field.default === undefined ? [] : [[name, field.default]],
+    );
+    this.#defaults = given.length === 0 ? null : Object.fromEntries(given);
   }
 
   /** The value as its schema decodes it. Errors: invalid, naming every broken rule. */
   read(value: unknown): StaticDecode<T> {
     const check = this.#check;
-    const whole = this.#has_default ? Value.Default(this.#schema, value) : value;
+    const whole: unknown = this.#defaults ? Object.assign({ ...this.#defaults }, value) : value;
     if (!check.Check(whole)) throw invalidInput(check.Errors(whole));
     return check.Decode(whole);
   }

@@ -65,9 +65,7 @@ export function callerOf(
     origin: "rest",
     request_id: String(set.headers["x-request-id"]),
     claim: claim ?? null,
-    get address() {
-      return addressOf(deps, request, server);
-    },
+    address: () => addressOf(deps, request, server),
   };
 }
 
@@ -97,9 +95,7 @@ export async function renew(deps: Deps, request: Request, ctx: Context, q?: Read
     actor,
     origin: ctx.origin,
     request_id: ctx.request_id,
-    get address() {
-      return ctx.address;
-    },
+    address: () => ctx.address,
   });
 }
 

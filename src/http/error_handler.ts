@@ -1,7 +1,6 @@
-import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } from "elysia";
+import { type AnyElysia, Elysia, NotFoundError } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
-import { invalidInput } from "../core/validate.ts";
 import { outage } from "../store/constraints.ts";
 import { answerError } from "./errors.ts";
 
@@ -49,20 +48,7 @@ function asAppError(
       return new AppError("not_found", `No such path: ${method} ${path}`);
     return new AppError("method_not_allowed", `${method} is not allowed here`);
   }
-  // Signing in and reading the body happen in the parser: what they throw comes wrapped.
-  if (error instanceof ParseError) {
-    return error.cause === undefined || error.cause instanceof SyntaxError
-      ? new AppError("malformed", "The body can't be read")
-      : asAppError(error.cause, method, path, routesOf);
-  }
-  // Our own answer not fitting its schema is our bug, not the caller's.
-  if (error instanceof ValidationError && error.type !== "response") return invalidInput(violations(error));
   return outage(error);
-}
-
-function violations(error: ValidationError) {
-  const { validator, value } = error;
-  return "Errors" in validator && typeof validator.Errors === "function" ? validator.Errors(value) : [];
 }
 
 /** The methods that the path has; none when it does not exist. */

@@ -58,16 +58,8 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
   let settled = NOT_DONE;
   let body = "";
   try {
-    // A getter, not a copy: resolving the address costs more than most calls need.
-    const ctx = deps.openContext({
-      actor: actorOf(caller, tool, input),
-      origin: "mcp",
-      request_id: caller.request_id,
-      claim,
-      get address() {
-        return caller.address;
-      },
-    });
+    const actor = actorOf(caller, tool, input);
+    const ctx = deps.openContext({ ...caller, actor, origin: "mcp", claim });
     body = JSON.stringify(await tool.run(ctx, input));
     settled = DONE;
   } finally {

@@ -82,13 +82,7 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
       if (actor instanceof AppError) return refuse(actor);
       countRequest(deps, actor);
       watchLargeBody(deps, request, actor);
-      const call = {
-        actor,
-        request_id,
-        get address() {
-          return addressOf(deps, request, server);
-        },
-      };
+      const call = { actor, request_id, address: () => addressOf(deps, request, server) };
       return serve(request, call, refuse);
     },
     { parse: "none", detail: { hide: true } },
@@ -124,7 +118,8 @@ function refuseForeignOrigin(request: Request, origin: string, server: Listening
 /** The JSON-RPC message, or the protocol's error response to an unreadable body. */
 async function readMessage(deps: Deps, request: Request, call: AgentCall): Promise<unknown> {
   try {
-    const message = await readJson(request, call);
+    // Only strangers share room by their address.
+    const message = await readJson(request, { actor: call.actor, address: null });
     // A batch would count as one request towards the rate limit; the protocol dropped batches in 2025.
     if (Array.isArray(message)) return refusal(INVALID_REQUEST, "Batches are not taken: send one message");
     return message;

@@ -103,9 +103,8 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
       actor: caller.actor,
       origin: caller.origin,
       request_id: caller.request_id,
-      // Passed on unasked: finding it out costs more than most calls want to know.
       get address() {
-        return caller.address;
+        return typeof caller.address === "function" ? caller.address() : caller.address;
       },
       now: clock.now(),
     }),

@@ -90,9 +90,7 @@ async function allow(
     actor: { kind: "user", user_id, email, company_id, client_id, role },
     origin: "rest",
     request_id: ctx.request_id,
-    get address() {
-      return ctx.address;
-    },
+    address: () => ctx.address,
   });
   return call(as_user, grantAuthorization, { waiting_id: id, origin, version });
 }
