@@ -3,7 +3,7 @@ import { type Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { decimal } from "../../core/money.ts";
-import { SearchUsage } from "../model.ts";
+import type { SearchUsage } from "../model.ts";
 import * as queries from "../queries.ts";
 import { type Window, windowOf } from "../rules.ts";
 import { type EventFilter, MAX_TIMESTAMP_MS } from "../../usage_store/port.ts";
