@@ -3,14 +3,14 @@
 //
 //   bun run check            everything
 //   bun run check --all      the same, with every test on PostgreSQL too
-//   bun run check --changed  format, lint and types, and the tests beside what differs from main
+//   bun run check --changed  what differs from main, and the tests beside it; from HEAD with --changed=HEAD
 
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, freemem, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "../test/support/postgres_server.ts";
 import { whyNoPostgres } from "../test/support/why_no_postgres.ts";
-import { testsOfChanges } from "./changed_tests.ts";
+import { changedFiles, testsBeside } from "./changes.ts";
 
 interface Step {
   name: string;
@@ -18,12 +18,19 @@ interface Step {
   env?: Record<string, string>;
 }
 
-const FORMAT = { name: "format", command: ["bun", "x", "biome", "format", "."] };
-const LINT = { name: "lint", command: ["bun", "x", "oxlint"] };
-const TYPES = { name: "types", command: ["bun", "x", "tsc", "--noEmit"] };
+const format = (...files: string[]): Step => ({
+  name: "format",
+  command: ["bun", "x", "biome", "format", ...files],
+});
+const lint = (...files: string[]): Step => ({ name: "lint", command: ["bun", "x", "oxlint", ...files] });
+/** What it found is kept, so that the next run looks at what changed since. */
+const TYPES: Step = {
+  name: "types",
+  command: "bun x tsc --noEmit --incremental --tsBuildInfoFile node_modules/.cache/types.json".split(" "),
+};
 const CHECKS: Step[] = [
-  FORMAT,
-  LINT,
+  format("."),
+  lint(),
   TYPES,
   { name: "unused code", command: ["bun", "--bun", "x", "knip"] },
   { name: "migrations", command: ["bun", "scripts/migrations.ts", "--check"] },
@@ -137,10 +144,12 @@ function roomIn(folder: string): number {
   return bavail * bsize;
 }
 
-async function checkChanges(): Promise<void> {
-  const tests = testsOfChanges();
+async function checkChanges(branch: string): Promise<void> {
+  const files = changedFiles(branch);
+  if (files.length === 0) return;
+  const tests = testsBeside(files);
   const suites = tests.length === 0 ? [] : [suite("tests beside what changed", "sqlite", tests)];
-  await Promise.all([FORMAT, LINT, TYPES, ...suites].map(run));
+  await Promise.all([format(...files), lint(...files), TYPES, ...suites].map(run));
 }
 
 async function checkEverything(): Promise<void> {
@@ -159,7 +168,8 @@ const folder = makeFolder();
 process.env.TMPDIR = folder;
 let postgres: PostgresServer | undefined;
 try {
-  await (process.argv.includes("--changed") ? checkChanges() : checkEverything());
+  const changed = process.argv.find((word) => /^--changed(=|$)/.test(word));
+  await (changed === undefined ? checkEverything() : checkChanges(changed.split("=")[1] ?? "main"));
 } finally {
   await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -1,16 +1,11 @@
 import { dirname } from "node:path";
 
-/** The test files beside what differs from main: those of the same folder under test/, or of the nearest above. */
-export function testsOfChanges(): string[] {
-  return [...new Set(changedFiles().flatMap(testsBeside))].toSorted();
-}
-
-/** Files that differ from where this branch left main; on main itself, from the last commit. */
-function changedFiles(): string[] {
-  const base = git("merge-base", "HEAD", "main") ?? "HEAD";
+/** TypeScript files that differ from where this branch left another. */
+export function changedFiles(branch: string): string[] {
+  const base = git("merge-base", "HEAD", branch) ?? "HEAD";
   const changed = git("diff", "--name-only", "--diff-filter=d", base) ?? "";
   const added = git("ls-files", "--others", "--exclude-standard") ?? "";
-  return `${changed}\n${added}`.split("\n").filter((path) => /^(src|test)\/.*\.ts$/.test(path));
+  return `${changed}\n${added}`.split("\n").filter((path) => path.endsWith(".ts"));
 }
 
 function git(...words: string[]): string | undefined {
@@ -18,7 +13,12 @@ function git(...words: string[]): string | undefined {
   return exitCode === 0 ? stdout.toString().trim() : undefined;
 }
 
-function testsBeside(file: string): string[] {
+/** The test files of the same folders under test/, or of the nearest above. */
+export function testsBeside(files: string[]): string[] {
+  return [...new Set(files.filter((file) => /^(src|test)\//.test(file)).flatMap(beside))].toSorted();
+}
+
+function beside(file: string): string[] {
   if (file.endsWith(".test.ts")) return [file];
   for (let folder = dirname(file).replace(/^src/, "test"); folder.includes("/"); folder = dirname(folder)) {
     const tests = [...new Bun.Glob(`${folder}/*.test.ts`).scanSync()];
