@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 export const PAGE = 50;
 
 /** What a question is put to: a company, and the end of the time that it asks about. */
-export interface Asked {
+export interface SearchRange {
   company_id: number;
   now_ms: number;
   subscriptions: readonly Subscription[];
@@ -20,7 +20,7 @@ export interface Asked {
 /** A search as a request, and what both sides must say alike, read from its answer. */
 export interface Search {
   what: string;
-  body(asked: Asked): Record<string, unknown>;
+  body(asked: SearchRange): Record<string, unknown>;
   fromAnswer(answer: unknown): Said;
 }
 
@@ -29,7 +29,7 @@ export interface Search {
  * tables stands in this file.
  */
 export interface Question extends Search {
-  sql(asked: Asked): string[];
+  sql(asked: SearchRange): string[];
   /** What both sides must say, read from the rows of each statement. */
   fromRows(results: readonly Json[][][]): Said;
 }
@@ -72,7 +72,7 @@ export function totalsSearch(what: string, body: Search["body"]): Search {
 }
 
 /** The days of the last 30, as a search asks for them. */
-export const lastDays = ({ now_ms }: Asked) => ({
+export const lastDays = ({ now_ms }: SearchRange) => ({
   group_by: "day",
   start_time: now_ms - 30 * DAY_MS,
   end_time: now_ms,
@@ -93,7 +93,7 @@ function page(what: string, body: Record<string, unknown>, condition?: string): 
   };
 }
 
-function totals(what: string, body: Search["body"], sql: (asked: Asked) => string): Question {
+function totals(what: string, body: Search["body"], sql: (asked: SearchRange) => string): Question {
   return {
     ...totalsSearch(what, body),
     sql: (asked) => [sql(asked)],
@@ -109,7 +109,7 @@ const SUMS = "sum(usage) AS total, count(*) AS events, min(usage), max(usage)";
 const DAY_KEY = "strftime(make_date(day::INTEGER), '%Y-%m-%d') AS key";
 
 /** Sums by day over whole hours as they are kept, and over the events of the two hours that are cut. */
-function lastDaysSql({ company_id, now_ms }: Asked): string {
+function lastDaysSql({ company_id, now_ms }: SearchRange): string {
   const [start_ms, end_ms] = [now_ms - 30 * DAY_MS, now_ms];
   const [first, last] = [Math.ceil(start_ms / HOUR_MS), Math.floor(end_ms / HOUR_MS)];
   const cut = (from: number, until: number) =>

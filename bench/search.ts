@@ -2,7 +2,7 @@ import { type DuckDBConnection, DuckDBInstance, type Json } from "@duckdb/node-a
 import type { Company } from "./company.ts";
 import { Connection, type RawAnswer } from "./connection.ts";
 import { takeTurns, type Turns } from "./plan.ts";
-import { type Asked, type Question, QUESTIONS, type Said, type Search } from "./questions.ts";
+import { type SearchRange, type Question, QUESTIONS, type Said, type Search } from "./questions.ts";
 import { ENGINE } from "./raw_usage.ts";
 import type { Bench, Stage } from "./stage.ts";
 import { timeEach } from "./stats.ts";
@@ -26,7 +26,7 @@ export const search: Bench = {
       `${ms(service.started_ms)} ms`,
     );
     const rows = [start];
-    const asked = askedNow(company);
+    const asked = currentSearch(company);
     for (const question of QUESTIONS) {
       progress(`search: ${question.what}`);
       const { subject, peer } = await compareSearch(stage, copy, question, asked);
@@ -39,7 +39,7 @@ export const search: Bench = {
   },
 };
 
-function askedNow({ id, subscriptions }: Company): Asked {
+function currentSearch({ id, subscriptions }: Company): SearchRange {
   return { company_id: id, now_ms: Temporal.Now.instant().epochMilliseconds, subscriptions };
 }
 
@@ -89,7 +89,7 @@ export class Searcher {
     this.#search = wanted;
   }
 
-  static async open(company: Company, wanted: Search, asked: Asked): Promise<Searcher> {
+  static async open(company: Company, wanted: Search, asked: SearchRange): Promise<Searcher> {
     const request = company.request("POST", SEARCH_PATH, wanted.body(asked));
     return new Searcher(await Connection.open(company.origin), request, wanted);
   }
@@ -127,7 +127,7 @@ export async function compareSearch(
   { plan, company }: Stage,
   copy: StoreCopy,
   question: Question,
-  asked: Asked,
+  asked: SearchRange,
 ): Promise<Turns> {
   const sql = question.sql(asked);
   const searcher = await Searcher.open(company, question, asked);

@@ -31,7 +31,7 @@ const INSPECTOR = "@modelcontextprotocol/inspector@2.12.0";
 const BASELINES = join(import.meta.dir, "../test/mcp");
 
 /** The suites can't authorize: a door beside the service sends the token with each request, as it came else. */
-function openDoor(target: string, token: string): { url: string; stop: () => Promise<void> } {
+function startProxy(target: string, token: string): { url: string; stop: () => Promise<void> } {
   const server = Bun.serve({
     port: 0,
     hostname: "localhost",
@@ -96,8 +96,8 @@ try {
   const service = new Service(cleanup, cleanup.folder());
   await service.start();
   const token = await authorize(service.origin, { email: FIRST_EMAIL, password: PASSWORD });
-  const door = openDoor(service.origin, token);
-  cleanup.add(() => door.stop());
+  const proxy = startProxy(service.origin, token);
+  cleanup.add(() => proxy.stop());
   const folder = join(cleanup.folder(), "run");
   mkdirSync(folder);
   await Bun.write(join(folder, "package.json"), "{}");
@@ -111,13 +111,13 @@ try {
       `@modelcontextprotocol/conformance@${version}`,
       "server",
       "--url",
-      door.url,
+      proxy.url,
     ];
     if (!(await run(name, [...command, ...options, ...expected], folder))) failed++;
   }
   if (!(await runAuthorization(service.origin, folder))) failed++;
   for (const era of ["legacy", "modern"]) {
-    const command = ["bun", "x", "--bun", INSPECTOR, "--cli", door.url, "--transport", "http"];
+    const command = ["bun", "x", "--bun", INSPECTOR, "--cli", proxy.url, "--transport", "http"];
     const options = ["--protocol-era", era, "--method", "tools/list", "--strict"];
     if (!(await run(`Inspector, ${era} era`, [...command, ...options], folder))) failed++;
   }

@@ -41,7 +41,7 @@ export async function openMandates(cleanup: Cleanup, count: number, progress: Pr
   try {
     for (let from = 0; from < count; from += BLOCK) {
       const numbers = Array.from({ length: Math.min(BLOCK, count - from) }, (_, i) => from + i + 1);
-      await store.tx((q) => insertSome(q, now, due, numbers));
+      await store.tx((q) => insertBatch(q, now, due, numbers));
     }
   } finally {
     await store.close();
@@ -52,7 +52,7 @@ export async function openMandates(cleanup: Cleanup, count: number, progress: Pr
   return { service, company, count, date: due.toString() };
 }
 
-async function insertSome(
+async function insertBatch(
   q: Queries,
   now: Temporal.Instant,
   due: Temporal.PlainDate,

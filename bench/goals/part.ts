@@ -1,7 +1,7 @@
 import type { Cleanup } from "../cleanup.ts";
 import type { Company } from "../company.ts";
 import type { Plan } from "../plan.ts";
-import type { Asked } from "../questions.ts";
+import type { SearchRange } from "../questions.ts";
 import { StoreCopy, Unanswered } from "../search.ts";
 import type { Progress, Stage } from "../stage.ts";
 import type { Deployment } from "./deployment.ts";
@@ -46,7 +46,7 @@ export class Scene {
   }
 
   /** A question to a company is about the time of the deployment's events. */
-  asked({ id, subscriptions }: Company): Asked {
+  asked({ id, subscriptions }: Company): SearchRange {
     return { company_id: id, now_ms: this.deployment.manifest.until_ms, subscriptions };
   }
 

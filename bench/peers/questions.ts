@@ -1,6 +1,6 @@
 import type { Json } from "@duckdb/node-api";
 import {
-  type Asked,
+  type SearchRange,
   DAY_MS,
   lastDays,
   PAGE,
@@ -14,7 +14,7 @@ import {
 /** A search of the service, and the same question in the SQL of every peer. */
 export interface PeerQuestion extends Search {
   aggregate: boolean;
-  sql(asked: Asked, dividing: Dividing): string[];
+  sql(asked: SearchRange, dividing: Dividing): string[];
   /** What the service must say too, read from a peer's rows. */
   fromRows(results: readonly Json[][][]): Said;
 }
@@ -25,7 +25,7 @@ export type Dividing = (dividend: string, divisor: number) => string;
 const MILLIONTHS = 1e6;
 const SUMS = "sum(usage) AS total, count(*) AS events, min(usage) AS low, max(usage) AS high";
 
-function days(what: string, body: Search["body"], condition: (asked: Asked) => string): PeerQuestion {
+function days(what: string, body: Search["body"], condition: (asked: SearchRange) => string): PeerQuestion {
   return {
     ...totalsSearch(what, body),
     aggregate: true,

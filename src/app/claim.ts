@@ -1,10 +1,10 @@
-import type { Owner } from "../core/access.ts";
+import type { Principal } from "../core/access.ts";
 import type { Queries } from "../store/store.ts";
 
 /** A request that came with an Idempotency-Key, and its owner. */
 export interface KeyedRequest {
   company_id: number;
-  owner: Owner;
+  owner: Principal;
   method: string;
   path: string;
   key: string;
@@ -14,14 +14,14 @@ export interface KeyedRequest {
 }
 
 /** A response as it is stored for repeats. */
-export interface KeptAnswer {
+export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
 /**
- * An idempotency claim: `take` it before the request runs, `commit` it in the transaction of the change, `settle` it
+ * An idempotency claim: `acquire` it before the request runs, `commit` it in the transaction of the change, `complete` it
  * with the response. Of many requests with one key, one passes `commit`. Decision 0076.
  */
 export interface Claim {
@@ -29,7 +29,7 @@ export interface Claim {
    * Claims the key; a repeat gets the stored response instead. Errors: conflict for another request under the same
    * key, for one that is under way, and for one whose response is not stored.
    */
-  take(): Promise<KeptAnswer | null>;
+  acquire(): Promise<StoredResponse | null>;
   /**
    * Marks the key as carried out, in the transaction of the change. Errors: conflict when another request has taken
    * the key over meanwhile, which rolls the change back.
@@ -39,5 +39,5 @@ export interface Claim {
    * Stores the response for repeats; null: there was one that can't be stored. A refusal or a failure releases the
    * key, unless the change was committed: then a repeat is refused and says so.
    */
-  settle(status: number, answer: KeptAnswer | null): Promise<void>;
+  complete(status: number, answer: StoredResponse | null): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Config } from "../core/config.ts";
 import type { Log } from "../core/log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Secrets } from "../core/secret_box.ts";
-import type { DocumentFiles } from "../store/blob_store.ts";
+import type { BlobStore } from "../store/blob_store.ts";
 import type { Passwords } from "../core/passwords.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import type { Reads, Store } from "../store/store.ts";
@@ -35,7 +35,7 @@ export interface Target {
 }
 
 /** What an operation adds to its audit entry. */
-export interface Note {
+export interface AuditDetails {
   /** The record that was changed, where it is not the one that the operation is named after. */
   target?: Target;
   /** The same record before and after: the entry holds the difference. */
@@ -58,10 +58,10 @@ export interface Context {
   config: Config;
   store: Store;
   /** The store without audit capture, for side effects that are not the operation's own change. */
-  untold: Store;
+  unaudited_store: Store;
   usage: UsageStore;
   /** The files of loan applications' documents. */
-  documents: DocumentFiles;
+  documents: BlobStore;
   passwords: Passwords;
   tokens: Tokens;
   login_guard: LoginGuard;
@@ -72,7 +72,7 @@ export interface Context {
   /** The claim of the request's Idempotency-Key, where it came with one. */
   claim: Claim | null;
   /** Adds to the audit entry of the current transaction. */
-  note: (note: Note) => void;
+  annotateAudit: (note: AuditDetails) => void;
   /**
    * Runs an operation so that its audit entry is committed with its change. `run` gets the context whose store does
    * that.

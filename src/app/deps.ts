@@ -7,7 +7,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Refusals } from "../core/rejection_limiter.ts";
 import type { Secrets } from "../core/secret_box.ts";
 import type { Clock } from "../core/time.ts";
-import type { DocumentFiles } from "../store/blob_store.ts";
+import type { BlobStore } from "../store/blob_store.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { Claim, KeyedRequest } from "./claim.ts";
@@ -33,7 +33,7 @@ export interface Deps {
   usage: UsageStore;
   /** The problem with the usage store that the operator accepted, if any. */
   accepted_usage: string | null;
-  documents: DocumentFiles;
+  documents: BlobStore;
   request_limiter: RateLimiter;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;
@@ -43,7 +43,7 @@ export interface Deps {
   /** The actor behind a REST token, a user or a machine, also as a transaction sees it. Errors: unauthorized. */
   authenticate(token: string, q?: Reads): Promise<Actor>;
   /** The actor behind an OAuth access token. Errors: unauthorized. */
-  authenticateAgent(token: string): Promise<Actor>;
+  authenticateAccessToken(token: string): Promise<Actor>;
   /** The claim of a request's Idempotency-Key, not yet taken. */
   openClaim(request: KeyedRequest): Claim;
   /** The context of one call, with its `now`. */

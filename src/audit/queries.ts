@@ -3,7 +3,7 @@ import type { Target } from "../app/context.ts";
 import type { Role } from "../core/access.ts";
 import type { Slice } from "../core/pagination.ts";
 import { instant, iso } from "../core/time.ts";
-import { ofCompany } from "../store/expressions.ts";
+import { companyOwned } from "../store/expressions.ts";
 import { insertRows } from "../store/insert_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
 import type { AuditEntry, AuditFilter } from "./model.ts";
@@ -74,7 +74,7 @@ export async function listEntries(
 ): Promise<{ rows: AuditEntry[]; total: number }> {
   const t = q.use(auditLogTable);
   const where = and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     user_id === undefined ? undefined : eq(t.user_id, user_id),
     key_id === undefined ? undefined : eq(t.key_id, key_id),
     operation === undefined ? undefined : eq(t.operation, operation),
@@ -99,7 +99,7 @@ export async function findEntry({ q, scope }: ReadTx, id: number): Promise<Audit
   const [entry] = await q
     .select(entryColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return entry;
 }
 
@@ -109,7 +109,7 @@ export async function deleteEntriesOf(
   { type, id }: { type: string; id: number },
 ): Promise<void> {
   const t = q.use(auditLogTable);
-  await q.delete(t).where(and(ofCompany(t, scope), eq(t.target_type, type), eq(t.target_id, id)));
+  await q.delete(t).where(and(companyOwned(t, scope), eq(t.target_type, type), eq(t.target_id, id)));
 }
 
 /** Deletes some of the entries from before an instant. Returns how many. */
@@ -122,7 +122,7 @@ export async function deleteEntriesBefore(
   const old = q
     .select({ id: t.id })
     .from(t)
-    .where(and(ofCompany(t, scope), lt(t.at, iso(before))))
+    .where(and(companyOwned(t, scope), lt(t.at, iso(before))))
     .limit(limit);
   return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
 }

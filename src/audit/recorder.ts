@@ -1,4 +1,4 @@
-import type { Context, Note, OperationMetadata, Target } from "../app/context.ts";
+import type { Context, AuditDetails, OperationMetadata, Target } from "../app/context.ts";
 import { type Actor, type Permission, type Scope, scopeOf } from "../core/access.ts";
 import type { Queries } from "../store/store.ts";
 import { insertEntries, insertEntry } from "./queries.ts";
@@ -16,7 +16,7 @@ export function recordOperation<T>(
   input: unknown,
   run: (recorded: Context) => Promise<T>,
 ): Promise<T> {
-  if (mayChange(operation.permission)) return run(telling(ctx, operation, input));
+  if (mayChange(operation.permission)) return run(withAudit(ctx, operation, input));
   return operation.audited ? recordReading(ctx, operation, input, run) : run(ctx);
 }
 
@@ -26,73 +26,76 @@ export function recordOperation<T>(
  * without its entry, no entry without its change, and no key that is carried out twice. Later transactions of
  * the same call add nothing. Decisions 0075, 0076.
  */
-function telling(ctx: Context, told: OperationMetadata, input: unknown): Context {
+function withAudit(ctx: Context, operation: OperationMetadata, input: unknown): Context {
   // Nothing to tell, and nobody to tell it: ingest is called too often to pay for that.
-  if (told.unaudited && ctx.claim === null) return ctx;
+  if (operation.unaudited && ctx.claim === null) return ctx;
   const { store } = ctx;
-  const begun = new WeakSet<Queries>();
-  let is_told = false;
-  let notes: Note = {};
+  const started = new WeakSet<Queries>();
+  let is_recorded = false;
+  let notes: AuditDetails = {};
 
-  async function tell(q: Queries, result: unknown): Promise<void> {
+  async function record(q: Queries, result: unknown): Promise<void> {
     const target = notes.target ?? {
-      type: told.target ?? nounOf(told.name),
+      type: operation.target ?? nounOf(operation.name),
       id: idOf(result) ?? idOf(input),
     };
     await ctx.claim?.commit(q, target);
     const company_id = notes.company_id ?? companyOf(ctx.actor);
-    if (told.unaudited || company_id === undefined) return;
-    await insertEntry(q, { ...entryOf(ctx, told.name, input, notes), company_id, target });
+    if (operation.unaudited || company_id === undefined) return;
+    await insertEntry(q, { ...entryOf(ctx, operation.name, input, notes), company_id, target });
   }
 
   async function tx<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    let tells = false;
+    let is_outermost = false;
     const result = await store.tx(async (q) => {
       // Nested: the outermost tells.
-      if (is_told || begun.has(q)) return work(q);
-      begun.add(q);
+      if (is_recorded || started.has(q)) return work(q);
+      started.add(q);
       // Run again after a serialization failure, it notes again.
       notes = {};
-      const done = await work(q);
-      await tell(q, done);
-      tells = true;
-      return done;
+      const output = await work(q);
+      await record(q, output);
+      is_outermost = true;
+      return output;
     });
-    is_told ||= tells;
+    is_recorded ||= is_outermost;
     return result;
   }
 
-  const note = (more: Note) => void (notes = { ...notes, ...more });
+  const annotateAudit = (more: AuditDetails) => void (notes = { ...notes, ...more });
   // Copied as it stands: the address is only found out when it is asked for.
-  const own: Context = Object.defineProperties(Object.create(null), Object.getOwnPropertyDescriptors(ctx));
-  return Object.assign(own, { store: { ...store, tx }, note });
+  const audited: Context = Object.defineProperties(
+    Object.create(null),
+    Object.getOwnPropertyDescriptors(ctx),
+  );
+  return Object.assign(audited, { store: { ...store, tx }, annotateAudit });
 }
 
 /**
  * Writes the entry of one record that the house changes beside what was asked of it, or among many: for operations
  * that are `unaudited` themselves. In the transaction of the change.
  */
-export async function tellOfHouse(
-  call: Omit<Told, "actor">,
+export async function recordSystemChange(
+  call: Omit<AuditSource, "actor">,
   q: Queries,
   scope: Scope,
   operation: string,
   target: Target,
 ): Promise<void> {
-  await tellOfMany(call, q, scope, operation, [{ target }]);
+  await recordSystemChanges(call, q, scope, operation, [{ target }]);
 }
 
 /** The same for many records, each with what led to its change, by one statement. */
-export async function tellOfMany(
-  call: Omit<Told, "actor">,
+export async function recordSystemChanges(
+  call: Omit<AuditSource, "actor">,
   q: Queries,
   { company_id }: Scope,
   operation: string,
   changed: readonly { target: Target; input?: object }[],
 ): Promise<void> {
-  const as_house = { ...call, actor: { kind: "system", company_id } as const };
+  const as_system = { ...call, actor: { kind: "system", company_id } as const };
   const entries = changed.map(({ target, input = {} }) => ({
-    ...entryOf(as_house, operation, input, {}),
+    ...entryOf(as_system, operation, input, {}),
     company_id,
     target,
   }));
@@ -116,12 +119,17 @@ async function recordReading<T>(
 }
 
 /** What an entry tells of the call. */
-export type Told = Pick<Context, "actor" | "now" | "origin" | "address" | "request_id">;
+export type AuditSource = Pick<Context, "actor" | "now" | "origin" | "address" | "request_id">;
 
 /** All of an entry but whose it is and what it is about. */
-export function entryOf(told: Told, operation: string, input: unknown, { before, after }: Note) {
-  const { actor, now: at, origin, address, request_id } = told;
-  const { kept, withheld } = redact(input);
+export function entryOf(
+  source: AuditSource,
+  operation: string,
+  input: unknown,
+  { before, after }: AuditDetails,
+) {
+  const { actor, now: at, origin, address, request_id } = source;
+  const { value, withheld } = redact(input);
   return {
     at,
     actor: actorOf(actor),
@@ -130,7 +138,7 @@ export function entryOf(told: Told, operation: string, input: unknown, { before,
     request_id,
     operation,
     outcome: "ok" as const,
-    input: typeof kept === "object" && kept !== null && !Array.isArray(kept) ? kept : {},
+    input: typeof value === "object" && value !== null && !Array.isArray(value) ? value : {},
     withheld,
     changes: before && after ? changesBetween(before, after) : null,
   };

@@ -9,7 +9,7 @@ const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|
 
 /** An input as it may be kept, and the places of what was left out of it. */
 export interface Redacted {
-  kept: Plain;
+  value: Plain;
   withheld: string[];
 }
 
@@ -53,9 +53,9 @@ export function redact(value: unknown): Redacted {
     // JSON knows no negative zero.
     if (typeof member === "number") return Number.isFinite(member) ? member + 0 : withhold(path);
     if (Array.isArray(member)) {
-      const some = member.slice(0, LIMITS.audit_entry_members);
-      if (some.length < member.length) withhold(`${path}/${some.length}`);
-      return keepMembers(Object.entries(some), path, depth + 1).map(([, kept]) => kept);
+      const members = member.slice(0, LIMITS.audit_entry_members);
+      if (members.length < member.length) withhold(`${path}/${members.length}`);
+      return keepMembers(Object.entries(members), path, depth + 1).map(([, kept]) => kept);
     }
     return isPlainObject(member)
       ? Object.fromEntries(keepMembers(Object.entries(member), path, depth + 1))
@@ -63,7 +63,7 @@ export function redact(value: unknown): Redacted {
   }
 
   const kept = keep(value, "", 0);
-  return { kept: kept ?? null, withheld };
+  return { value: kept ?? null, withheld };
 }
 
 /** The fields in which a record differs from what it was, as far as they may be kept. */
@@ -77,7 +77,7 @@ export function changesBetween(before: object, after: object): Record<string, Ch
       .filter(([name]) => !isSecretName(name))
       .map(([name, value]) => [
         name,
-        { old: redact(old.get(name) ?? null).kept, new: redact(value ?? null).kept },
+        { old: redact(old.get(name) ?? null).value, new: redact(value ?? null).value },
       ]),
   );
 }

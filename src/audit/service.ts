@@ -2,7 +2,7 @@ import { operation } from "../app/operation.ts";
 import { LIMITS } from "../core/limits.ts";
 import { invalid, notFound } from "../core/errors.ts";
 import { pagedList } from "../core/pagination.ts";
-import { prune } from "../core/delete_in_batches.ts";
+import { deleteInBatches } from "../core/delete_in_batches.ts";
 import { ById, Nothing, paged } from "../core/schema.ts";
 import { AuditEntry, ListAuditEntries } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -48,7 +48,7 @@ export const pruneAuditLog = operation({
   output: Nothing,
   async run(ctx) {
     const before = ctx.now.subtract({ hours: 24 * ctx.config.audit_log_days });
-    await prune(ctx.background, (limit) =>
+    await deleteInBatches(ctx.background, (limit) =>
       transaction(ctx, (tx) => queries.deleteEntriesBefore(tx, before, limit)),
     );
     return {};

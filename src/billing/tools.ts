@@ -5,13 +5,13 @@ import { deleteClient } from "./clients/service.ts";
 import { deleteProduct } from "./products/service.ts";
 import { data, dataOf } from "../http/responses.ts";
 import { tool } from "../mcp/tool.ts";
-import { said } from "../mcp/wire_schema.ts";
+import { describe } from "../mcp/wire_schema.ts";
 
 // What the tools of billing share.
 
-export const client_id = said(Id, "The client's id");
-export const product_id = said(Id, "The product's id");
-export const subscription_id = said(Id, "The subscription's id");
+export const client_id = describe(Id, "The client's id");
+export const product_id = describe(Id, "The product's id");
+export const subscription_id = describe(Id, "The subscription's id");
 
 const DELETIONS = { client: deleteClient, product: deleteProduct, billing_model: deleteBillingModel };
 
@@ -23,8 +23,8 @@ const deleteRecord = tool({
   operations: Object.values(DELETIONS),
   is_destructive: true,
   input: {
-    kind: said(oneOf(["client", "product", "billing_model"]), "What is deleted"),
-    id: said(Id, "Its id"),
+    kind: describe(oneOf(["client", "product", "billing_model"]), "What is deleted"),
+    id: describe(Id, "Its id"),
   },
   output: dataOf(Nothing),
   run: (ctx, { kind, id }) => data(call(ctx, DELETIONS[kind], { id })),

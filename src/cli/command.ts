@@ -2,11 +2,11 @@ import type { ParseArgsConfig } from "node:util";
 import type { Context } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
 import { readConfig } from "../core/config.ts";
-import { makePassword } from "../core/passwords.ts";
+import { randomPassword } from "../core/passwords.ts";
 import { type OpenOptions, openDeps } from "../server/open_deps.ts";
 
 /** The words of a command line, read. */
-export interface Words {
+export interface Arguments {
   values: Record<string, string | boolean | (string | boolean)[] | undefined>;
   positionals: string[];
 }
@@ -21,7 +21,7 @@ export interface Command {
   options: NonNullable<ParseArgsConfig["options"]>;
   /** How many words it takes beside its options. */
   operands: number;
-  run(words: Words): Promise<void>;
+  run(words: Arguments): Promise<void>;
 }
 
 /** Opens the stores by the environment, runs the work, closes them again. */
@@ -51,28 +51,28 @@ export function operatorContext(deps: Deps): Context {
   return deps.openContext({ actor: { kind: "operator" }, origin: "cli", request_id, address: null });
 }
 
-/** The password given, or one made up, which `told` then tells. */
-export function passwordOf(words: Words, name: string): { password: string; told: string } {
-  const given = optional(words, name);
-  if (given !== undefined) return { password: given, told: "" };
-  const password = makePassword();
-  return { password, told: `, password ${password}` };
+/** The password given, or one made up, which `notice` then tells. */
+export function passwordOf(words: Arguments, name: string): { password: string; notice: string } {
+  const option = optional(words, name);
+  if (option !== undefined) return { password: option, notice: "" };
+  const password = randomPassword();
+  return { password, notice: `, password ${password}` };
 }
 
 /** An option that must be there. */
-export function required({ values }: Words, name: string): string {
+export function required({ values }: Arguments, name: string): string {
   const value = optional({ values }, name);
   if (value === undefined) throw new Error(`--${name} is required`);
   return value;
 }
 
-export function optional({ values }: Pick<Words, "values">, name: string): string | undefined {
+export function optional({ values }: Pick<Arguments, "values">, name: string): string | undefined {
   const value = values[name];
   return typeof value === "string" ? value : undefined;
 }
 
 /** An option that is a record's id. */
-export function requiredId(words: Words, name: string): number {
+export function requiredId(words: Arguments, name: string): number {
   const text = required(words, name);
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new Error(`--${name} must be a positive whole number`);

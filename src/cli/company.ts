@@ -39,7 +39,7 @@ Works beside a running server.`,
         const ctx = operatorContext(deps);
         if (verb === "list")
           return printTable(await call(ctx, listCompanies, {}), ["id", "name", "timezone", "currency"]);
-        const { password: admin_password, told } = passwordOf(words, "admin-password");
+        const { password: admin_password, notice } = passwordOf(words, "admin-password");
         const timezone = optional(words, "timezone");
         const currency = optional(words, "currency");
         const input = decode(AddCompany, {
@@ -50,7 +50,7 @@ Works beside a running server.`,
           ...(currency === undefined ? {} : { currency }),
         });
         const added = await call(ctx, addCompany, input);
-        console.log(`Added company ${added.id} (${added.name}); admin ${input.admin_email}${told}`);
+        console.log(`Added company ${added.id} (${added.name}); admin ${input.admin_email}${notice}`);
       },
       { without_usage: true },
     );

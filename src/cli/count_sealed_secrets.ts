@@ -7,7 +7,7 @@ import { keyPlace } from "../emandate/merchant_config/open_connector.ts";
 import { findConfig } from "../emandate/merchant_config/queries.ts";
 import { listSecrets } from "../webhooks/endpoints/queries.ts";
 import { signingSecrets } from "../webhooks/endpoints/rules.ts";
-import { openedOf } from "../webhooks/endpoints/sealed_secrets.ts";
+import { openSecrets } from "../webhooks/endpoints/sealed_secrets.ts";
 import { operatorContext } from "./command.ts";
 
 /** How many sealed secrets the database holds that are used still, and how many of them a key opens. */
@@ -20,7 +20,7 @@ export async function countSealed(deps: Deps): Promise<{ sealed: number; opened:
       .flatMap((endpoint) => signingSecrets(endpoint.secrets, clock.now()))
       .filter(isSealed);
     counts.sealed += signing.length;
-    counts.opened += openedOf(secrets, company_id, signing).opened.length;
+    counts.opened += openSecrets(secrets, company_id, signing).opened.length;
     const { private_key_sealed } = await findConfig({ q: store.read, scope, now: clock.now() });
     if (private_key_sealed === null) continue;
     counts.sealed++;

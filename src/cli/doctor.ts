@@ -51,13 +51,13 @@ store to it, which checks it every night.
   },
 };
 
-interface Asked {
+interface Question {
   rebuild_sums: boolean;
   read_documents: boolean;
   accept_usage: boolean;
 }
 
-async function examine({ rebuild_sums, read_documents, accept_usage }: Asked): Promise<Finding[]> {
+async function examine({ rebuild_sums, read_documents, accept_usage }: Question): Promise<Finding[]> {
   const configured = await check("configuration", async () => {
     readConfig(process.env);
     return "every setting can be used";
@@ -80,11 +80,11 @@ async function examine({ rebuild_sums, read_documents, accept_usage }: Asked): P
 }
 
 /** One line of the report, whatever becomes of the check. */
-async function check(what: string, look: () => Promise<string>): Promise<Finding> {
+async function check(name: string, look: () => Promise<string>): Promise<Finding> {
   try {
-    return { ok: true, text: `${what}: ${await look()}` };
+    return { ok: true, text: `${name}: ${await look()}` };
   } catch (error) {
-    return { ok: false, text: `${what}: ${error instanceof Error ? error.message : String(error)}` };
+    return { ok: false, text: `${name}: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 
@@ -112,12 +112,12 @@ async function examineDocuments(config: Config, reads_bytes: boolean): Promise<s
 
 async function examineUsage(
   config: Config,
-  { rebuild_sums, accept_usage }: Pick<Asked, "rebuild_sums" | "accept_usage">,
+  { rebuild_sums, accept_usage }: Pick<Question, "rebuild_sums" | "accept_usage">,
 ): Promise<string> {
   try {
     const deps = await openDeps(config, { accept_usage });
     try {
-      const accepted = await tellAccepted(deps);
+      const accepted = await reportAccepted(deps);
       if (rebuild_sums) await deps.usage.rebuildSums();
       await deps.usage.ping(PING_MS);
       const sums = await deps.usage.check(null, LIMITS.usage_check_ms);
@@ -134,7 +134,7 @@ async function examineUsage(
 }
 
 /** Writes into every company's audit log that the usage store was accepted, where it was. */
-async function tellAccepted(deps: Deps): Promise<string> {
+async function reportAccepted(deps: Deps): Promise<string> {
   const { accepted_usage: problem } = deps;
   if (problem === null) return "";
   for (const { id } of await call(operatorContext(deps), listCompanies, {})) {

@@ -21,7 +21,7 @@ import {
   operatorContext,
   optional,
   requiredId,
-  type Words,
+  type Arguments,
   withDeps,
 } from "./command.ts";
 
@@ -78,27 +78,27 @@ function checkPaths(path: string, rejects: string): void {
   if (resolve(path) === resolve(rejects)) throw new Error("--rejects must not be the file that is imported");
 }
 
-function formatOf(words: Words, path: string): FileFormat {
-  const given = optional(words, "format");
+function formatOf(words: Arguments, path: string): FileFormat {
+  const option = optional(words, "format");
   const extension = /\.([a-z]+)$/.exec(path.toLowerCase().replace(/\.gz$/, ""))?.[1] ?? "";
   const meant =
-    given ?? { tsv: "csv", jsonl: "ndjson", json: "ndjson", pq: "parquet" }[extension] ?? extension;
+    option ?? { tsv: "csv", jsonl: "ndjson", json: "ndjson", pq: "parquet" }[extension] ?? extension;
   const format = FILE_FORMATS.find((known) => known === meant);
   if (format !== undefined) return format;
-  if (given !== undefined) throw new Error(`--format must be one of ${FILE_FORMATS.join(", ")}`);
+  if (option !== undefined) throw new Error(`--format must be one of ${FILE_FORMATS.join(", ")}`);
   throw new Error(`Cannot tell the format of ${path}: say --format ${FILE_FORMATS.join(", ")}`);
 }
 
-function sourcesOf(words: Words): RoleSources {
+function sourcesOf(words: Arguments): RoleSources {
   const sources: RoleSources = {};
   for (const role of ROLES) {
-    const given = optional(words, role);
-    if (given !== undefined) sources[role] = given;
+    const option = optional(words, role);
+    if (option !== undefined) sources[role] = option;
   }
   return sources;
 }
 
-async function chooseCompany(deps: Deps, words: Words): Promise<Company> {
+async function chooseCompany(deps: Deps, words: Arguments): Promise<Company> {
   const companies = await call(operatorContext(deps), listCompanies, {});
   if (words.values.company !== undefined) {
     const id = requiredId(words, "company");
@@ -125,7 +125,7 @@ async function importFile(
   try {
     const keys = await call(commandContext(deps, company.id), listSubscriptionKeys, { subscription_field });
     const source = once(() => recognize(deps, company, path));
-    for await (const block of ahead(file.readBlocks(keys))) {
+    for await (const block of prefetch(file.readBlocks(keys))) {
       // A context a block: `now` must keep up with a long import.
       const input = { block, subscription_field, keys, source };
       const result = await call(commandContext(deps, company.id), importUsage, input);
@@ -180,7 +180,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /** The same items, each fetched while the one before is used. */
-async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+async function* prefetch<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const fetch = () => {
     const fetched = items.next();
     // It is awaited later, and may fail before.

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { company } from "./company.ts";
-import type { Command, Words } from "./command.ts";
+import type { Command, Arguments } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { importCommand } from "./import.ts";
 import { job } from "./job.ts";
@@ -37,7 +37,7 @@ export async function runCommand(all: string[]): Promise<void> {
 }
 
 /** Errors: throws one line on an unknown option or a word too many. */
-function readWords({ name, options, operands }: Command, words: string[]): Words {
+function readWords({ name, options, operands }: Command, words: string[]): Arguments {
   const read = () => {
     try {
       return parseArgs({ args: words, options, allowPositionals: true });

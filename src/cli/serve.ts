@@ -2,7 +2,7 @@ import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import { readConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import { preferRequests } from "../server/thread_priority.ts";
+import { lowerWorkerPriority } from "../server/thread_priority.ts";
 import { decode } from "../core/validate.ts";
 import { openDeps } from "../server/open_deps.ts";
 import { AddCompany } from "../billing/companies/model.ts";
@@ -12,7 +12,7 @@ import { listFollowingCompanies } from "../billing/billing_model_changes/follow_
 import { followZoneRules } from "../billing/billing_model_changes/service.ts";
 import { interruptRuns } from "../billing/runs/service.ts";
 import { releaseIdempotencyKeys } from "../idempotency/service.ts";
-import { makePassword } from "../core/passwords.ts";
+import { randomPassword } from "../core/passwords.ts";
 import { startJobs } from "../server/scheduler.ts";
 import { listen, type Server } from "../server/listen.ts";
 import { type Command, commandContext, operatorContext } from "./command.ts";
@@ -28,9 +28,9 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
   options: {},
   async run() {
     const deps = await openDeps(readConfig(process.env));
-    preferRequests();
+    lowerWorkerPriority();
     await addFirstCompany(deps);
-    await endLostWork(deps);
+    await recoverInterruptedWork(deps);
     for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
       await call(commandContext(deps, id), followZoneRules, {});
     }
@@ -60,7 +60,7 @@ async function addFirstCompany(deps: Deps): Promise<void> {
   const ctx = operatorContext(deps);
   if ((await call(ctx, listCompanies, {})).length > 0) return;
   const { company_name, admin_email, admin_password } = deps.config;
-  const password = admin_password ?? makePassword();
+  const password = admin_password ?? randomPassword();
   const input = decode(AddCompany, { name: company_name, admin_email, admin_password: password });
   const { founded } = await call(ctx, foundCompany, input);
   // Another instance that started at the same time was first.
@@ -70,7 +70,7 @@ async function addFirstCompany(deps: Deps): Promise<void> {
 }
 
 /** What a killed process left behind: the usage store has one server at a time, and it is this one. */
-async function endLostWork(deps: Deps): Promise<void> {
+async function recoverInterruptedWork(deps: Deps): Promise<void> {
   for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
     await call(commandContext(deps, id), interruptRuns, {});
     await call(commandContext(deps, id), interruptCollections, {});

@@ -48,7 +48,7 @@ Works beside a running server.`,
           const { data } = await call(ctx, listUsers, {});
           return printTable(data, ["id", "email", "role", "client_id"]);
         }
-        const { password, told } = passwordOf(words, "password");
+        const { password, notice } = passwordOf(words, "password");
         const input = decode(CreateUser, {
           email: required(words, "email"),
           role: required(words, "role"),
@@ -56,7 +56,7 @@ Works beside a running server.`,
           ...(words.values["client-id"] === undefined ? {} : { client_id: requiredId(words, "client-id") }),
         });
         const added = await call(ctx, createUser, input);
-        console.log(`Added user ${added.id} (${added.email}, ${added.role})${told}`);
+        console.log(`Added user ${added.id} (${added.email}, ${added.role})${notice}`);
       },
       { without_usage: true },
     );

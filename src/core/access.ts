@@ -145,19 +145,19 @@ export type Actor =
   | { kind: "system"; company_id: number };
 
 /** Whose requests are counted together, and whose Idempotency-Keys are the same: a user's, or an API key's. */
-export interface Owner {
+export interface Principal {
   kind: "user" | "key";
   id: number;
 }
 
 /** Whose requests the actor's are; null where nobody's are counted. */
-export function ownerOf(actor: Actor): Owner | null {
+export function principalOf(actor: Actor): Principal | null {
   if (actor.kind === "user") return { kind: "user", id: actor.user_id };
   return actor.kind === "key" ? { kind: "key", id: actor.key_id } : null;
 }
 
 /** What the actor may do and see, apart from whose company it is: the same call under other rights is another. */
-export function rightsOf(actor: Actor): (string | number | null)[] {
+export function privilegesOf(actor: Actor): (string | number | null)[] {
   if (actor.kind === "user") return [actor.role, actor.client_id];
   return actor.kind === "key" ? [actor.role, actor.environment] : [];
 }

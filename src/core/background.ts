@@ -12,7 +12,7 @@ export class Background {
   }
 
   /** Waits for the work before the stores close. Its errors stay with whoever began it. */
-  keep<T>(work: Promise<T>): Promise<T> {
+  track<T>(work: Promise<T>): Promise<T> {
     const ended = work.then(
       () => undefined,
       () => undefined,

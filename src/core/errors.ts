@@ -30,7 +30,7 @@ export interface StreamProgress {
 }
 
 /** Something that a record lacks before it can go on: a document's type, a consent's code, or a field's name. */
-export interface MissingThing {
+export interface Prerequisite {
   kind: "document" | "consent" | "field";
   code: string;
 }
@@ -48,26 +48,26 @@ export class AppError extends Error {
   /** Present when the call was a stream of which a part may be stored. */
   readonly progress: StreamProgress | undefined;
   /** Present when the record can't go on because something is not there yet. */
-  readonly missing: MissingThing[] | undefined;
+  readonly missing: Prerequisite[] | undefined;
 
   constructor(
     kind: ErrorKind,
     message: string,
-    more: {
+    extra: {
       details?: ErrorDetail[] | undefined;
       retry_after_s?: number | undefined;
       progress?: StreamProgress;
-      missing?: MissingThing[] | undefined;
+      missing?: Prerequisite[] | undefined;
       cause?: unknown;
     } = {},
   ) {
-    super(message, { cause: more.cause });
+    super(message, { cause: extra.cause });
     this.name = "AppError";
     this.kind = kind;
-    this.details = more.details;
-    this.retry_after_s = more.retry_after_s;
-    this.progress = more.progress;
-    this.missing = more.missing;
+    this.details = extra.details;
+    this.retry_after_s = extra.retry_after_s;
+    this.progress = extra.progress;
+    this.missing = extra.missing;
   }
 }
 
@@ -77,35 +77,35 @@ export function pointerPart(key: string): string {
 }
 
 /** A place of the input in words: `/usage_tiers/0` → `usage_tiers.0`. */
-export function placeOf(path: string): string {
+export function fieldName(path: string): string {
   return path.slice(1).replaceAll("/", ".") || "body";
 }
 
 /** The 422 of a rule that only the service can check, at one place of the input. */
 export function invalid(path: string, message: string): AppError {
-  return new AppError("invalid", `${placeOf(path)} ${message}`, { details: [{ path, message }] });
+  return new AppError("invalid", `${fieldName(path)} ${message}`, { details: [{ path, message }] });
 }
 
 /** The 422 of several broken rules at once; all of them are in the details, the first ones in the words. */
 export function invalidAll(details: ErrorDetail[]): AppError {
-  return new AppError("invalid", wordsOf(details), { details });
+  return new AppError("invalid", summarize(details), { details });
 }
 
 /** Broken rules in words: the first three, and how many more there are. */
-export function wordsOf(details: readonly ErrorDetail[], is_cut = false): string {
-  const words = details.slice(0, 3).map(({ path, message }) => `${placeOf(path)} ${message}`);
-  const others = details.length - words.length;
-  if (others > 0) words.push(`and ${is_cut ? "at least " : ""}${others} more`);
-  return words.join("; ");
+export function summarize(details: readonly ErrorDetail[], is_cut = false): string {
+  const parts = details.slice(0, 3).map(({ path, message }) => `${fieldName(path)} ${message}`);
+  const others = details.length - parts.length;
+  if (others > 0) parts.push(`and ${is_cut ? "at least " : ""}${others} more`);
+  return parts.join("; ");
 }
 
 /** The 404 of a record that is not there, or not this company's: the two are never told apart. */
-export function notFound(what: string, id: number | string): AppError {
-  return new AppError("not_found", `${what} ${id} not found`);
+export function notFound(noun: string, id: number | string): AppError {
+  return new AppError("not_found", `${noun} ${id} not found`);
 }
 
 /** The 409 of a record that active subscriptions still need. */
-export function inUse(what: string, id: number, active: number): AppError {
+export function inUse(noun: string, id: number, active: number): AppError {
   const subscriptions = active === 1 ? "1 active subscription" : `${active} active subscriptions`;
-  return new AppError("conflict", `Cannot delete ${what} ${id}: it has ${subscriptions}`);
+  return new AppError("conflict", `Cannot delete ${noun} ${id}: it has ${subscriptions}`);
 }

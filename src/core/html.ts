@@ -23,7 +23,7 @@ export function html(literals: TemplateStringsArray, ...parts: readonly Part[]):
 }
 
 /** A text from outside, kept apart from the direction and order of what stands around it. */
-export function told(text: string): Html {
+export function isolate(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 

@@ -2,10 +2,10 @@
  * Lets what is under one key go one after the other within this process, in the order in which it came. It keeps
  * apart what would only be in each other's way; what must hold is held by the database, also between processes.
  */
-export class InTurn<K> {
+export class KeyedMutex<K> {
   readonly #last = new Map<K, Promise<void>>();
 
-  take<T>(key: K, work: () => Promise<T>): Promise<T> {
+  run<T>(key: K, work: () => Promise<T>): Promise<T> {
     const done = (this.#last.get(key) ?? Promise.resolve()).then(work);
     const over = done.then(
       () => undefined,

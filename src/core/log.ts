@@ -37,10 +37,10 @@ export function openLog(level: string): Log {
  */
 export function withoutParameters(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const { params: _, query: __, ...told } = pino.stdSerializers.err(error);
-  return { ...told, message: cut(told.message), stack: cut(told.stack) };
+  const { params: _, query: __, ...rest } = pino.stdSerializers.err(error);
+  return { ...rest, message: truncate(rest.message), stack: truncate(rest.stack) };
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.replaceAll(/\n?params: .*/g, "");
 }

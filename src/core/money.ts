@@ -24,7 +24,7 @@ function settings(rounding: BigJs.RoundingMode, decimal_places: number): BigJs.B
  * one tenth. Never divide with it: `roundQuotient` and `ceilQuotient` round once.
  * Errors: throws on anything that is not a finite decimal.
  */
-export function decimal(value: Decimal | number): BigJs {
+export function toBig(value: Decimal | number): BigJs {
   return new Exact(String(value));
 }
 
@@ -39,27 +39,27 @@ export function sum(values: readonly Decimal[]): Decimal {
 }
 
 export function subtract(from: Decimal, value: Decimal): Decimal {
-  return canonical(decimal(from).minus(value));
+  return canonical(toBig(from).minus(value));
 }
 
 export function multiply(a: Decimal, b: Decimal): Decimal {
-  return canonical(decimal(a).times(b));
+  return canonical(toBig(a).times(b));
 }
 
 /** Below, at or above zero as `a` is less than, equal to or more than `b`. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
-  return decimal(a).cmp(b);
+  return toBig(a).cmp(b);
 }
 
 export function isZero(value: Decimal): boolean {
   return compare(value, "0") === 0;
 }
 
-export function smaller(a: Decimal, b: Decimal): Decimal {
+export function min(a: Decimal, b: Decimal): Decimal {
   return compare(a, b) <= 0 ? a : b;
 }
 
-export function larger(a: Decimal, b: Decimal): Decimal {
+export function max(a: Decimal, b: Decimal): Decimal {
   return compare(a, b) >= 0 ? a : b;
 }
 
@@ -103,7 +103,7 @@ function money(value: BigJs, digits: number): Decimal {
  */
 export function roundMoney(value: Decimal, currency: string): Decimal {
   const digits = currencyDigits(currency);
-  return money(decimal(value).round(digits), digits);
+  return money(toBig(value).round(digits), digits);
 }
 
 /**
@@ -117,14 +117,14 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, currency
 }
 
 /** `"100.5"` → 10050. Errors: throws on an amount with more than two digits after the point. */
-export function senOf(amount: Decimal): number {
-  const sen = decimal(amount).times("100");
+export function toMinorUnits(amount: Decimal): number {
+  const sen = toBig(amount).times("100");
   if (!sen.eq(sen.round(0))) throw new RangeError(`Cannot keep ${amount}: it has parts of a sen`);
   return Number(sen.toFixed());
 }
 
 /** 10050 → `"100.50"`. */
-export function amountOf(sen: number): Decimal {
+export function fromMinorUnits(sen: number): Decimal {
   const digits = String(Math.abs(sen)).padStart(3, "0");
   return `${sen < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
@@ -137,7 +137,7 @@ export function roundFraction(numerator: bigint, denominator: bigint, currency: 
   const digits = currencyDigits(currency);
   const doubled = 2n * numerator * 10n ** BigInt(digits);
   const minor_units = (doubled + denominator) / (2n * denominator);
-  return money(decimal(String(minor_units)).times(`1e-${digits}`), digits);
+  return money(toBig(String(minor_units)).times(`1e-${digits}`), digits);
 }
 
 /** Whether a plain decimal has no more digits after the point than the currency's amounts. */
@@ -176,14 +176,14 @@ export function readDecimal(
   path: string,
   kind: "decimal" | "price" = "decimal",
 ): Decimal {
-  const text = typeof value === "number" && Number.isFinite(value) ? decimal(value).toFixed() : String(value);
+  const text = typeof value === "number" && Number.isFinite(value) ? toBig(value).toFixed() : String(value);
   if (!PLAIN.test(text)) {
     throw invalid(
       path,
       "must be a plain decimal such as 12.5, with at most 18 digits before and 12 after the point",
     );
   }
-  const read = canonical(decimal(text));
+  const read = canonical(toBig(text));
   if (significantDigits(read) <= SIGNIFICANT_DIGITS || (typeof value === "string" && kind === "decimal"))
     return read;
   const way_out = kind === "decimal" ? "; send more as a string" : "";

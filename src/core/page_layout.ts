@@ -29,7 +29,7 @@ button[value=allow] { color: var(--paper); background: var(--ink); }
 `;
 
 /** A page of ours, with its title and what stands below the head. */
-export function housePage({
+export function renderPage({
   title,
   body,
   has_form = false,
@@ -46,8 +46,8 @@ ${body}
 }
 
 /** The page that tells why there is nothing to do here. */
-export function refusalPage(problem: string): HtmlPage {
+export function errorPage(problem: string): HtmlPage {
   const body = html`<h1>This can’t go on</h1>
 <p role="alert">${problem}.</p>`;
-  return housePage({ title: "Error", body });
+  return renderPage({ title: "Error", body });
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from "./limits.ts";
 import { AppError } from "./errors.ts";
-import { makeLetters } from "./random_secrets.ts";
+import { randomAlphanumeric } from "./random_secrets.ts";
 
 /**
  * Argon2id with 19 MiB and 2 passes: the smallest of OWASP's equivalent settings, so that a burst of sign-ins
@@ -60,6 +60,6 @@ export function openPasswords(cost = PASSWORD_COST): Passwords {
 }
 
 /** A password for a first sign-in: 24 letters and digits, 139 bits. */
-export function makePassword(): string {
-  return makeLetters(24);
+export function randomPassword(): string {
+  return randomAlphanumeric(24);
 }

@@ -17,7 +17,7 @@ export function readPrivateKey(pem: string): ReadPem<KeyObject> {
   }
   if (label !== "PRIVATE KEY" && label !== "RSA PRIVATE KEY")
     return { problem: "must be one private key in PEM" };
-  const key = tried(() => createPrivateKey(pem));
+  const key = orNull(() => createPrivateKey(pem));
   if (key === null) return { problem: "must be a private key in PEM that can be read" };
   const problem = sizeProblem(key);
   return problem === null ? { read: key } : { problem };
@@ -26,7 +26,7 @@ export function readPrivateKey(pem: string): ReadPem<KeyObject> {
 /** A certificate with an RSA key. */
 export function readCertificate(pem: string): ReadPem<X509Certificate> {
   if (BLOCK.exec(pem)?.[1] !== "CERTIFICATE") return { problem: "must be one certificate in PEM" };
-  const certificate = tried(() => new X509Certificate(pem));
+  const certificate = orNull(() => new X509Certificate(pem));
   if (certificate === null) return { problem: "must be a certificate in PEM that can be read" };
   const problem = sizeProblem(certificate.publicKey);
   return problem === null ? { read: certificate } : { problem };
@@ -57,7 +57,7 @@ export function validityOf({ validFromDate, validToDate }: X509Certificate): {
   };
 }
 
-function tried<T>(read: () => T): T | null {
+function orNull<T>(read: () => T): T | null {
   try {
     return read();
   } catch {

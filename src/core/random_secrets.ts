@@ -1,12 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
 
 /** A new secret of 256 bits. */
-export function makeSecret(prefix = ""): string {
+export function randomSecret(prefix = ""): string {
   return prefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 }
 
 /** Random letters and digits, without those that look alike; 5.8 bits each. */
-export function makeLetters(count: number): string {
+export function randomAlphanumeric(count: number): string {
   const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
   let made = "";
   while (made.length < count) {
@@ -19,11 +19,11 @@ export function makeLetters(count: number): string {
 }
 
 /** What is kept of a secret. It has 256 random bits, so that one round of SHA-256 is enough. */
-export function digestOf(secret: string): string {
+export function sha256(secret: string): string {
   return new Bun.CryptoHasher("sha256").update(secret).digest("base64url");
 }
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
-export function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(Buffer.from(digestOf(a)), Buffer.from(digestOf(b)));
+export function isSameSecret(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)));
 }

@@ -28,7 +28,7 @@ export class RateLimiter {
   }
 
   /** Takes one of the key's places. Errors: rate_limited with the seconds until one is free. */
-  take(key: string, now: Temporal.Instant): void {
+  consume(key: string, now: Temporal.Instant): void {
     this.check(key, now);
     this.add(key, now);
   }

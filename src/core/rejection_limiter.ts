@@ -3,7 +3,7 @@ import { LIMITS } from "./limits.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
 /** Refusals of a request as such, whatever the records say. */
-const COUNTED: ReadonlySet<ErrorKind> = new Set([
+const COUNTED_KINDS: ReadonlySet<ErrorKind> = new Set([
   "malformed",
   "unauthorized",
   "timed_out",
@@ -32,7 +32,7 @@ export class Refusals {
   /** Counts a request that was refused. */
   count(request: Request, { kind }: AppError, now: Temporal.Instant): void {
     const sender = this.#senders.get(request);
-    if (sender === undefined || !COUNTED.has(kind)) return;
+    if (sender === undefined || !COUNTED_KINDS.has(kind)) return;
     this.#senders.delete(request);
     this.#limiter.add(sender, now);
   }

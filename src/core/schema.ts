@@ -56,7 +56,7 @@ export const Day = Type.String({
 });
 
 /** A name that people read: trimmed, not blank. */
-export const Name = trimmed(LIMITS.name_length);
+export const Name = trimmedText(LIMITS.name_length);
 
 export const Search = Type.String({
   minLength: 1,
@@ -76,15 +76,15 @@ export const Email = Type.Transform(
   .Encode((text) => text);
 
 /** A text that people read, trimmed, with something in it that can be seen; on one line where told so. */
-export function trimmed(max: number, { one_line = false } = {}) {
+export function trimmedText(max: number, { one_line = false } = {}) {
   const format = `text of 1 to ${max}${one_line ? " on one line" : ""}`;
   const description = `1 to ${max} characters, not blank${one_line ? ", none of them a control character" : ""}`;
   const refused = one_line ? /[\p{Cc}\p{Zl}\p{Zp}]/u : /$^/;
   FormatRegistry.Set(format, (text) => {
-    const told = text.trim();
+    const stripped = text.trim();
     // No character takes more than two units: what is far too long is not gone through.
-    const fits = told.length <= 2 * max && Array.from(told).length <= max;
-    return fits && /[^\s\p{Cf}]/u.test(told) && !refused.test(text);
+    const fits = stripped.length <= 2 * max && Array.from(stripped).length <= max;
+    return fits && /[^\s\p{Cf}]/u.test(stripped) && !refused.test(text);
   });
   return Type.Transform(
     Type.String({

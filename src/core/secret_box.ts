@@ -6,11 +6,11 @@ export interface Secrets {
   /** Whether secrets can be kept at all. */
   readonly can_seal: boolean;
   /** Seals a secret for one place, which has to be named to open it. Errors: conflict without a key. */
-  seal(secret: string, place: string): string;
+  seal(secret: string, context: string): string;
   /** Opens what was sealed for that place. Errors: conflict when no key opens it, or it was changed. */
-  open(sealed: string, place: string): string;
+  open(sealed: string, context: string): string;
   /** What an older key sealed, sealed by the newest; null where that is so already. Errors: as those of `open`. */
-  reseal(sealed: string, place: string): string | null;
+  reseal(sealed: string, context: string): string | null;
 }
 
 /** Whether a text is a sealed secret: one that was stored before there was a key is not. */
@@ -34,7 +34,7 @@ export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
       }
       const [name, key] = newest;
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(contextOf(name, place));
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(aadOf(name, place));
       const parts = [nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()];
       return `${VERSION}.${name}.${Buffer.concat(parts).toString("base64url")}`;
     },
@@ -51,7 +51,7 @@ export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
       try {
         const nonce = bytes.subarray(0, NONCE_BYTES);
         const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-          .setAAD(contextOf(name, place))
+          .setAAD(aadOf(name, place))
           .setAuthTag(bytes.subarray(-TAG_BYTES));
         const inside = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
         return Buffer.concat([inside, decipher.final()]).toString("utf8");
@@ -75,6 +75,6 @@ function nameOf(key: Uint8Array): string {
 }
 
 /** What the tag vouches for beside the secret: a sealed text is of no use in another row or field. */
-function contextOf(name: string, place: string): Buffer {
+function aadOf(name: string, place: string): Buffer {
   return Buffer.from(JSON.stringify([VERSION, name, place]));
 }

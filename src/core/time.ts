@@ -30,7 +30,7 @@ export function earlier(a: Temporal.Instant, b: Temporal.Instant): Temporal.Inst
 }
 
 /** What the work comes to, or null when it takes longer; it goes on all the same. */
-export async function endedWithin<T>(work: Promise<T>, wait_ms: number): Promise<T | null> {
+export async function withTimeout<T>(work: Promise<T>, wait_ms: number): Promise<T | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>();
   const timer = setTimeout(() => resolve(null), wait_ms);
   try {

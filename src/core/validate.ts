@@ -2,7 +2,7 @@ import type { StaticDecode, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { AppError, type ErrorDetail, wordsOf } from "./errors.ts";
+import { AppError, type ErrorDetail, summarize } from "./errors.ts";
 
 /** At most this many broken rules are named in one answer. */
 const DETAILS = 100;
@@ -54,7 +54,7 @@ export function invalidInput(errors: Iterable<ValueError>): AppError {
     details.push({ path: error.path, message: messageOf(error) });
     if (details.length === DETAILS) break;
   }
-  const words = wordsOf(details, details.length === DETAILS);
+  const words = summarize(details, details.length === DETAILS);
   return new AppError("invalid", words || "The request breaks a rule", { details });
 }
 
@@ -62,9 +62,11 @@ export function invalidInput(errors: Iterable<ValueError>): AppError {
 function* innermost(errors: Iterable<ValueError>): Iterable<ValueError> {
   for (const error of errors) {
     const variants: TSchema[] = error.type === ValueErrorType.Union ? (error.schema.anyOf ?? []) : [];
-    const [only, ...others] = variants.flatMap((variant, index) => (variant.type === "null" ? [] : [index]));
+    const [single, ...others] = variants.flatMap((variant, index) =>
+      variant.type === "null" ? [] : [index],
+    );
     const inside =
-      only === undefined || others.length > 0 || variants.length < 2 ? undefined : error.errors[only];
+      single === undefined || others.length > 0 || variants.length < 2 ? undefined : error.errors[single];
     if (inside) yield* innermost(inside);
     else yield error;
   }

@@ -1,12 +1,12 @@
 import { LIMITS } from "../core/limits.ts";
 import { Id, pageFieldsUpTo } from "../core/schema.ts";
 import { pageOf } from "../mcp/params.ts";
-import { said } from "../mcp/wire_schema.ts";
+import { describe } from "../mcp/wire_schema.ts";
 
 // What the tools for e-mandates share.
 
 export const emandate_page = pageOf(pageFieldsUpTo(LIMITS.emandate_page_limit));
 
-export const emandate_product_id = said(Id, "The e-mandate product's id");
-export const customer_id = said(Id, "The customer's id");
-export const mandate_id = said(Id, "The mandate's id");
+export const emandate_product_id = describe(Id, "The e-mandate product's id");
+export const customer_id = describe(Id, "The customer's id");
+export const mandate_id = describe(Id, "The mandate's id");

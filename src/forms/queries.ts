@@ -5,7 +5,7 @@ import { iso } from "../core/time.ts";
 import { stamped } from "../store/columns.ts";
 import { containing } from "../store/expressions.ts";
 import { columnsOf, listRows, matching } from "../store/list_rows.ts";
-import { only } from "../store/exactly_one.ts";
+import { exactlyOne } from "../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
 import { FormConfig, type FormStructure } from "./model.ts";
 import { formTable } from "./tables.ts";
@@ -71,7 +71,7 @@ export async function insertForm(
     .insert(q.use(formTable))
     .values({ ...form, ...owner, is_active: true, ...stamped(now) })
     .returning(formColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 export async function updateForm(

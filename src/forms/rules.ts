@@ -33,13 +33,13 @@ function brokenShape(config: unknown): Problem[] {
 }
 
 /** A field as far as it can be read: of what has another shape, nothing is known. */
-interface FieldFacts {
+interface FieldRule {
   name: unknown;
   type: unknown;
   options: unknown;
 }
 
-function fieldsOf(config: unknown): FieldFacts[] {
+function fieldsOf(config: unknown): FieldRule[] {
   const fields = ownValue(config, "fields");
   if (!Array.isArray(fields)) return [];
   return fields.map((field: unknown) => ({
@@ -55,7 +55,7 @@ function ownValue(object: unknown, key: string): unknown {
   return Object.getOwnPropertyDescriptor(object, key)?.value;
 }
 
-function brokenFields(fields: readonly FieldFacts[]): Problem[] {
+function brokenFields(fields: readonly FieldRule[]): Problem[] {
   const names = repeats(fields.map(({ name }) => name)).map(({ again, first }) => ({
     path: `/fields/${again}/name`,
     message: `must be unique: /fields/${first} has the same name`,
@@ -63,7 +63,7 @@ function brokenFields(fields: readonly FieldFacts[]): Problem[] {
   return [...names, ...fields.flatMap((field, index) => brokenOptions(field, `/fields/${index}/options`))];
 }
 
-function brokenOptions({ type, options }: FieldFacts, path: string): Problem[] {
+function brokenOptions({ type, options }: FieldRule, path: string): Problem[] {
   // An empty list says that there are none, which is nothing wrong: clients that always send one do so.
   if (Array.isArray(options) && options.length === 0) return [];
   if (type !== "select") {
@@ -105,10 +105,10 @@ export function checkAnswers({ fields }: FormStructure, answers: unknown): Probl
   if (bytes > LIMITS.form_bytes) {
     return [{ path: "", message: `must be at most ${LIMITS.form_bytes} bytes of JSON, it has ${bytes}` }];
   }
-  const known = new Map(fields.map((field) => [field.name, field]));
+  const fields_by_name = new Map(fields.map((field) => [field.name, field]));
   return Object.entries(answers)
     .flatMap(([name, answer]: [string, unknown]) => {
-      const field = known.get(name);
+      const field = fields_by_name.get(name);
       const message = field ? brokenAnswer(field, answer) : "is not a field of the form";
       return message === null ? [] : [{ path: `/${pointerPart(name)}`, message }];
     })
@@ -140,19 +140,19 @@ const TELEPHONE = /^\+?(?=(\D*\d){3})[\d ().-]+$/;
 /** What a text must be, by the type of its field. */
 const TEXTS: Record<
   Exclude<Field["type"], "number" | "checkbox">,
-  { what: string; max: number; fits: (text: string, field: Field) => boolean }
+  { noun: string; max: number; fits: (text: string, field: Field) => boolean }
 > = {
-  text: { what: "a text", max: LIMITS.form_answer_length, fits: () => true },
-  textarea: { what: "a text", max: LIMITS.form_long_answer_length, fits: () => true },
+  text: { noun: "a text", max: LIMITS.form_answer_length, fits: () => true },
+  textarea: { noun: "a text", max: LIMITS.form_long_answer_length, fits: () => true },
   email: {
-    what: "an email address",
+    noun: "an email address",
     max: LIMITS.email_length,
     fits: (text) => Value.Check(Email, text),
   },
-  tel: { what: "a telephone number", max: 30, fits: (text) => TELEPHONE.test(text) },
-  date: { what: "a date such as 2026-01-31", max: 10, fits: isDate },
+  tel: { noun: "a telephone number", max: 30, fits: (text) => TELEPHONE.test(text) },
+  date: { noun: "a date such as 2026-01-31", max: 10, fits: isDate },
   select: {
-    what: "one of the options",
+    noun: "one of the options",
     max: LIMITS.form_text_length,
     fits: (text, { options }) => options?.includes(text) === true,
   },
@@ -164,9 +164,9 @@ function brokenAnswer(field: Field, answer: unknown): string | null {
     return typeof answer === "number" && Number.isFinite(answer) ? null : "must be a number";
   if (field.type === "checkbox") return typeof answer === "boolean" ? null : "must be true or false";
   if (answer === "") return null;
-  const { what, max, fits } = TEXTS[field.type];
+  const { noun, max, fits } = TEXTS[field.type];
   const is_good = typeof answer === "string" && Array.from(answer).length <= max && fits(answer, field);
-  return is_good ? null : `must be ${what}, of at most ${max} characters`;
+  return is_good ? null : `must be ${noun}, of at most ${max} characters`;
 }
 
 function isDate(text: string): boolean {

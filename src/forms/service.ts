@@ -109,7 +109,7 @@ export const updateForm = operation({
       const before = await queries.findForm(tx, id);
       const form = before && (await queries.updateForm(tx, id, change));
       if (!form) throw notFound("Form", id);
-      ctx.note({ before, after: form });
+      ctx.annotateAudit({ before, after: form });
       return form;
     });
   },
@@ -141,7 +141,7 @@ function formOf(config: unknown): FormStructure {
   const problems = checkForm(config);
   if (problems.length === 0 && Value.Check(FormStructure, config)) return config;
   const details = problems.map(({ path, message }) => ({ path: `/config${path}`, message }));
-  const told = problems.slice(0, 3).map(problemText).join("; ");
-  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : "";
-  throw new AppError("invalid", `The form can't be used: ${told}${more}`, { details });
+  const summary = problems.slice(0, 3).map(problemText).join("; ");
+  const suffix = problems.length > 3 ? `; and ${problems.length - 3} more` : "";
+  throw new AppError("invalid", `The form can't be used: ${summary}${suffix}`, { details });
 }

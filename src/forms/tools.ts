@@ -14,7 +14,7 @@ import {
 import { page, search } from "../mcp/params.ts";
 import { action, finder, saver } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";
-import { said } from "../mcp/wire_schema.ts";
+import { describe } from "../mcp/wire_schema.ts";
 
 const findForms = tool({
   name: "forms_find_forms",
@@ -25,10 +25,10 @@ const findForms = tool({
   finds: ["form_id", "form_config_id"],
   details: ["config"],
   input: {
-    form_id: Type.Optional(said(Id, "One form; the other filters then do not apply")),
-    client_id: Type.Optional(said(Id, "The client's id")),
+    form_id: Type.Optional(describe(Id, "One form; the other filters then do not apply")),
+    client_id: Type.Optional(describe(Id, "The client's id")),
     search,
-    is_active: said(listForms.input.properties.is_active, "Only active, or only inactive ones"),
+    is_active: describe(listForms.input.properties.is_active, "Only active, or only inactive ones"),
     ...page,
   },
 });
@@ -44,9 +44,9 @@ const findMyForms = tool({
   level: "client",
   details: ["config"],
   input: {
-    form_id: Type.Optional(said(Id, "One form; the other filters then do not apply")),
+    form_id: Type.Optional(describe(Id, "One form; the other filters then do not apply")),
     search,
-    is_active: said(listMyForms.input.properties.is_active, "Only active, or only inactive ones"),
+    is_active: describe(listMyForms.input.properties.is_active, "Only active, or only inactive ones"),
     ...page,
   },
 });
@@ -78,13 +78,13 @@ const saveForm = tool({
   takes_request_id: true,
   is_destructive: true,
   input: {
-    form_id: Type.Optional(said(Id, "The form to replace; left out, a new one is created")),
-    name: said(form.name, "The form's name"),
-    description: said(form.description, "What it is for"),
+    form_id: Type.Optional(describe(Id, "The form to replace; left out, a new one is created")),
+    name: describe(form.name, "The form's name"),
+    description: describe(form.description, "What it is for"),
     config: Type.Unknown({
       "x-says": "What the form asks for, of the shape that forms_validate_my_form takes",
     }),
-    is_active: said(form.is_active, "Whether it is in use; only with form_id"),
+    is_active: describe(form.is_active, "Whether it is in use; only with form_id"),
   },
 });
 
@@ -95,7 +95,7 @@ const removeForm = tool({
   ...action(deleteForm, "form_id"),
   level: "client",
   is_destructive: true,
-  input: { form_id: said(Id, "The form's id") },
+  input: { form_id: describe(Id, "The form's id") },
 });
 
 /** For client users. */

@@ -1,4 +1,4 @@
-import { type Actor, type Level, levelOf, ownerOf } from "../core/access.ts";
+import { type Actor, type Level, levelOf, principalOf } from "../core/access.ts";
 import type { Context } from "../app/context.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -7,18 +7,18 @@ import type { Caller, Deps } from "../app/deps.ts";
 import type { Reads } from "../store/store.ts";
 
 /** What is known of the listening server. */
-export interface Listening {
+export interface ListeningServer {
   port?: number | undefined;
   requestIP(request: Request): { address: string } | null;
 }
 
 /** Whom routes are for: users of any level, callers of these levels, or everyone without signing in. */
-export type Admits = "any" | "open" | Level | readonly Level[];
+export type Audience = "any" | "open" | Level | readonly Level[];
 
 /** A request as it came in, and the headers that its answer has so far. */
 export interface Arrived {
   request: Request;
-  server: Listening | null;
+  server: ListeningServer | null;
   set: { headers: Record<string, string | number | undefined>; status?: number | string };
 }
 
@@ -42,7 +42,7 @@ export async function signIn(
     throw error;
   });
   try {
-    admit(actor, levels);
+    requireAudience(actor, levels);
   } catch (error) {
     const ctx = deps.openContext(callerOf(deps, actor, arrived));
     ctx.refused(ctx, "use_path", { method: request.method, path: new URL(request.url).pathname });
@@ -82,14 +82,19 @@ export async function withBody<T>(
 ): Promise<{ ctx: Context; body: T }> {
   const since_ms = performance.now();
   const body = await read();
-  return { ctx: isLate(since_ms) ? await renew(deps, request, ctx) : ctx, body };
+  return { ctx: isLate(since_ms) ? await reauthenticate(deps, request, ctx) : ctx, body };
 }
 
 /**
  * The context of a caller that is known, signed in anew and at a later time: for a request that goes on for
  * long. `q` is the transaction that depends on it. Errors: unauthorized when the token has ended.
  */
-export async function renew(deps: Deps, request: Request, ctx: Context, q?: Reads): Promise<Context> {
+export async function reauthenticate(
+  deps: Deps,
+  request: Request,
+  ctx: Context,
+  q?: Reads,
+): Promise<Context> {
   const actor = await authenticate(deps, request, q);
   return deps.openContext({
     actor,
@@ -103,21 +108,22 @@ const anonymous: Actor = { kind: "anonymous" };
 
 /** Counts a request towards the limit of its user or API key. Errors: rate_limited. */
 export function countRequest({ config, request_limiter, clock }: Deps, actor: Actor): void {
-  const owner = ownerOf(actor);
+  const owner = principalOf(actor);
   if (!config.rate_limit_enabled || owner === null) return;
-  request_limiter.take(`${owner.kind} ${owner.id}`, clock.now());
+  request_limiter.consume(`${owner.kind} ${owner.id}`, clock.now());
 }
 
 /** Counts a request of nobody's against its address, if it is refused. Errors: rate_limited. */
-export function watchAddress(deps: Deps, request: Request, server: Listening | null): void {
+export function watchAddress(deps: Deps, request: Request, server: ListeningServer | null): void {
   deps.refusals.watch(request, networkOf(addressOf(deps, request, server)), deps.clock.now());
 }
 
 /** Counts a request with a large body against its user or API key, if it is refused. Errors: rate_limited. */
 export function watchLargeBody(deps: Deps, request: Request, actor: Actor): void {
-  const owner = ownerOf(actor);
-  const told = request.headers.get("content-length");
-  const is_large = told === null ? request.body !== null : Number(told) > LIMITS.refused_bytes;
+  const owner = principalOf(actor);
+  const content_length = request.headers.get("content-length");
+  const is_large =
+    content_length === null ? request.body !== null : Number(content_length) > LIMITS.refused_bytes;
   if (owner !== null && is_large) deps.refusals.watch(request, `${owner.kind} ${owner.id}`, deps.clock.now());
 }
 
@@ -141,7 +147,7 @@ export function bearerOf(request: Request): string | undefined {
 }
 
 /** The levels; none of them where nobody signs in. */
-export function levelsOf(admits: Admits): readonly Level[] {
+export function levelsOf(admits: Audience): readonly Level[] {
   if (admits === "any") return USERS;
   if (admits === "open") return [];
   return typeof admits === "string" ? [admits] : admits;
@@ -150,7 +156,7 @@ export function levelsOf(admits: Admits): readonly Level[] {
 const USERS: readonly Level[] = ["company", "client"];
 
 /** Whom paths are for, and where else theirs are. */
-const WHO: Record<Level, string> = {
+const AUDIENCE_NAMES: Record<Level, string> = {
   company: "company users",
   client: "client users",
   lender: "API keys of lenders",
@@ -165,16 +171,16 @@ const WHERE: Record<Level, string> = {
   ingest: "is POST /usage/events",
 };
 
-function admit(actor: Actor, levels: readonly Level[]): void {
+function requireAudience(actor: Actor, levels: readonly Level[]): void {
   const level = levelOf(actor);
   if (levels.includes(level)) return;
-  const who = levels.map((admitted) => WHO[admitted]).join(" and ");
+  const who = levels.map((admitted) => AUDIENCE_NAMES[admitted]).join(" and ");
   throw new AppError("forbidden", `This path is for ${who}; yours ${WHERE[level]}`);
 }
 
 /** The caller's network address, where there is one. A proxy's word counts only where it is an address. */
-export function addressOf(deps: Deps, request: Request, server: Listening | null): string | null {
+export function addressOf(deps: Deps, request: Request, server: ListeningServer | null): string | null {
   const forwarded = deps.config.trust_proxy ? request.headers.get("x-forwarded-for") : null;
-  const told = forwarded?.split(",").at(-1)?.trim() ?? "";
-  return readAddress(told) ?? server?.requestIP(request)?.address ?? null;
+  const forwarded_for = forwarded?.split(",").at(-1)?.trim() ?? "";
+  return readAddress(forwarded_for) ?? server?.requestIP(request)?.address ?? null;
 }

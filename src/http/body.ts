@@ -1,17 +1,17 @@
-import { ownerOf } from "../core/access.ts";
+import { principalOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { BodyRoom, type Sender } from "./body_memory.ts";
-import { decodeUtf8, type JsonBounds, parseJson, REQUEST_JSON, refuseUnstorable } from "./json.ts";
+import { BodyMemory, type Sender } from "./body_memory.ts";
+import { decodeUtf8, type JsonBounds, parseJson, REQUEST_JSON, assertStorable } from "./json.ts";
 
 /**
  * The media type of a body, one of those allowed; the first where there is neither a body nor a type.
  * Errors: unsupported_media_type, which names those allowed.
  */
 export function mediaTypeOf<const T extends string>(request: Request, allowed: readonly [T, ...T[]]): T {
-  const told = request.headers.get("content-type");
-  if (told === null && request.body === null) return allowed[0];
-  const [type, ...parameters] = (told ?? "")
+  const header = request.headers.get("content-type");
+  if (header === null && request.body === null) return allowed[0];
+  const [type, ...parameters] = (header ?? "")
     .toLowerCase()
     .split(";")
     .map((part) => part.trim());
@@ -21,7 +21,7 @@ export function mediaTypeOf<const T extends string>(request: Request, allowed: r
   const others = allowed.length > 1 ? `${allowed.slice(0, -1).join(", ")} or ` : "";
   throw new AppError(
     "unsupported_media_type",
-    `Cannot read ${told ?? "a body without a type"}: send ${others}${allowed.at(-1)} in UTF-8`,
+    `Cannot read ${header ?? "a body without a type"}: send ${others}${allowed.at(-1)} in UTF-8`,
   );
 }
 
@@ -41,10 +41,10 @@ export async function readJson(
   sender: Sender,
   { bounds = REQUEST_JSON, look = () => undefined }: JsonReading = {},
 ): Promise<unknown> {
-  const told = Number(request.headers.get("content-length") ?? Number.NaN);
+  const content_length = Number(request.headers.get("content-length") ?? Number.NaN);
   // No body says as much as an empty object, also from clients that name a type for all they send: the route's
   // schema tells what is missing.
-  if (!(told > 0) && request.body === null) return {};
+  if (!(content_length > 0) && request.body === null) return {};
   return withBytes(request, sender, (bytes) => {
     look(bytes);
     return bytes.length === 0 ? {} : parseJson(bytes, "The body", bounds).value;
@@ -63,7 +63,7 @@ export async function readForm(request: Request, sender: Sender): Promise<URLSea
 export async function readFormText(request: Request, sender: Sender): Promise<string> {
   mediaTypeOf(request, ["application/x-www-form-urlencoded"]);
   const text = await withBytes(request, sender, (bytes) => decodeUtf8(bytes, "The body"));
-  refuseUnstorable(Object.fromEntries(new URLSearchParams(text)), "");
+  assertStorable(Object.fromEntries(new URLSearchParams(text)), "");
   return text;
 }
 
@@ -75,7 +75,7 @@ export async function readText(
 ): Promise<string> {
   mediaTypeOf(request, types);
   const text = await withBytes(request, sender, (bytes) => decodeUtf8(bytes, "The body"));
-  refuseUnstorable(text, "");
+  assertStorable(text, "");
   return text;
 }
 
@@ -90,25 +90,25 @@ export interface BodyPieces {
 export function openBody(request: Request): BodyPieces {
   const reader = request.body?.getReader();
   return {
-    read: async () => (await reader?.read().catch(refuseCut))?.value,
+    read: async () => (await reader?.read().catch(assertComplete))?.value,
     cancel: () => void reader?.cancel().catch(() => undefined),
   };
 }
 
 /** Most often the caller has gone. */
-function refuseCut(cause: unknown): never {
+function assertComplete(cause: unknown): never {
   throw new AppError("malformed", "The body was cut off", { cause });
 }
 
 /** Gathers bytes that come in pieces, however small; `end()` gives them as one array. */
-export function gather(): { write(piece: Uint8Array): unknown; end(): Uint8Array } {
+export function byteBuffer(): { write(piece: Uint8Array): unknown; end(): Uint8Array } {
   const sink = new Bun.ArrayBufferSink();
   return { write: (piece) => sink.write(piece), end: () => new Uint8Array(sink.end()) };
 }
 
 /** Uses a body's bytes, which count towards the room for bodies meanwhile. */
 async function withBytes<T>(request: Request, sender: Sender, use: (bytes: Uint8Array) => T): Promise<T> {
-  const room = new BodyRoom(sender);
+  const room = new BodyMemory(sender);
   try {
     return use(await readBytes(request, sender, room));
   } finally {
@@ -121,12 +121,12 @@ async function withBytes<T>(request: Request, sender: Sender, use: (bytes: Uint8
  * time. Callers who are not signed in may send little, and not for long.
  * Errors: too_large, timed_out, malformed (cut off), unavailable and rate_limited when there is no room.
  */
-async function readBytes(request: Request, { actor }: Sender, room: BodyRoom): Promise<Uint8Array> {
-  const is_open = ownerOf(actor) === null;
+async function readBytes(request: Request, { actor }: Sender, room: BodyMemory): Promise<Uint8Array> {
+  const is_open = principalOf(actor) === null;
   const max_bytes = is_open ? LIMITS.open_body_bytes : LIMITS.body_bytes;
   const time_ms = is_open ? LIMITS.open_body_ms : LIMITS.body_ms;
-  const told = Number(request.headers.get("content-length") ?? 0);
-  if (told > max_bytes) throw tooLarge(max_bytes);
+  const content_length = Number(request.headers.get("content-length") ?? 0);
+  if (content_length > max_bytes) throw tooLarge(max_bytes);
   const body = openBody(request);
   let late: AppError | undefined;
   const timer = setTimeout(() => {
@@ -134,16 +134,16 @@ async function readBytes(request: Request, { actor }: Sender, room: BodyRoom): P
     body.cancel();
   }, time_ms);
   try {
-    const gathered = gather();
+    const gathered = byteBuffer();
     for (let size = 0; ; ) {
       const piece = await body.read();
       if (late) throw late;
       if (piece === undefined) return gathered.end();
       size += piece.byteLength;
       if (size > max_bytes) throw tooLarge(max_bytes);
-      room.hold(size);
+      room.reserve(size);
       // The whole body came at once, as most do.
-      if (size === told && piece.byteLength === told) return piece;
+      if (size === content_length && piece.byteLength === content_length) return piece;
       gathered.write(piece);
     }
   } catch (error) {

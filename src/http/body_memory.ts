@@ -1,4 +1,4 @@
-import { type Actor, ownerOf, scopeOf } from "../core/access.ts";
+import { type Actor, principalOf, scopeOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { networkOf } from "../core/network.ts";
@@ -10,7 +10,7 @@ export interface Sender {
 }
 
 /** A bound on bytes that several bodies have in common. */
-interface Share {
+interface MemoryShare {
   name: string;
   limit:
     | "bodies_bytes"
@@ -19,7 +19,7 @@ interface Share {
     | "open_bodies_bytes"
     | "open_bodies_address_bytes";
   /** Whose share it is; null where it is everybody's. */
-  whose: string | null;
+  holder: string | null;
 }
 
 /** Bytes of the bodies that are being read, by the name of the share. */
@@ -30,8 +30,8 @@ const held = new Map<string, number>();
  * so that none of them takes it all; callers who are not signed in have a small room of their own, shared out by
  * address.
  */
-export class BodyRoom {
-  readonly #shares: readonly Share[];
+export class BodyMemory {
+  readonly #shares: readonly MemoryShare[];
   #bytes = 0;
 
   constructor(sender: Sender) {
@@ -39,43 +39,43 @@ export class BodyRoom {
   }
 
   /** Holds so many bytes from now on. Errors: rate_limited when a share is full, unavailable when all are. */
-  hold(bytes: number): void {
-    const more = bytes - this.#bytes;
-    for (const { name, limit, whose } of this.#shares) {
-      if (more > 0 && (held.get(name) ?? 0) + more > LIMITS[limit]) throw fullError(whose);
+  reserve(bytes: number): void {
+    const added = bytes - this.#bytes;
+    for (const { name, limit, holder } of this.#shares) {
+      if (added > 0 && (held.get(name) ?? 0) + added > LIMITS[limit]) throw fullError(holder);
     }
     for (const { name } of this.#shares) {
-      const left = (held.get(name) ?? 0) + more;
-      if (left > 0) held.set(name, left);
+      const reserved = (held.get(name) ?? 0) + added;
+      if (reserved > 0) held.set(name, reserved);
       else held.delete(name);
     }
     this.#bytes = bytes;
   }
 
   release(): void {
-    this.hold(0);
+    this.reserve(0);
   }
 }
 
-function sharesOf({ actor, address }: Sender): Share[] {
-  const owner = ownerOf(actor);
+function sharesOf({ actor, address }: Sender): MemoryShare[] {
+  const owner = principalOf(actor);
   if (owner === null) {
     return [
-      { name: "open", limit: "open_bodies_bytes", whose: null },
-      { name: `network ${networkOf(address)}`, limit: "open_bodies_address_bytes", whose: "address" },
+      { name: "open", limit: "open_bodies_bytes", holder: null },
+      { name: `network ${networkOf(address)}`, limit: "open_bodies_address_bytes", holder: "address" },
     ];
   }
   const { company_id } = scopeOf(actor);
-  const whose = owner.kind === "user" ? "user" : "API key";
+  const holder = owner.kind === "user" ? "user" : "API key";
   return [
-    { name: "signed in", limit: "bodies_bytes", whose: null },
-    { name: `company ${company_id}`, limit: "bodies_company_bytes", whose: "company" },
-    { name: `${owner.kind} ${owner.id}`, limit: "bodies_user_bytes", whose },
+    { name: "signed in", limit: "bodies_bytes", holder: null },
+    { name: `company ${company_id}`, limit: "bodies_company_bytes", holder: "company" },
+    { name: `${owner.kind} ${owner.id}`, limit: "bodies_user_bytes", holder },
   ];
 }
 
-function fullError(whose: string | null): AppError {
+function fullError(holder: string | null): AppError {
   const retry = { retry_after_s: 1 };
-  if (whose === null) return new AppError("unavailable", "Too many large bodies at once: try again", retry);
-  return new AppError("rate_limited", `Your ${whose} sends too many large bodies at once: try again`, retry);
+  if (holder === null) return new AppError("unavailable", "Too many large bodies at once: try again", retry);
+  return new AppError("rate_limited", `Your ${holder} sends too many large bodies at once: try again`, retry);
 }

@@ -1,13 +1,13 @@
 import { type AnyElysia, Elysia, NotFoundError } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
-import { outage } from "../store/constraints.ts";
-import { answerError } from "./errors.ts";
+import { unavailableError } from "../store/constraints.ts";
+import { errorResponse } from "./errors.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** Answers everything that is thrown, in the house's one error shape, with the request's id. */
-export function failures({ log, refusals, clock }: Deps, routesOf: () => AnyElysia["routes"]) {
+export function errorHandler({ log, refusals, clock }: Deps, routesOf: () => AnyElysia["routes"]) {
   return new Elysia({ name: "failures" })
     .onRequest(({ request, set }) => {
       // Tokens, secrets that are shown once, a company's records: nothing of it is for a cache.
@@ -18,17 +18,17 @@ export function failures({ log, refusals, clock }: Deps, routesOf: () => AnyElys
     .onError({ as: "global" }, ({ error, request, path, set }) => {
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(set.headers)) headers[name] = String(value);
-      const known = asAppError(error, request.method, path, routesOf);
-      if (known) refusals.count(request, known, clock.now());
-      if (known?.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
-      if (!known || known.kind === "unavailable") {
+      const app_error = asAppError(error, request.method, path, routesOf);
+      if (app_error) refusals.count(request, app_error, clock.now());
+      if (app_error?.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
+      if (!app_error || app_error.kind === "unavailable") {
         // What is long in a path is a link's secret.
         const shown = path.replaceAll(/[^/]{100,}/g, "…");
         const call = { request_id: headers["x-request-id"], method: request.method, path: shown };
-        log.error({ err: error, ...call }, known ? "unavailable" : "internal error");
+        log.error({ err: error, ...call }, app_error ? "unavailable" : "internal error");
       }
-      const answer = known
-        ? answerError(known, headers)
+      const answer = app_error
+        ? errorResponse(app_error, headers)
         : Response.json({ error: "Internal error" }, { status: 500, headers });
       // For the request counter, which looks at this and not at the answer.
       set.status = answer.status;
@@ -48,17 +48,17 @@ function asAppError(
       return new AppError("not_found", `No such path: ${method} ${path}`);
     return new AppError("method_not_allowed", `${method} is not allowed here`);
   }
-  return outage(error);
+  return unavailableError(error);
 }
 
 /** The methods that the path has; none when it does not exist. */
 function allowed(path: string, routes: AnyElysia["routes"]): string[] {
   const matches = (pattern: string) => {
     const parts = pattern.split("/");
-    const given = path.replace(/\/$/, "").split("/");
+    const segments = path.replace(/\/$/, "").split("/");
     return (
-      parts.length === given.length &&
-      parts.every((part, i) => (part.startsWith(":") ? given[i] !== "" : part === given[i]))
+      parts.length === segments.length &&
+      parts.every((part, i) => (part.startsWith(":") ? segments[i] !== "" : part === segments[i]))
     );
   };
   const found = new Set(

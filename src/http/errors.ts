@@ -41,7 +41,7 @@ export function headersOf({ kind, retry_after_s }: AppError): Record<string, str
  * The HTTP answer to an AppError: its status, `{error, details?, missing?}`, how far a stream got, and the headers
  * that go with its kind.
  */
-export function answerError(error: AppError, headers: Record<string, string | number> = {}): Response {
+export function errorResponse(error: AppError, headers: Record<string, string | number> = {}): Response {
   const { message, progress, details, missing } = error;
   const body = {
     error: message,

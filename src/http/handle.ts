@@ -5,14 +5,14 @@ import type { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
 import { type Answer, claimOf, digestOf, runOnce } from "./idempotency.ts";
-import { refuseNulIn } from "./json.ts";
+import { assertNoNul } from "./json.ts";
 import {
   type Arrived,
   addressOf,
   authenticate,
   callerOf,
   isLate,
-  type Listening,
+  type ListeningServer,
   signIn,
 } from "./authentication.ts";
 
@@ -29,7 +29,7 @@ export interface Exchange<Input = object> {
   /** The fields of path, query and body. */
   input: Input;
   request: Request;
-  server: Listening | null;
+  server: ListeningServer | null;
 }
 
 /** By what requests and answers are checked, and what the documentation shows. */
@@ -79,7 +79,7 @@ export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Prom
   const { request, server, set } = arrival;
   const sender = await signIn(deps, row, arrival);
   const { actor, body, digest } = await receive(deps, row, arrival, sender);
-  refuseNulIn(request.url);
+  assertNoNul(request.url);
   const claim = row.takes_key ? claimOf(deps, request, actor, digest) : null;
   const ctx = deps.openContext(callerOf(deps, actor, arrival, claim));
   const input = inputOf(row.checks, arrival, body);

@@ -1,4 +1,4 @@
-import { type Actor, ownerOf, rightsOf, scopeOf } from "../core/access.ts";
+import { type Actor, principalOf, privilegesOf, scopeOf } from "../core/access.ts";
 import { invalid } from "../core/errors.ts";
 import type { Context } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
@@ -24,7 +24,7 @@ export function digestOf(request: Request, bytes: Uint8Array): string {
  */
 export function claimOf(deps: Deps, request: Request, actor: Actor, body_digest: string): Claim | null {
   const key = request.headers.get(HEADER);
-  const owner = ownerOf(actor);
+  const owner = principalOf(actor);
   if (key === null || owner === null) return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid("/Idempotency-Key", "must be 1 to 255 visible ASCII characters");
@@ -32,7 +32,7 @@ export function claimOf(deps: Deps, request: Request, actor: Actor, body_digest:
   const { pathname, search } = new URL(request.url);
   const hasher = new Bun.CryptoHasher("sha256");
   // With the caller's rights: what one was answered before they changed is not shown again.
-  hasher.update(JSON.stringify([search, ...rightsOf(actor), body_digest]));
+  hasher.update(JSON.stringify([search, ...privilegesOf(actor), body_digest]));
   const digest = hasher.digest("hex");
   const path = pathname.replace(/\/$/, "");
   return deps.openClaim({ company_id, owner, method: "POST", path, key, digest, now: deps.clock.now() });
@@ -40,7 +40,7 @@ export function claimOf(deps: Deps, request: Request, actor: Actor, body_digest:
 
 /** Runs what a claim stands for, or repeats the answer that is stored. Errors: conflict, and those of `run`. */
 export async function runOnce(ctx: Context, claim: Claim, run: () => Promise<Answer>): Promise<Answer> {
-  const stored = await claim.take();
+  const stored = await claim.acquire();
   if (stored !== null) {
     const { status, headers, body } = stored;
     const repeated = { ...headers, "idempotent-replayed": "true" };
@@ -58,13 +58,13 @@ export async function runOnce(ctx: Context, claim: Claim, run: () => Promise<Ans
 /** Stores an answer for repeats; a failure gives the key up. */
 async function storeAnswer(ctx: Context, claim: Claim, made: Answer | undefined): Promise<void> {
   try {
-    if (made === undefined) await claim.settle(500, null);
+    if (made === undefined) await claim.complete(500, null);
     // Files are not stored.
-    else if (made.answer instanceof Response) await claim.settle(made.status, null);
+    else if (made.answer instanceof Response) await claim.complete(made.status, null);
     // As the server writes it.
     else {
       const headers = { "content-type": "application/json;charset=utf-8" };
-      await claim.settle(made.status, { status: made.status, headers, body: JSON.stringify(made.answer) });
+      await claim.complete(made.status, { status: made.status, headers, body: JSON.stringify(made.answer) });
     }
   } catch (error) {
     // The change is made and will be answered; a repeat is told that it was carried out.

@@ -30,18 +30,18 @@ export interface ParsedJson {
   values: number;
 }
 
-/** Parses the bytes of a JSON text; messages call it `what`. Errors: malformed, invalid. */
-export function parseJson(bytes: Uint8Array, what: string, bounds: JsonBounds): ParsedJson {
-  const { values, has_exponent } = lookThrough(bytes, bounds);
-  const text = decodeUtf8(bytes, what);
+/** Parses the bytes of a JSON text; messages call it `noun`. Errors: malformed, invalid. */
+export function parseJson(bytes: Uint8Array, noun: string, bounds: JsonBounds): ParsedJson {
+  const { values, has_exponent } = scan(bytes, bounds);
+  const text = decodeUtf8(bytes, noun);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "";
-    throw new AppError("malformed", `${what} is not JSON: ${reason}`);
+    throw new AppError("malformed", `${noun} is not JSON: ${reason}`);
   }
-  if (has_exponent || mayHoldUnstorable(text)) refuseUnstorable(value, "");
+  if (has_exponent || mayBeUnstorable(text)) assertStorable(value, "");
   return { value, values };
 }
 
@@ -49,18 +49,18 @@ export function parseJson(bytes: Uint8Array, what: string, bounds: JsonBounds): 
  * NUL and halves of surrogate pairs can stand in JSON only as escapes, a number that is too large only with an
  * exponent of three digits, which is looked for elsewhere, or with two hundred digits before a shorter one.
  */
-function mayHoldUnstorable(text: string): boolean {
+function mayBeUnstorable(text: string): boolean {
   return (text.includes("\\u") && /\\u(0000|d[89a-f])/i.test(text)) || /\d{200}/.test(text);
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Errors: malformed. */
-export function decodeUtf8(bytes: Uint8Array, what: string): string {
+export function decodeUtf8(bytes: Uint8Array, noun: string): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new AppError("malformed", `${what} is not UTF-8 text`);
+    throw new AppError("malformed", `${noun} is not UTF-8 text`);
   }
 }
 
@@ -79,7 +79,7 @@ const [
 ] = Buffer.from('"\\[{]},:eE+');
 
 /** What shows of a JSON text before it is parsed. */
-interface Looked {
+interface Scan {
   values: number;
   /** Whether a number has an exponent of three digits or more. */
   has_exponent: boolean;
@@ -90,7 +90,7 @@ interface Looked {
  * before anything that takes long over it (the parser, checks, messages) gets to see it. Errors: invalid, at the
  * array or object that is too large.
  */
-function lookThrough(bytes: Uint8Array, bounds: JsonBounds): Looked {
+function scan(bytes: Uint8Array, bounds: JsonBounds): Scan {
   const open = new OpenContainers(bytes, bounds.depth);
   const { members, keys } = open;
   let depth = 0;
@@ -192,12 +192,12 @@ function unquote(json: string): string {
 }
 
 /** Refuses NUL in a query, as in a body. Errors: invalid. */
-export function refuseNulIn(url: string): void {
-  if (url.includes("%00")) refuseUnstorable(Object.fromEntries(new URL(url).searchParams), "");
+export function assertNoNul(url: string): void {
+  if (url.includes("%00")) assertStorable(Object.fromEntries(new URL(url).searchParams), "");
 }
 
 /** Refuses what is stored by one database and not, or changed, by another. Errors: invalid. */
-export function refuseUnstorable(value: unknown, path: string): void {
+export function assertStorable(value: unknown, path: string): void {
   if (typeof value === "string") {
     if (value.includes("\0")) throw invalid(path, "must not contain the NUL character");
     if (!value.isWellFormed()) throw invalid(path, "must not contain half of a surrogate pair");
@@ -208,7 +208,7 @@ export function refuseUnstorable(value: unknown, path: string): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, member] of Object.entries(value)) {
     // A bad key has no path that could be written down: its object is named.
-    refuseUnstorable(key, path);
-    refuseUnstorable(member, `${path}/${pointerPart(key)}`);
+    assertStorable(key, path);
+    assertStorable(member, `${path}/${pointerPart(key)}`);
   }
 }

@@ -1,8 +1,8 @@
 import { LIMITS } from "../core/limits.ts";
 import { AppError, invalid } from "../core/errors.ts";
-import { endedWithin } from "../core/time.ts";
-import { type BodyPieces, gather, openBody } from "./body.ts";
-import { BodyRoom, type Sender } from "./body_memory.ts";
+import { withTimeout } from "../core/time.ts";
+import { type BodyPieces, byteBuffer, openBody } from "./body.ts";
+import { BodyMemory, type Sender } from "./body_memory.ts";
 import { EVENTS_JSON, parseJson } from "./json.ts";
 
 /** A line of a body of JSON lines. Numbers count from 1. */
@@ -24,21 +24,21 @@ const LINE_FEED = 10;
  */
 export class JsonLines {
   readonly #body: BodyPieces;
-  readonly #room: BodyRoom;
+  readonly #memory: BodyMemory;
   readonly #block_lines: number;
   /** What came in last, and how much of it was cut into lines. */
   #piece = NOTHING;
   #cut = 0;
   /** The beginning of a line whose end has not come in. */
-  #begun = gather();
-  #begun_bytes = 0;
+  #partial = byteBuffer();
+  #partial_bytes = 0;
   #number = 0;
   #first_number = 1;
   #is_over = false;
 
   constructor(request: Request, sender: Sender, block_lines: number) {
     this.#body = openBody(request);
-    this.#room = new BodyRoom(sender);
+    this.#memory = new BodyMemory(sender);
     this.#block_lines = block_lines;
   }
 
@@ -78,7 +78,7 @@ export class JsonLines {
 
   /** Ends the reading; what still comes in is thrown away. */
   close(): void {
-    this.#room.release();
+    this.#memory.release();
     this.#body.cancel();
   }
 
@@ -88,22 +88,22 @@ export class JsonLines {
     const end = this.#piece.indexOf(LINE_FEED, start);
     const part = this.#piece.subarray(start, end < 0 ? undefined : end);
     this.#cut = start + part.byteLength + 1;
-    if (this.#begun_bytes === 0 && end >= 0) return part;
+    if (this.#partial_bytes === 0 && end >= 0) return part;
     // Copied, so that the beginning of a line does not keep all of the piece that it came with.
-    this.#begun.write(part);
-    this.#begun_bytes += part.byteLength;
-    const is_line = end >= 0 || this.#begun_bytes > LIMITS.line_bytes;
-    if (!is_line && !(this.#is_over && this.#begun_bytes > 0)) return undefined;
-    const line = this.#begun.end();
-    this.#begun = gather();
-    this.#begun_bytes = 0;
+    this.#partial.write(part);
+    this.#partial_bytes += part.byteLength;
+    const is_line = end >= 0 || this.#partial_bytes > LIMITS.line_bytes;
+    if (!is_line && !(this.#is_over && this.#partial_bytes > 0)) return undefined;
+    const line = this.#partial.end();
+    this.#partial = byteBuffer();
+    this.#partial_bytes = 0;
     return line;
   }
 
   /** Takes in the next piece of the body. `held` tells the bytes of the lines that wait for their block. */
   async #readOn(give_up: number, held: number): Promise<void> {
     const left_ms = Math.max(0, give_up - performance.now());
-    const piece = await endedWithin(this.#body.read(), left_ms);
+    const piece = await withTimeout(this.#body.read(), left_ms);
     if (piece === null) {
       const seconds = LIMITS.line_block_ms / 1_000;
       throw new AppError("timed_out", `The next ${this.#block_lines} lines took over ${seconds} s to arrive`);
@@ -111,7 +111,7 @@ export class JsonLines {
     this.#is_over = piece === undefined;
     this.#piece = piece ?? NOTHING;
     this.#cut = 0;
-    this.#room.hold(held + this.#begun_bytes + this.#piece.byteLength);
+    this.#memory.reserve(held + this.#partial_bytes + this.#piece.byteLength);
   }
 }
 

@@ -2,8 +2,8 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
-import { isSame } from "../core/random_secrets.ts";
-import { answerError, ErrorBody } from "./errors.ts";
+import { isSameSecret } from "../core/random_secrets.ts";
+import { errorResponse, ErrorBody } from "./errors.ts";
 import { bearerOf } from "./authentication.ts";
 
 /** `/metrics` where everyone may call: only with its token, and only where it has no port of its own. */
@@ -46,7 +46,7 @@ export function listenForMetrics(deps: Deps): Bun.Server<undefined> | null {
           throw new AppError("not_found", "Here is only GET /metrics");
         return await answer(deps, request);
       } catch (error) {
-        if (error instanceof AppError) return answerError(error);
+        if (error instanceof AppError) return errorResponse(error);
         deps.log.error({ err: error }, "metrics failed");
         return Response.json({ error: "Internal error" }, { status: 500 });
       }
@@ -57,7 +57,7 @@ export function listenForMetrics(deps: Deps): Bun.Server<undefined> | null {
 /** Errors: unauthorized. */
 async function answer({ config, metrics: numbers }: Deps, request: Request): Promise<Response> {
   const { metrics_token } = config;
-  if (metrics_token !== null && !isSame(bearerOf(request) ?? "", metrics_token))
+  if (metrics_token !== null && !isSameSecret(bearerOf(request) ?? "", metrics_token))
     throw new AppError("unauthorized", "Send METRICS_TOKEN as a bearer token");
   const { body, content_type } = await numbers.print();
   return new Response(body, { headers: { "content-type": content_type, "cache-control": "no-store" } });

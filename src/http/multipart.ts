@@ -1,6 +1,6 @@
 import Busboy, { type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import { AppError, invalid, pointerPart } from "../core/errors.ts";
-import { endedWithin } from "../core/time.ts";
+import { withTimeout } from "../core/time.ts";
 import { type BodyPieces, mediaTypeOf, openBody } from "./body.ts";
 
 /** What a form with a file may be. */
@@ -64,16 +64,16 @@ async function feed<T>(
   limits: MultipartLimits,
 ): Promise<void> {
   const give_up = performance.now() + limits.time_ms;
-  let left = limits.file_bytes + limits.envelope_bytes;
+  let remaining = limits.file_bytes + limits.envelope_bytes;
   for (;;) {
-    const next = endedWithin(body.read(), Math.max(0, give_up - performance.now()));
+    const next = withTimeout(body.read(), Math.max(0, give_up - performance.now()));
     const piece = await parts.unlessFailed(next);
     if (piece === null) {
       throw new AppError("timed_out", `The body took over ${limits.time_ms / 1_000} s to arrive`);
     }
     if (piece === undefined) break;
-    left -= piece.byteLength;
-    if (left < 0) throw tooLarge("body", limits.file_bytes + limits.envelope_bytes);
+    remaining -= piece.byteLength;
+    if (remaining < 0) throw tooLarge("body", limits.file_bytes + limits.envelope_bytes);
     // Answers when what the file's reader holds back has room again.
     const taken = new Promise<void>((resolve) => parser.write(piece, () => resolve()));
     await parts.unlessFailed(taken);
@@ -181,6 +181,6 @@ function openParser(request: Request, limits: MultipartLimits): BusboyInstance {
   }
 }
 
-function tooLarge(what: string, most_bytes: number): AppError {
-  return new AppError("too_large", `The ${what} is over ${most_bytes} bytes`);
+function tooLarge(noun: string, most_bytes: number): AppError {
+  return new AppError("too_large", `The ${noun} is over ${most_bytes} bytes`);
 }

@@ -40,7 +40,7 @@ const SECURITY = {
 };
 
 /** Paths that only machines are admitted to. */
-const MACHINES_ONLY = /^\/api\/v1\/(lender|agent)\//;
+const API_KEYS_ONLY = /^\/api\/v1\/(lender|agent)\//;
 
 const INTRODUCTION = `Sign in at \`POST /api/v1/login\`, or exchange an API key at \`POST /api/v1/auth/token\`, and send the token as
 \`Authorization: Bearer …\`. Answers wrap records in \`data\`;
@@ -50,17 +50,17 @@ errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\`
 export function describe(app: AnyElysia): JsonObject {
   const exclude = { paths: [/^\/(docs|openapi|swagger)/] };
   const shown = withSchemas(app);
-  const made = toOpenAPISchema(shown, exclude, undefined, undefined, "3.1.2");
-  const paths: Record<string, Record<string, JsonObject>> = asJson(made.paths);
+  const schema = toOpenAPISchema(shown, exclude, undefined, undefined, "3.1.2");
+  const paths: Record<string, Record<string, JsonObject>> = asJson(schema.paths);
   for (const { path, method, hooks } of shown.routes) {
     const route = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
     // The generator leaves the media type open where a parser of our own reads the body.
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
     // Files are described by the route itself: the generator keeps only what has a schema.
     if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
-    if (route && MACHINES_ONLY.test(path)) route.security = [{ apiKey: [] }];
+    if (route && API_KEYS_ONLY.test(path)) route.security = [{ apiKey: [] }];
     if (route && hooks.row?.takes_key) describeKey(route);
-    if (route) describeAnswers(route);
+    if (route) describeResponses(route);
   }
   nameOperations(paths);
   const schemas: JsonObject = {};
@@ -108,9 +108,9 @@ function nameOperations(paths: Record<string, Record<string, JsonObject>>): void
   );
   const routesOf = Map.groupBy(named, ({ name }) => name);
   for (const { path, route, name } of named) {
-    const [, whose] = /^\/api\/v1\/(my|lender|agent)\//.exec(path) ?? [];
+    const [, owner] = /^\/api\/v1\/(my|lender|agent)\//.exec(path) ?? [];
     const is_shared = (routesOf.get(name)?.length ?? 0) > 1;
-    route.operationId = is_shared && whose !== undefined ? `${whose}_${name}` : name;
+    route.operationId = is_shared && owner !== undefined ? `${owner}_${name}` : name;
   }
 }
 
@@ -126,7 +126,7 @@ function orNull(schema: Json): Json {
   return { anyOf: [schema, { type: "null" }] };
 }
 
-const ANSWERS: Record<string, string> = {
+const RESPONSES: Record<string, string> = {
   200: "Done.",
   201: "Created.",
   202: "Accepted: the work goes on.",
@@ -151,18 +151,18 @@ const HEADERS: Record<string, JsonObject> = {
 };
 
 /** Says what each answer means, and adds those that every body may get. */
-function describeAnswers(route: JsonObject): void {
-  const given = isObject(route.responses) ? route.responses : {};
+function describeResponses(route: JsonObject): void {
+  const declared = isObject(route.responses) ? route.responses : {};
   const error = { "application/json": { schema: asJson(ErrorBody) } };
   const refused = isObject(route.requestBody)
     ? { 400: { content: error }, 413: { content: error }, 415: { content: error } }
     : {};
-  const responses: JsonObject = { ...refused, ...given };
+  const responses: JsonObject = { ...refused, ...declared };
   for (const [status, response] of Object.entries(responses)) {
     const headers = HEADERS[status];
     responses[status] = {
       ...(isObject(response) ? response : {}),
-      description: ANSWERS[status] ?? "",
+      description: RESPONSES[status] ?? "",
       ...(headers ? { headers } : {}),
     };
   }

@@ -12,10 +12,10 @@ import {
  * An operation's input as it arrives in a path or a query, as text: whole numbers are read from plain digits
  * (1e3, 0x10 and " 7" are refused), booleans from true and false, other fields stay text. The documentation shows the input itself.
  */
-export function fromText<T extends TProperties>(input: TObject<T>): TObject<T> {
+export function fromStrings<T extends TProperties>(input: TObject<T>): TObject<T> {
   const fields: TProperties = {};
   for (const [name, field] of Object.entries(input.properties)) {
-    const read = readsText(field);
+    const read = acceptsText(field);
     fields[name] = field[OptionalKind] === "Optional" ? Type.Optional(read) : read;
   }
   // Decoded, the text has the input's own type; TypeScript can't follow that through a loop.
@@ -23,7 +23,7 @@ export function fromText<T extends TProperties>(input: TObject<T>): TObject<T> {
   return Type.Object(fields, { additionalProperties: false }) as unknown as TObject<T>;
 }
 
-function readsText(field: TSchema): TSchema {
+function acceptsText(field: TSchema): TSchema {
   if (field[Kind] === "Integer") return integerText(field);
   return field[Kind] === "Boolean" ? BooleanText : field;
 }

@@ -21,7 +21,7 @@ export const probes = (deps: Deps) => {
     .get(
       "/ready",
       async ({ status }) =>
-        (await readiness.ask())
+        (await readiness.check())
           ? { status: "ok" as const }
           : status(503, { error: "A store does not answer" }),
       {

@@ -1,5 +1,5 @@
 import type { Deps } from "../app/deps.ts";
-import { endedWithin } from "../core/time.ts";
+import { withTimeout } from "../core/time.ts";
 
 /** How long the stores have to answer, and how long that they did, or did not, is remembered. */
 const PING_MS = 2_000;
@@ -19,7 +19,7 @@ export class Readiness {
     this.#deps = deps;
   }
 
-  async ask(): Promise<boolean> {
+  async check(): Promise<boolean> {
     if (performance.now() < this.#known_until_ms) return this.#is_ready;
     this.#under_way ??= this.#ping().finally(() => (this.#under_way = undefined));
     return this.#under_way;
@@ -30,7 +30,7 @@ export class Readiness {
     const was_ready = this.#is_ready;
     try {
       const pings = Promise.all([store.ping(), usage.ping(PING_MS)]);
-      if ((await endedWithin(pings, PING_MS)) === null) throw new Error(`No answer within ${PING_MS} ms`);
+      if ((await withTimeout(pings, PING_MS)) === null) throw new Error(`No answer within ${PING_MS} ms`);
       this.#is_ready = true;
       if (!was_ready) log.info("ready again");
     } catch (error) {

@@ -36,21 +36,21 @@ function disposition(filename: string): string {
     .normalize("NFKD")
     .replaceAll(/\p{M}/gu, "")
     .replaceAll(/[^ -~]|["\\%]/gu, "_");
-  const told = `attachment; filename="${plain}"`;
-  if (plain === filename) return told;
+  const header = `attachment; filename="${plain}"`;
+  if (plain === filename) return header;
   const encoded = encodeURIComponent(filename).replaceAll(
     /['()*]/g,
     (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `${told}; filename*=UTF-8''${encoded}`;
+  return `${header}; filename*=UTF-8''${encoded}`;
 }
 
 /** The answer that shows a page; nobody keeps it, it belongs to whoever asked. */
 export async function page(
-  made: HtmlPage | Promise<HtmlPage>,
+  rendered: HtmlPage | Promise<HtmlPage>,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
 ): Promise<Response> {
-  const { html, policy } = await made;
+  const { html, policy } = await rendered;
   const all = {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": policy,
@@ -70,13 +70,15 @@ export const HTML_PAGE = {
 };
 
 /** A body as the documentation has it: what reads it checks it. */
-export const described = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
+export const documentedOnly = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
 
 const COMMON = { 401: ErrorBody, 403: ErrorBody, 422: InvalidBody, 429: ErrorBody, 500: ErrorBody } as const;
 
 /** What a route answers: its own statuses, beside those that any route may answer. */
-export function answers<const S extends Record<number, TSchema>>(own: S): S & Omit<typeof COMMON, keyof S> {
-  return { ...COMMON, ...own };
+export function answers<const S extends Record<number, TSchema>>(
+  success: S,
+): S & Omit<typeof COMMON, keyof S> {
+  return { ...COMMON, ...success };
 }
 
 export { ErrorBody };

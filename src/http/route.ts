@@ -6,8 +6,8 @@ import { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
 import { answers, dataOf, ErrorBody } from "./responses.ts";
 import { type Exchange, handle, type Row, type Schemas, type ServedRow } from "./handle.ts";
-import { fromText } from "./params.ts";
-import { type Admits, levelsOf } from "./authentication.ts";
+import { fromStrings } from "./params.ts";
+import { type Audience, levelsOf } from "./authentication.ts";
 
 /** `GET /clients/:id`. */
 type Line = `${"GET" | "POST" | "PUT" | "DELETE"} /${string}`;
@@ -15,7 +15,7 @@ type Line = `${"GET" | "POST" | "PUT" | "DELETE"} /${string}`;
 /** Whom routes are for, and what they have in common. */
 interface Group {
   tag: string;
-  admits: Admits;
+  admits: Audience;
   /** False where requests do not count towards the caller's limit. */
   counted?: boolean;
   /** False where repeating a POST changes nothing: then no Idempotency-Key is taken. */
@@ -108,7 +108,7 @@ export function endpoint<P extends TObject>(
   return {
     method,
     path,
-    schemas: { ...(params && { params: fromText(params) }), response },
+    schemas: { ...(params && { params: fromStrings(params) }), response },
     detail,
     reads_body: false,
     async run(exchange: Exchange<Static<P>>) {
@@ -174,8 +174,8 @@ function partsOf(method: string, path: string, input: TObject): Omit<Schemas, "r
   const has_rest = Object.keys(rest.properties).length > 0;
   const is_query = method === "GET" || method === "DELETE";
   return {
-    ...(names.length > 0 && { params: fromText(without(input, Object.keys(rest.properties))) }),
-    ...(is_query ? has_rest && { query: fromText(rest) } : { body: has_rest ? rest : Nothing }),
+    ...(names.length > 0 && { params: fromStrings(without(input, Object.keys(rest.properties))) }),
+    ...(is_query ? has_rest && { query: fromStrings(rest) } : { body: has_rest ? rest : Nothing }),
   };
 }
 

@@ -1,11 +1,11 @@
-import type { Claim, KeptAnswer, KeyedRequest } from "../app/claim.ts";
+import type { Claim, StoredResponse, KeyedRequest } from "../app/claim.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AppError } from "../core/errors.ts";
 import type { Queries, Store } from "../store/store.ts";
 import * as queries from "./queries.ts";
-import { answerToRepeat, isDone, isKept } from "./rules.ts";
+import { replay, isDone, isStorable } from "./rules.ts";
 
-const LIVES = {
+const TTL = {
   lease: Temporal.Duration.from({ seconds: LIMITS.idempotency_lease_s }),
   keep: Temporal.Duration.from({ hours: LIMITS.idempotency_hours }),
 };
@@ -22,10 +22,10 @@ export class StoredClaim implements Claim {
     this.#request = request;
   }
 
-  async take(): Promise<KeptAnswer | null> {
+  async acquire(): Promise<StoredResponse | null> {
     const { now, digest } = this.#request;
     const taken = await this.#store.tx(async (q) => {
-      const id = await queries.insertClaim(q, this.#request, this.#name, LIVES);
+      const id = await queries.insertClaim(q, this.#request, this.#name, TTL);
       return id === null ? { found: await queries.findKey(q, this.#request) } : { id };
     });
     if ("id" in taken) {
@@ -33,7 +33,7 @@ export class StoredClaim implements Claim {
       return null;
     }
     if (!taken.found) throw new Error("An Idempotency-Key is taken and is not there");
-    return answerToRepeat(taken.found, digest, now);
+    return replay(taken.found, digest, now);
   }
 
   async commit(q: Queries, target: { type: string; id: number | null }): Promise<void> {
@@ -43,12 +43,12 @@ export class StoredClaim implements Claim {
     });
   }
 
-  async settle(status: number, answer: KeptAnswer | null): Promise<void> {
+  async complete(status: number, answer: StoredResponse | null): Promise<void> {
     const id = this.#id;
     if (id === null) return;
     await this.#store.tx((q) =>
       isDone(status)
-        ? queries.updateAnswered(q, id, this.#name, answer && isKept(answer) ? answer : null)
+        ? queries.saveResponse(q, id, this.#name, answer && isStorable(answer) ? answer : null)
         : queries.deleteClaim(q, id, this.#name),
     );
   }

@@ -1,4 +1,4 @@
-import type { KeptAnswer } from "../app/claim.ts";
+import type { StoredResponse } from "../app/claim.ts";
 
 /** `in_progress`: claimed; `committed`: its change is on record; `answered`: and so is its answer. */
 export const KEY_STATES = ["in_progress", "committed", "answered"] as const;
@@ -10,5 +10,5 @@ export interface FoundKey {
   lease_until: string;
   target_type: string | null;
   target_id: number | null;
-  answer: KeptAnswer | null;
+  response: StoredResponse | null;
 }

@@ -1,12 +1,12 @@
 import { and, eq, inArray, lte, sql } from "drizzle-orm";
-import type { KeptAnswer, KeyedRequest } from "../app/claim.ts";
+import type { StoredResponse, KeyedRequest } from "../app/claim.ts";
 import { iso } from "../core/time.ts";
 import type { Queries, Reads, Tx } from "../store/store.ts";
 import type { FoundKey } from "./model.ts";
 import { idempotencyKeyTable } from "./tables.ts";
 
 /** How long a claim is believed to be alive, and its key is remembered. */
-export interface Lives {
+export interface Ttl {
   lease: Temporal.Duration;
   keep: Temporal.Duration;
 }
@@ -16,7 +16,7 @@ export async function insertClaim(
   q: Queries,
   { now, owner, ...request }: KeyedRequest,
   claim: string,
-  { lease, keep }: Lives,
+  { lease, keep }: Ttl,
 ): Promise<number | null> {
   const t = q.use(idempotencyKeyTable);
   const anew = {
@@ -54,7 +54,7 @@ export async function findKey(
       lease_until: t.lease_until,
       target_type: t.target_type,
       target_id: t.target_id,
-      answer: t.answer,
+      response: t.answer,
     })
     .from(t)
     .where(
@@ -86,11 +86,11 @@ export async function updateCommitted(
 }
 
 /** Keeps the claim's answer; without one it only says that there was one. */
-export async function updateAnswered(
+export async function saveResponse(
   q: Queries,
   id: number,
   claim: string,
-  answer: KeptAnswer | null,
+  answer: StoredResponse | null,
 ): Promise<void> {
   const t = q.use(idempotencyKeyTable);
   await q

@@ -1,4 +1,4 @@
-import type { KeptAnswer } from "../app/claim.ts";
+import type { StoredResponse } from "../app/claim.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { isMaskedIcNumber } from "../core/malaysia.ts";
@@ -12,7 +12,7 @@ export function isDone(status: number): boolean {
 }
 
 /** Whether an answer may be kept: one with a secret is shown once, and a large one is not held. */
-export function isKept({ body }: KeptAnswer): boolean {
+export function isStorable({ body }: StoredResponse): boolean {
   return body.length <= LIMITS.idempotency_answer_characters && !showsSecret(readJson(body));
 }
 
@@ -29,7 +29,7 @@ export function showsSecret(value: unknown): boolean {
  * What a repeat is answered: the answer that was kept. Errors: conflict for another request under the same key,
  * for one that is under way, and for one that was carried out but whose answer is not kept.
  */
-export function answerToRepeat(found: FoundKey, digest: string, now: Temporal.Instant): KeptAnswer {
+export function replay(found: FoundKey, digest: string, now: Temporal.Instant): StoredResponse {
   if (found.digest !== digest) {
     throw new AppError(
       "conflict",
@@ -42,12 +42,12 @@ export function answerToRepeat(found: FoundKey, digest: string, now: Temporal.In
       retry_after_s: Math.max(1, Math.min(seconds, LIMITS.idempotency_retry_s)),
     });
   }
-  if (found.answer !== null) return found.answer;
+  if (found.response !== null) return found.response;
   const { target_type, target_id } = found;
-  const what = target_type === null ? "" : ` (${target_type}${target_id === null ? "" : ` ${target_id}`})`;
+  const target = target_type === null ? "" : ` (${target_type}${target_id === null ? "" : ` ${target_id}`})`;
   throw new AppError(
     "conflict",
-    `The request with this Idempotency-Key was carried out${what}, and its answer is not kept: look the record up`,
+    `The request with this Idempotency-Key was carried out${target}, and its answer is not kept: look the record up`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { operation } from "../app/operation.ts";
-import { prune } from "../core/delete_in_batches.ts";
+import { deleteInBatches } from "../core/delete_in_batches.ts";
 import { Nothing } from "../core/schema.ts";
 import * as queries from "./queries.ts";
 import { transaction } from "../app/transaction.ts";
@@ -12,7 +12,9 @@ export const pruneIdempotencyKeys = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    await prune(ctx.background, (limit) => transaction(ctx, (tx) => queries.deleteExpired(tx, limit)));
+    await deleteInBatches(ctx.background, (limit) =>
+      transaction(ctx, (tx) => queries.deleteExpired(tx, limit)),
+    );
     return {};
   },
 });

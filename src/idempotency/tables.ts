@@ -1,4 +1,4 @@
-import type { KeptAnswer } from "../app/claim.ts";
+import type { StoredResponse } from "../app/claim.ts";
 import type { ColumnKit } from "../store/columns.ts";
 import { companyColumn } from "../tenancy/companies/tables.ts";
 import { KEY_STATES } from "./model.ts";
@@ -24,7 +24,7 @@ export const idempotencyKeyTable = (k: ColumnKit) =>
       /** What the change was made to. */
       target_type: k.text("target_type"),
       target_id: k.integer("target_id"),
-      answer: k.json<KeptAnswer>("answer"),
+      answer: k.json<StoredResponse>("answer"),
       expires_at: k.at("expires_at").notNull(),
     },
     (t) => [

@@ -2,7 +2,7 @@ import type { TProperties, TSchema } from "@sinclair/typebox";
 import { Id } from "../core/schema.ts";
 import { mayChange } from "../audit/recorder.ts";
 import { tool, type Tool, type ToolDefinition } from "../mcp/tool.ts";
-import { said } from "../mcp/wire_schema.ts";
+import { describe } from "../mcp/wire_schema.ts";
 
 // What the tools for loans share.
 
@@ -13,9 +13,9 @@ export function loanTool<I extends TProperties, O extends TSchema>(definition: T
     takes_environment: true,
     is_available: ({ loan_service_key }) => loan_service_key !== null,
     is_always_concise: definition.operations.some(({ permission }) => mayChange(permission)),
-    is_outlined_elsewhere: true,
+    brief_output: true,
   });
 }
 
-export const application_id = said(Id, "The application's id");
-export const program_id = said(Id, "The loan program's id");
+export const application_id = describe(Id, "The application's id");
+export const program_id = describe(Id, "The loan program's id");

@@ -7,7 +7,7 @@ import {
 } from "../webhooks/deliveries/service.ts";
 import { page } from "../mcp/params.ts";
 import { action, finder } from "../mcp/shapes.ts";
-import { said } from "../mcp/wire_schema.ts";
+import { describe } from "../mcp/wire_schema.ts";
 import { loanTool } from "./tools.ts";
 
 // Deliveries show where the company's data goes and what came back: only its admins see them (decision 0061).
@@ -27,9 +27,9 @@ const findDeliveries = loanTool({
   operations: [listLoanWebhookLogs, getLoanWebhookLog, FOR_ADMINS_TO_READ],
   details: DETAILS,
   input: {
-    webhook_log_id: Type.Optional(said(Id, "One delivery")),
-    event_type: said(log.event_type, "Only these events"),
-    status: said(log.status, "Only in this state"),
+    webhook_log_id: Type.Optional(describe(Id, "One delivery")),
+    event_type: describe(log.event_type, "Only these events"),
+    status: describe(log.status, "Only in this state"),
     ...page,
   },
 });
@@ -42,7 +42,7 @@ const redeliver = loanTool({
   ...action(redeliverLoanWebhook, "webhook_log_id"),
   operations: [redeliverLoanWebhook, FOR_ADMINS],
   details: DETAILS,
-  input: { webhook_log_id: said(Id, "The delivery's id") },
+  input: { webhook_log_id: describe(Id, "The delivery's id") },
 });
 
 export const loanWebhookTools = [findDeliveries, redeliver];

@@ -1,22 +1,22 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Claim } from "../app/claim.ts";
 import type { Caller, Deps } from "../app/deps.ts";
-import { type Actor, ownerOf, rightsOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
+import { type Actor, principalOf, privilegesOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { decode } from "../core/validate.ts";
 import { parseExactly } from "../core/whole_number.ts";
-import { outage } from "../store/constraints.ts";
+import { unavailableError } from "../store/constraints.ts";
 import type { Tool, Viewer } from "./tool.ts";
 import type { ToolSet } from "./tool_set.ts";
 
 type Arguments = Record<string, unknown>;
 
 /** A call over MCP: the actor behind the access token, and the HTTP request. */
-export type AgentCall = Omit<Caller, "origin" | "claim">;
+export type ToolCall = Omit<Caller, "origin" | "claim">;
 
 /** An error's own message names up to this many broken rules. */
-const TOLD = 3;
+const DETAILS_IN_MESSAGE = 3;
 
 /** Statuses under which a `request_id` is completed: only the first stores the response for repeats. */
 const DONE = 200;
@@ -29,31 +29,34 @@ const NOT_DONE = 503;
 export async function callTool(
   deps: Deps,
   tools: ToolSet,
-  caller: AgentCall,
+  caller: ToolCall,
   tool: Tool,
-  given: unknown,
+  raw_input: unknown,
 ): Promise<CallToolResult> {
   try {
-    const input: Arguments = decode(tool.input, given ?? {});
-    const text = await answerOf(deps, caller, tool, input);
+    const input: Arguments = decode(tool.input, raw_input ?? {});
+    const text = await resultOf(deps, caller, tool, input);
     return { content: [{ type: "text", text }], structuredContent: parseExactly(text) };
   } catch (error) {
-    const known = error instanceof AppError ? error : outage(error);
-    if (known?.kind === undefined || known.kind === "unavailable") {
+    const app_error = error instanceof AppError ? error : unavailableError(error);
+    if (app_error?.kind === undefined || app_error.kind === "unavailable") {
       const { request_id } = caller;
-      deps.log.error({ err: error, request_id, tool: tool.name }, known ? "unavailable" : "internal error");
+      deps.log.error(
+        { err: error, request_id, tool: tool.name },
+        app_error ? "unavailable" : "internal error",
+      );
     }
-    const text = known
-      ? explain(known, given, tools, { actor: caller.actor, config: deps.config })
+    const text = app_error
+      ? explain(app_error, raw_input, tools, { actor: caller.actor, config: deps.config })
       : `Internal error: nothing can be said of it here. Its request id is ${caller.request_id}`;
     return { content: [{ type: "text", text }], isError: true };
   }
 }
 
 /** The tool's result as JSON; a repeated `request_id` replays the stored one. */
-async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Arguments): Promise<string> {
+async function resultOf(deps: Deps, caller: ToolCall, tool: Tool, input: Arguments): Promise<string> {
   const claim = claimOf(deps, caller.actor, tool, input);
-  const stored = await claim?.take();
+  const stored = await claim?.acquire();
   if (stored) return stored.body;
   let settled = NOT_DONE;
   let body = "";
@@ -65,33 +68,33 @@ async function answerOf(deps: Deps, caller: AgentCall, tool: Tool, input: Argume
   } finally {
     const answer = settled === DONE ? { status: DONE, headers: {}, body } : null;
     // The change has been committed, so its result is returned even if it cannot be stored for repeats.
-    await claim?.settle(settled, answer).catch((error) => {
+    await claim?.complete(settled, answer).catch((error) => {
       deps.log.error({ err: error, request_id: caller.request_id }, "cannot keep an answer for repeats");
     });
   }
   // A write has been carried out, however long its result.
-  if (tool.is_read_only) refuseLong(body);
+  if (tool.is_read_only) assertShort(body);
   return body;
 }
 
 /** The actor of the call, in the environment that the input names where the tool takes one. */
-function actorOf({ actor }: AgentCall, { takes_environment }: Tool, input: Arguments): Actor {
+function actorOf({ actor }: ToolCall, { takes_environment }: Tool, input: Arguments): Actor {
   const environment = ENVIRONMENTS.find((word) => word === input.environment);
   if (!takes_environment || environment === undefined || actor.kind !== "user") return actor;
   return { ...actor, environment };
 }
 
 /** A JSON replacer that sorts keys: models repeat a request with its fields in another order. */
-function inOrder(_: string, value: unknown): unknown {
+function sortKeys(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function claimOf(deps: Deps, actor: Actor, tool: Tool, input: Arguments): Claim | null {
   const { request_id: key, ...request } = input;
-  const owner = ownerOf(actor);
+  const owner = principalOf(actor);
   if (typeof key !== "string" || owner === null) return null;
-  const canonical = JSON.stringify([...rightsOf(actor), request], inOrder);
+  const canonical = JSON.stringify([...privilegesOf(actor), request], sortKeys);
   const digest = new Bun.CryptoHasher("sha256").update(canonical).digest("hex");
   return deps.openClaim({
     company_id: scopeOf(actor).company_id,
@@ -105,7 +108,7 @@ function claimOf(deps: Deps, actor: Actor, tool: Tool, input: Arguments): Claim 
 }
 
 /** Refuses a result that is too long for a model, naming what makes it shorter. Errors: malformed. */
-function refuseLong(body: string): void {
+function assertShort(body: string): void {
   if (body.length <= LIMITS.mcp_answer_characters) return;
   throw new AppError(
     "malformed",
@@ -114,18 +117,19 @@ function refuseLong(body: string): void {
 }
 
 /** The error as text for a model: each broken rule, and the tool that finds valid values. */
-function explain(error: AppError, given: unknown, tools: ToolSet, viewer: Viewer): string {
+function explain(error: AppError, input: unknown, tools: ToolSet, viewer: Viewer): string {
   const { kind, details = [], retry_after_s } = error;
   // REST calls it by its header.
   const lines = [error.message.replaceAll("Idempotency-Key", "request_id")];
-  if (details.length > TOLD) lines.push(...details.map(({ path, message }) => `${path}: ${message}`));
+  if (details.length > DETAILS_IN_MESSAGE)
+    lines.push(...details.map(({ path, message }) => `${path}: ${message}`));
   if (retry_after_s !== undefined) lines.push(`Try again in ${retry_after_s} s.`);
   if (kind === "conflict") lines.push("Read the record again before you try another way.");
   const named = details.map(({ path }) => path.split("/")[1] ?? "");
   if (named.includes("environment"))
     lines.push(`environment is one of ${ENVIRONMENTS.join(", ")}; nothing is assumed.`);
-  const asked = kind === "not_found" || kind === "forbidden" ? Object.keys(Object(given)) : [];
-  for (const field of new Set([...named, ...asked])) {
+  const input_names = kind === "not_found" || kind === "forbidden" ? Object.keys(Object(input)) : [];
+  for (const field of new Set([...named, ...input_names])) {
     const finder = tools.finderOf(viewer, field);
     if (finder) lines.push(`${finder.name} finds a valid ${field}.`);
   }

@@ -6,18 +6,18 @@ import { AppError } from "../core/errors.ts";
 import { SCOPE } from "../access/oauth/model.ts";
 import { challengeAt } from "../access/oauth/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
-import { answerError } from "../http/errors.ts";
+import { errorResponse } from "../http/errors.ts";
 import { publicOrigin } from "../http/origin.ts";
 import {
   addressOf,
   bearerOf,
   countRequest,
   isLate,
-  type Listening,
+  type ListeningServer,
   watchAddress,
   watchLargeBody,
 } from "../http/authentication.ts";
-import type { AgentCall } from "./call_tool.ts";
+import type { ToolCall } from "./call_tool.ts";
 import { serverFor } from "./server.ts";
 import type { Tool } from "./tool.ts";
 import { ToolSet } from "./tool_set.ts";
@@ -35,7 +35,7 @@ const NO_SUBSCRIPTIONS = 0;
  */
 export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
   const tools = new ToolSet(all_tools);
-  const calls = new WeakMap<AuthInfo, { call: AgentCall; is_greeting: boolean }>();
+  const calls = new WeakMap<AuthInfo, { call: ToolCall; is_greeting: boolean }>();
   const handler = createMcpHandler(
     ({ authInfo }) => {
       const known = authInfo && calls.get(authInfo);
@@ -50,7 +50,7 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
 
   async function serve(
     request: Request,
-    call: AgentCall,
+    call: ToolCall,
     refuse: (error: AppError) => Response,
   ): Promise<Response> {
     mediaTypeOf(request, ["application/json"]);
@@ -61,7 +61,7 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
     if (actor instanceof AppError) return refuse(actor);
     // A key only: the SDK passes it on, and it could not hold the whole caller.
     const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
-    calls.set(authInfo, { call, is_greeting: isGreeting(body) });
+    calls.set(authInfo, { call, is_greeting: isInitialize(body) });
     return handler.fetch(request, { authInfo, parsedBody: body });
   }
 
@@ -69,12 +69,12 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
     "/mcp",
     async ({ request, server, set }) => {
       const origin = publicOrigin(deps.config, server);
-      refuseForeignOrigin(request, origin, server);
+      rejectForeignOrigin(request, origin, server);
       const request_id = String(set.headers["x-request-id"]);
       const refuse = (error: AppError) => {
         watchAddress(deps, request, server);
         deps.refusals.count(request, error, deps.clock.now());
-        const answer = answerError(error, { "x-request-id": request_id });
+        const answer = errorResponse(error, { "x-request-id": request_id });
         answer.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
         return answer;
       };
@@ -94,7 +94,7 @@ async function authenticate(deps: Deps, request: Request): Promise<Actor | AppEr
   try {
     const token = bearerOf(request);
     if (token === undefined) throw new AppError("unauthorized", "Authorize first: send an access token");
-    return await deps.authenticateAgent(token);
+    return await deps.authenticateAccessToken(token);
   } catch (error) {
     if (error instanceof AppError && error.kind === "unauthorized") return error;
     throw error;
@@ -105,18 +105,18 @@ async function authenticate(deps: Deps, request: Request): Promise<Actor | AppEr
  * Refuses browser requests from other sites by their Origin header (against DNS rebinding). Programs send none.
  * Errors: forbidden.
  */
-function refuseForeignOrigin(request: Request, origin: string, server: Listening | null): void {
+function rejectForeignOrigin(request: Request, origin: string, server: ListeningServer | null): void {
   const sent = request.headers.get("origin");
   if (sent === null || sent === origin) return;
   const port = server?.port;
-  const own = ["localhost", "127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`);
+  const local_origins = ["localhost", "127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`);
   // Without PUBLIC_URL the service is local, under any of these names.
-  if (origin === own[0] && own.includes(sent)) return;
+  if (origin === local_origins[0] && local_origins.includes(sent)) return;
   throw new AppError("forbidden", `Pages of ${sent} may not call this service`);
 }
 
 /** The JSON-RPC message, or the protocol's error response to an unreadable body. */
-async function readMessage(deps: Deps, request: Request, call: AgentCall): Promise<unknown> {
+async function readMessage(deps: Deps, request: Request, call: ToolCall): Promise<unknown> {
   try {
     // Only strangers share room by their address.
     const message = await readJson(request, { actor: call.actor, address: null });
@@ -131,7 +131,7 @@ async function readMessage(deps: Deps, request: Request, call: AgentCall): Promi
 }
 
 /** Whether a message is the handshake: initialize, or server/discover since 2026. */
-function isGreeting(message: unknown): boolean {
+function isInitialize(message: unknown): boolean {
   if (typeof message !== "object" || message === null || !("method" in message)) return false;
   return message.method === "initialize" || message.method === "server/discover";
 }

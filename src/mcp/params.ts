@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../core/errors.ts";
 import { pageFields, Search } from "../core/schema.ts";
-import { said } from "./wire_schema.ts";
+import { describe } from "./wire_schema.ts";
 
 // Parameters that tools of every family share.
 
@@ -9,15 +9,15 @@ export const page = pageOf(pageFields);
 
 export function pageOf(fields: typeof pageFields) {
   return {
-    page: said(fields.page, "Which page, from 1"),
-    limit: said(fields.limit, "Records on a page, 20 unless told"),
+    page: describe(fields.page, "Which page, from 1"),
+    limit: describe(fields.limit, "Records on a page, 20 unless told"),
   };
 }
 
-export const search = Type.Optional(said(Search, "Text in the name"));
+export const search = Type.Optional(describe(Search, "Text in the name"));
 
 /** Rejects parameters that do not apply to the chosen option. Errors: invalid. */
-export function refuseOthers(chosen: string, fields: Readonly<Record<string, unknown>>): void {
+export function rejectUnused(chosen: string, fields: Readonly<Record<string, unknown>>): void {
   for (const [field, value] of Object.entries(fields)) {
     if (value !== undefined) throw invalid(`/${field}`, `must be left out for ${chosen}`);
   }

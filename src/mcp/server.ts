@@ -3,7 +3,7 @@ import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import { LIMITS } from "../core/limits.ts";
 import { getMe } from "../access/sessions/service.ts";
-import { type AgentCall, callTool } from "./call_tool.ts";
+import { type ToolCall, callTool } from "./call_tool.ts";
 import type { ToolSet } from "./tool_set.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
@@ -16,34 +16,34 @@ const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and 
 export async function serverFor(
   deps: Deps,
   tools: ToolSet,
-  caller: AgentCall,
+  caller: ToolCall,
   { is_greeting }: { is_greeting: boolean },
 ): Promise<McpServer> {
   const { name, version } = packageJson;
   const identity = { name, version, title: "Meterhouse" };
-  const made = new McpServer(identity, {
+  const server = new McpServer(identity, {
     capabilities: { tools: { listChanged: false } },
     instructions: is_greeting ? `${INSTRUCTIONS} ${await placeAndDay(deps, caller)}` : INSTRUCTIONS,
     // Visibility follows the user's role: the list must not be cached for others, nor for long.
     cacheHints: { "tools/list": { ttlMs: 0, cacheScope: "private" } },
   });
   const viewer = { actor: caller.actor, config: deps.config };
-  made.server.setRequestHandler("tools/list", () => ({
+  server.server.setRequestHandler("tools/list", () => ({
     tools: tools.visibleTo(viewer).map(({ listed }) => listed),
   }));
-  made.server.setRequestHandler("tools/call", ({ params }) => {
+  server.server.setRequestHandler("tools/call", ({ params }) => {
     const tool = tools.find(viewer, params.name);
     if (!tool) {
-      const asked = params.name.slice(0, LIMITS.name_length);
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${asked}`);
+      const tool_name = params.name.slice(0, LIMITS.name_length);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${tool_name}`);
     }
     return callTool(deps, tools, caller, tool, params.arguments);
   });
-  return made;
+  return server;
 }
 
 /** The company's time zone and date, so that a model knows what "this month" means. */
-async function placeAndDay(deps: Deps, caller: AgentCall): Promise<string> {
+async function placeAndDay(deps: Deps, caller: ToolCall): Promise<string> {
   const { actor, request_id } = caller;
   const ctx = deps.openContext({ actor, origin: "mcp", request_id, address: null });
   const { timezone } = await call(ctx, getMe, {});

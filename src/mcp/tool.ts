@@ -6,23 +6,23 @@ import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
 import { mayChange } from "../audit/recorder.ts";
-import { outlined, said, trimmed, type WireSchema, wireSchema } from "./wire_schema.ts";
+import { outlineOf, describe, omitFields, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
 const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
 
 const FORMATS = ["concise", "detailed"] as const;
-const ResponseFormat = Type.Optional(said(oneOf(FORMATS), "detailed: every field"));
+const ResponseFormat = Type.Optional(describe(oneOf(FORMATS), "detailed: every field"));
 
 const RequestId = Type.Optional(
-  said(
+  describe(
     Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "1 to 255 visible ASCII characters" }),
     `Sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
   ),
 );
 
 /** Has no default: leaving it out must not turn a trial into the real thing. */
-const InEnvironment = said(oneOf(ENVIRONMENTS), "never assumed");
+const InEnvironment = describe(oneOf(ENVIRONMENTS), "never assumed");
 
 /** Levels of an output schema that are listed: `data`, and the fields of its records. */
 const OUTLINE_DEPTH = 2;
@@ -43,11 +43,11 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   /** It removes something, or can't be undone (MCP: destructiveHint). */
   is_destructive?: boolean;
   /** It may make an outside party act, such as a bank (MCP: openWorldHint). */
-  reaches_out?: boolean;
+  is_open_world?: boolean;
   /** It takes a `request_id`, because doing the same twice would do harm. */
   takes_request_id?: boolean;
   /** Its output is the record that a finder of its family describes, and is not described again. */
-  is_outlined_elsewhere?: boolean;
+  brief_output?: boolean;
   /** It works in the `environment` that it takes as a parameter, never assumed. */
   takes_environment?: boolean;
   /** Which deployments have it; all by default. */
@@ -110,8 +110,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     finds = [],
     details,
     is_destructive = false,
-    reaches_out = false,
-    is_outlined_elsewhere = false,
+    is_open_world = false,
+    brief_output = false,
     takes_environment = false,
     is_available = () => true,
     is_always_concise = false,
@@ -143,14 +143,12 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       title,
       description,
       inputSchema: rootOf(wireSchema(accepted)),
-      outputSchema: rootOf(
-        outlined(whole, left_out, is_outlined_elsewhere ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH),
-      ),
+      outputSchema: rootOf(outlineOf(whole, left_out, brief_output ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH)),
       annotations: {
         readOnlyHint: is_read_only,
         destructiveHint: is_destructive,
         idempotentHint: is_read_only,
-        openWorldHint: reaches_out,
+        openWorldHint: is_open_world,
       },
     },
     async run(ctx, input) {
@@ -161,7 +159,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);
-      const shown = details && response_format === "concise" ? trimmed(whole, answer, left_out) : answer;
+      const shown = details && response_format === "concise" ? omitFields(whole, answer, left_out) : answer;
       if (typeof shown !== "object" || shown === null) throw new Error(`${name} answers no object`);
       return { ...shown };
     },
@@ -174,7 +172,7 @@ function rootOf(schema: WireSchema): RootSchema {
 }
 
 /** Whether a tool is of the actor's level and deployment, and the actor may call all its operations. */
-export function sees({ actor, config }: Viewer, { level, permissions, is_available }: Tool): boolean {
+export function isVisible({ actor, config }: Viewer, { level, permissions, is_available }: Tool): boolean {
   if (!is_available(config) || levelOf(actor) !== level) return false;
   return [...permissions].every((permission) => may(actor, permission));
 }

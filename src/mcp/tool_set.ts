@@ -1,4 +1,4 @@
-import { sees, type Tool, type Viewer } from "./tool.ts";
+import { isVisible, type Tool, type Viewer } from "./tool.ts";
 
 /** The service's tools, filtered by who looks at them. */
 export class ToolSet {
@@ -12,13 +12,13 @@ export class ToolSet {
 
   /** The tools that the viewer sees, in the order of the list. */
   visibleTo(viewer: Viewer): Tool[] {
-    return this.#tools.filter((tool) => sees(viewer, tool));
+    return this.#tools.filter((tool) => isVisible(viewer, tool));
   }
 
   /** The tool of this name, if the viewer sees it: a hidden tool is reported as unknown. */
   find(viewer: Viewer, name: string): Tool | undefined {
     const found = this.#by_name.get(name);
-    return found && sees(viewer, found) ? found : undefined;
+    return found && isVisible(viewer, found) ? found : undefined;
   }
 
   /** The tool that finds valid values of a parameter, if the viewer sees it. */

@@ -17,16 +17,16 @@ export interface WireSchema {
 const FORMATS = new Set(["date-time", "uuid", "email", "uri"]);
 
 /** Keywords that tell a client nothing new. */
-const LEFT_OUT = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
+const OMITTED_KEYWORDS = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
 
 /** Bounds that only keep numbers safe. */
-const NOBODY_MEETS = 1_000_000_000;
+const IRRELEVANT_MAXIMUM = 1_000_000_000;
 
 /** Keywords that a description replaces. */
-const SAID_IN_WORDS = new Set(["pattern", "minLength", "maxLength"]);
+const DESCRIBED = new Set(["pattern", "minLength", "maxLength"]);
 
 /** Describes what a parameter is for, beside what its schema says about its form. */
-export function said<T extends TSchema>(schema: T, text: string): T {
+export function describe<T extends TSchema>(schema: T, text: string): T {
   return { ...schema, "x-says": text };
 }
 
@@ -36,8 +36,8 @@ export function said<T extends TSchema>(schema: T, text: string): T {
  */
 export function wireSchema(schema: WireSchema): WireSchema {
   const { "x-says": says, "x-schema": shown, ...given } = schema;
-  const own: WireSchema = isRecord(shown) ? shownAs(given, shown) : given;
-  const { description: form, ...wire } = simplified(own);
+  const shape: WireSchema = isRecord(shown) ? replaceShape(given, shown) : given;
+  const { description: form, ...wire } = simplified(shape);
   // A known format needs no words.
   const parts = [says, wire.format === undefined ? form : undefined];
   const description = parts.filter((text) => typeof text === "string").join(": ");
@@ -45,7 +45,7 @@ export function wireSchema(schema: WireSchema): WireSchema {
 }
 
 /** The schema that the documentation shows instead, with the schema's own description. */
-function shownAs(given: WireSchema, shown: Record<string, unknown>): WireSchema {
+function replaceShape(given: WireSchema, shown: Record<string, unknown>): WireSchema {
   const { description } = given;
   return { ...(description === undefined ? {} : { description }), ...shown };
 }
@@ -53,10 +53,10 @@ function shownAs(given: WireSchema, shown: Record<string, unknown>): WireSchema 
 function simplified(schema: WireSchema): WireSchema {
   const wire: WireSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    if (LEFT_OUT.has(keyword) || value === undefined) continue;
-    if (SAID_IN_WORDS.has(keyword) && schema.description !== undefined) continue;
+    if (OMITTED_KEYWORDS.has(keyword) || value === undefined) continue;
+    if (DESCRIBED.has(keyword) && schema.description !== undefined) continue;
     if (keyword === "format" && !(typeof value === "string" && FORMATS.has(value))) continue;
-    if (keyword === "maximum" && typeof value === "number" && value >= NOBODY_MEETS) continue;
+    if (keyword === "maximum" && typeof value === "number" && value >= IRRELEVANT_MAXIMUM) continue;
     if (keyword === "minimum" && value === Number.MIN_SAFE_INTEGER) continue;
     if (keyword === "minimum" && isId(schema)) continue;
     wire[keyword] = value;
@@ -67,7 +67,7 @@ function simplified(schema: WireSchema): WireSchema {
     wire.additionalProperties = wireSchema(schema.additionalProperties);
   if (!schema.anyOf) return wire;
   delete wire.anyOf;
-  return united(wire, schema.anyOf.map(wireSchema));
+  return merged(wire, schema.anyOf.map(wireSchema));
 }
 
 /** Whether a schema is that of any id, whose bounds tell nothing. */
@@ -76,7 +76,7 @@ function isId({ minimum, maximum }: WireSchema): boolean {
 }
 
 /** Merges alternatives into one schema where they are literals, or a type and null. */
-function united(wire: WireSchema, variants: WireSchema[]): WireSchema {
+function merged(wire: WireSchema, variants: WireSchema[]): WireSchema {
   if (variants.every(({ const: word }) => typeof word === "string"))
     return { ...wire, type: "string", enum: variants.map(({ const: word }) => word) };
   const [only, ...others] = variants.filter(({ type }) => type !== "null");
@@ -91,19 +91,19 @@ function united(wire: WireSchema, variants: WireSchema[]): WireSchema {
  * Outlines an output schema: types and enums down to `depth` objects, without the named fields. The full result
  * matches it too, since it closes no object. Models pay for schemas by the token, and read the result anyway.
  */
-export function outlined(schema: WireSchema, names: ReadonlySet<string>, depth: number): WireSchema {
+export function outlineOf(schema: WireSchema, names: ReadonlySet<string>, depth: number): WireSchema {
   const { type, enum: words, const: word, properties, required, items, anyOf } = schema;
   const outline: WireSchema = {
     ...(type === undefined ? {} : { type }),
     ...(words === undefined ? {} : { enum: words }),
     ...(word === undefined ? {} : { const: word }),
   };
-  if (items) outline.items = outlined(items, names, depth);
-  if (anyOf) outline.anyOf = anyOf.map((variant) => outlined(variant, names, depth));
+  if (items) outline.items = outlineOf(items, names, depth);
+  if (anyOf) outline.anyOf = anyOf.map((variant) => outlineOf(variant, names, depth));
   if (!properties || depth === 0) return outline;
-  const kept = Object.entries(properties).filter(([name]) => !names.has(name));
+  const remaining = Object.entries(properties).filter(([name]) => !names.has(name));
   outline.properties = Object.fromEntries(
-    kept.map(([name, field]) => [name, outlined(field, names, depth - 1)]),
+    remaining.map(([name, field]) => [name, outlineOf(field, names, depth - 1)]),
   );
   outline.required = (required ?? []).filter((name) => !names.has(name));
   return outline;
@@ -113,22 +113,22 @@ export function outlined(schema: WireSchema, names: ReadonlySet<string>, depth: 
  * Removes the named fields wherever the schema declares them: a user's own field of the same name in metadata, in
  * a payload or in a form stays.
  */
-export function trimmed(schema: WireSchema, value: unknown, names: ReadonlySet<string>): unknown {
+export function omitFields(schema: WireSchema, value: unknown, names: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) {
     const { items } = schema;
-    return items ? value.map((item) => trimmed(items, item, names)) : value;
+    return items ? value.map((item) => omitFields(items, item, names)) : value;
   }
   if (schema.anyOf) {
-    return schema.anyOf.reduce((left: unknown, variant) => trimmed(variant, left, names), value);
+    return schema.anyOf.reduce((remaining: unknown, variant) => omitFields(variant, remaining, names), value);
   }
   const { properties } = schema;
   if (!isRecord(value) || !properties) return value;
-  const kept = Object.entries(value).flatMap(([name, member]) => {
+  const entries = Object.entries(value).flatMap(([name, member]) => {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (field === undefined) return [[name, member]];
-    return names.has(name) ? [] : [[name, trimmed(field, member, names)]];
+    return names.has(name) ? [] : [[name, omitFields(field, member, names)]];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }
 
 function mapValues<A, B>(record: Record<string, A>, map: (value: A) => B): Record<string, B> {

@@ -44,7 +44,7 @@ import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "../u
 import { userRoutes } from "../access/users/routes.ts";
 import { lenderWebhookLogRoutes, webhookLogRoutes } from "../webhooks/deliveries/routes.ts";
 import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
-import { failures } from "../http/error_handler.ts";
+import { errorHandler } from "../http/error_handler.ts";
 import { documentation } from "../http/openapi.ts";
 import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
@@ -58,7 +58,7 @@ export function buildApp(deps: Deps) {
     normalize: false,
     handler: { standardHostname: false },
   })
-    .use(failures(deps, () => app.routes))
+    .use(errorHandler(deps, () => app.routes))
     .use(probes(deps))
     .use(metrics(deps))
     .use(documentation(() => app))

@@ -30,7 +30,7 @@ export async function listen(deps: Deps): Promise<Server> {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: 120,
   });
-  void deps.background.keep(new Dispatcher(deps).run());
+  void deps.background.track(new Dispatcher(deps).run());
   return {
     url: `http://localhost:${app.server?.port}`,
     metrics_url: metrics && `http://localhost:${metrics.port}/metrics`,

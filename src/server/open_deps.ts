@@ -13,14 +13,14 @@ import { defaultUsageMemory } from "../core/memory.ts";
 import { type Metrics, openMetrics } from "../app/metrics.ts";
 import { Refusals } from "../core/rejection_limiter.ts";
 import { openSecrets } from "../core/secret_box.ts";
-import { makeSecret } from "../core/random_secrets.ts";
+import { randomSecret } from "../core/random_secrets.ts";
 import { type Clock, systemClock } from "../core/time.ts";
-import { openRefusalNotes } from "../audit/failed_sign_ins.ts";
+import { openFailedSignInLog } from "../audit/failed_sign_ins.ts";
 import { recordOperation } from "../audit/recorder.ts";
-import { authenticateAgent } from "../access/oauth/authenticate_access_token.ts";
+import { authenticateAccessToken } from "../access/oauth/authenticate_access_token.ts";
 import { countUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
-import { DocumentFiles } from "../store/blob_store.ts";
+import { BlobStore } from "../store/blob_store.ts";
 import { openLoginGuard } from "../access/sessions/login_throttle.ts";
 import { openPasswords, type PasswordCost } from "../core/passwords.ts";
 import { authenticate } from "../access/sessions/service.ts";
@@ -58,16 +58,16 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     throw error;
   });
   const { usage } = opened;
-  showUsage(metrics, usage, store);
-  const secret = config.jwt_secret ?? (without_stores ? makeSecret() : keepSecret(config.data_dir));
+  exposeUsageMetrics(metrics, usage, store);
+  const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
-  const documents = new DocumentFiles(join(config.data_dir, "documents"));
+  const documents = new BlobStore(join(config.data_dir, "documents"));
   const services = {
     log,
     store,
-    untold: store,
+    unaudited_store: store,
     usage,
     documents,
     config,
@@ -77,9 +77,9 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     secrets,
     background,
     observe: metrics.observeOperation.bind(metrics),
-    note: () => undefined,
+    annotateAudit: () => undefined,
     record: recordOperation,
-    refused: openRefusalNotes(store, background),
+    refused: openFailedSignInLog(store, background),
   };
   return {
     config,
@@ -95,7 +95,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     refusals: new Refusals(config),
     background,
     authenticate: (token, q = store.read) => authenticate(q, tokens, token, clock.now()),
-    authenticateAgent: (token) => authenticateAgent(store.read, token, clock.now()),
+    authenticateAccessToken: (token) => authenticateAccessToken(store.read, token, clock.now()),
     openClaim: (request) => new StoredClaim(store, request),
     openContext: (caller) => ({
       ...services,
@@ -130,12 +130,12 @@ async function openTransactional(config: Config): Promise<Store> {
   try {
     return await openStore(config, CONSTRAINTS);
   } catch (error) {
-    const place = database_url === null ? `SQLite in ${data_dir}` : `PostgreSQL at ${placeOf(database_url)}`;
+    const place = database_url === null ? `SQLite in ${data_dir}` : `PostgreSQL at ${hostOf(database_url)}`;
     throw new Error(`Cannot open ${place}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-function placeOf(database_url: string): string {
+function hostOf(database_url: string): string {
   const url = URL.parse(database_url);
   return url ? `${url.host}${url.pathname}` : "DATABASE_URL";
 }
@@ -145,7 +145,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** Native threads that usage needs beside its readers: for commits, compaction, readiness and exports. */
-const OTHER_THREADS = 4;
+const RESERVED_THREADS = 4;
 
 /**
  * How many usage queries run at once. Each holds a thread of the native pool while it runs: with the pool's
@@ -153,7 +153,7 @@ const OTHER_THREADS = 4;
  */
 export function usageReaders(): number {
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
-  return Math.max(1, Math.min(LIMITS.usage_readers, threads - OTHER_THREADS));
+  return Math.max(1, Math.min(LIMITS.usage_readers, threads - RESERVED_THREADS));
 }
 
 /** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
@@ -161,7 +161,7 @@ async function openUsage(
   config: Config,
   store: Store,
   { clock, log, accept_usage }: { clock: Clock; log: Log; accept_usage: boolean },
-): Promise<OpenedUsage> {
+): Promise<UsageStoreHandle> {
   const path = join(config.data_dir, "usage.duckdb");
   const linked = await LinkedUsage.open({
     store,
@@ -175,7 +175,7 @@ async function openUsage(
   return { usage: linked.usage, accepted: linked.accepted, close: () => linked.close() };
 }
 
-interface OpenedUsage {
+interface UsageStoreHandle {
   usage: UsageStore;
   accepted: string | null;
   close(): Promise<void>;
@@ -197,7 +197,7 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
 }
 
 /** Shows the numbers of the usage store. */
-function showUsage(metrics: Metrics, usage: UsageStore, store: Store): void {
+function exposeUsageMetrics(metrics: Metrics, usage: UsageStore, store: Store): void {
   metrics.gauge(
     "meterhouse_usage_index_entries",
     "Events that repeats are known by",
@@ -226,32 +226,32 @@ function showUsage(metrics: Metrics, usage: UsageStore, store: Store): void {
   );
 }
 
-const refuse = () => Promise.reject(new Error("The usage store was not opened"));
+const failUnopened = () => Promise.reject(new Error("The usage store was not opened"));
 
 /** Stands where no usage store was opened: whoever asks it all the same has a bug. */
-async function unopenedUsage(): Promise<OpenedUsage> {
+async function unopenedUsage(): Promise<UsageStoreHandle> {
   const usage: UsageStore = {
-    append: refuse,
-    load: refuse,
-    search: refuse,
-    aggregate: refuse,
-    metadataKeys: refuse,
-    totals: refuse,
-    lastSeq: refuse,
-    haveNewer: refuse,
-    sums: refuse,
-    export: refuse,
-    check: refuse,
-    rebuildSums: refuse,
+    append: failUnopened,
+    load: failUnopened,
+    search: failUnopened,
+    aggregate: failUnopened,
+    metadataKeys: failUnopened,
+    totals: failUnopened,
+    lastSeq: failUnopened,
+    haveLateEvents: failUnopened,
+    sums: failUnopened,
+    export: failUnopened,
+    check: failUnopened,
+    rebuildSums: failUnopened,
     stats: () => ({ index_entries: 0, index_bytes: 0, is_open: false, engine_losses: 0 }),
-    ping: refuse,
+    ping: failUnopened,
     close: async () => undefined,
   };
   return { usage, accepted: null, close: () => usage.close() };
 }
 
 /** The signing secret of this data directory, made on the first start. Errors: throws when it was damaged. */
-function keepSecret(data_dir: string): string {
+function loadJwtSecret(data_dir: string): string {
   const file = join(data_dir, "jwt_secret");
   if (!existsSync(file)) {
     const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64url");
@@ -260,9 +260,9 @@ function keepSecret(data_dir: string): string {
     renameSync(`${file}.new`, file);
   }
   chmodSync(file, 0o600);
-  const kept = readFileSync(file, "utf8").trim();
-  if (kept.length < LIMITS.secret_bytes) {
+  const stored = readFileSync(file, "utf8").trim();
+  if (stored.length < LIMITS.secret_bytes) {
     throw new Error(`Cannot sign tokens: ${file} is damaged; remove it, and everyone signs in again`);
   }
-  return kept;
+  return stored;
 }

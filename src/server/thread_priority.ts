@@ -15,7 +15,7 @@ const POOL_THREAD = /^Bun Pool/;
  * cores it would otherwise wait for its turn among them. It goes on as threads come. Only Linux has priorities
  * by thread; elsewhere it does nothing.
  */
-export function preferRequests(): void {
+export function lowerWorkerPriority(): void {
   lowerPool();
   // Again for all: it is cheap, and a new thread may have the number of one that ended.
   setInterval(lowerPool, LOOK_AGAIN_MS).unref();

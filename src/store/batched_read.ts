@@ -1,8 +1,8 @@
 import type { Reads } from "./store.ts";
 
-interface Gathering<K, V> {
+interface Batch<K, V> {
   keys: Set<K>;
-  answer: Promise<V>;
+  result: Promise<V>;
 }
 
 /**
@@ -10,28 +10,28 @@ interface Gathering<K, V> {
  * of all of them. For what every request asks: a query costs about as much for many keys as for one. Nothing
  * is remembered; the read begins after it was asked for, and so sees whatever was committed before.
  */
-export function gathered<G, K, V>(
+export function batchedRead<G, K, V>(
   read: (q: Reads, group: G, keys: K[]) => Promise<V>,
 ): (q: Reads, group: G, keys?: Iterable<K>) => Promise<V> {
-  const under_way = new WeakMap<Reads, Map<G, Gathering<K, V>>>();
+  const under_way = new WeakMap<Reads, Map<G, Batch<K, V>>>();
 
-  function begin(q: Reads, group: G, gatherings: Map<G, Gathering<K, V>>): Gathering<K, V> {
+  function begin(q: Reads, group: G, batches: Map<G, Batch<K, V>>): Batch<K, V> {
     const keys = new Set<K>();
-    const answer = endOfTurn().then(() => {
-      gatherings.delete(group);
+    const result = endOfTurn().then(() => {
+      batches.delete(group);
       return read(q, group, [...keys]);
     });
-    const gathering = { keys, answer };
-    gatherings.set(group, gathering);
-    return gathering;
+    const batch = { keys, result };
+    batches.set(group, batch);
+    return batch;
   }
 
   return (q, group, keys = []) => {
-    const gatherings = under_way.get(q) ?? new Map<G, Gathering<K, V>>();
-    under_way.set(q, gatherings);
-    const gathering = gatherings.get(group) ?? begin(q, group, gatherings);
-    for (const key of keys) gathering.keys.add(key);
-    return gathering.answer;
+    const batches = under_way.get(q) ?? new Map<G, Batch<K, V>>();
+    under_way.set(q, batches);
+    const batch = batches.get(group) ?? begin(q, group, batches);
+    for (const key of keys) batch.keys.add(key);
+    return batch.result;
   };
 }
 

@@ -1,9 +1,9 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Produce } from "../core/download.ts";
+import type { WriteContent } from "../core/download.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { InTurn } from "../core/keyed_mutex.ts";
+import { KeyedMutex } from "../core/keyed_mutex.ts";
 
 // Where documents' bytes lie: <data directory>/documents/<company>/<first two digits>/<sha256>, and, while they
 // come in, documents/<company>/incoming/<uuid>. Decision 0105.
@@ -18,13 +18,13 @@ export interface Written {
 }
 
 /** Tells which of the contents some document of the company refers to. */
-export type UsedAmong = (sha256s: readonly string[]) => Promise<Set<string>>;
+export type FindUsed = (sha256s: readonly string[]) => Promise<Set<string>>;
 
 /** The files of all companies' documents; one process has them open. */
-export class DocumentFiles {
+export class BlobStore {
   readonly #folder: string;
   /** Who works on a content now: what refers to a file and the file itself change together. */
-  readonly #in_turn = new InTurn<string>();
+  readonly #in_turn = new KeyedMutex<string>();
   readonly #incoming = new Map<number, number>();
 
   constructor(folder: string) {
@@ -48,14 +48,14 @@ export class DocumentFiles {
    * Puts a file in its place, on disk, before `commit` writes down that it is there. Where that fails the file
    * goes again, unless others refer to it.
    */
-  async keep<T>(
+  async commit<T>(
     company_id: number,
     staged: StagedFile,
-    usedAmong: UsedAmong,
+    usedAmong: FindUsed,
     commit: (written: Written) => Promise<T>,
   ): Promise<T> {
     const written = await staged.finish();
-    return this.#alone(company_id, written.sha256, async () => {
+    return this.#locks(company_id, written.sha256, async () => {
       const path = this.#pathOf(company_id, written.sha256);
       await makeFolder(dirname(path));
       // Over one of the same content, which is then as young as this one.
@@ -72,10 +72,10 @@ export class DocumentFiles {
   }
 
   /** Removes the files that nothing refers to any more. */
-  async removeUnused(company_id: number, sha256s: Iterable<string>, usedAmong: UsedAmong): Promise<number> {
+  async removeUnused(company_id: number, sha256s: Iterable<string>, usedAmong: FindUsed): Promise<number> {
     let removed = 0;
     for (const sha256 of new Set(sha256s)) {
-      const is_gone = await this.#alone(company_id, sha256, () =>
+      const is_gone = await this.#locks(company_id, sha256, () =>
         this.#removeUnused(company_id, sha256, usedAmong),
       );
       if (is_gone) removed++;
@@ -87,7 +87,7 @@ export class DocumentFiles {
    * Removes what killed processes left: files from before `until` that nothing refers to, or that never came in
    * whole. Answers how many.
    */
-  async sweep(company_id: number, until: Temporal.Instant, usedAmong: UsedAmong): Promise<number> {
+  async sweep(company_id: number, until: Temporal.Instant, usedAmong: FindUsed): Promise<number> {
     let removed = 0;
     const folder = this.#ofCompany(company_id);
     for (const part of await namesIn(folder)) {
@@ -105,7 +105,7 @@ export class DocumentFiles {
   }
 
   /** The content of a file, piece by piece. Errors: throws when it is not there. */
-  async read(company_id: number, sha256: string): Promise<Produce> {
+  async read(company_id: number, sha256: string): Promise<WriteContent> {
     const file = await open(this.#pathOf(company_id, sha256), "r");
     return async (write) => {
       try {
@@ -133,30 +133,30 @@ export class DocumentFiles {
     return hasher.digest("hex") === sha256 ? null : "has other bytes than were stored";
   }
 
-  async #removeUnused(company_id: number, sha256: string, usedAmong: UsedAmong): Promise<boolean> {
+  async #removeUnused(company_id: number, sha256: string, usedAmong: FindUsed): Promise<boolean> {
     if ((await usedAmong([sha256])).size > 0) return false;
     await rm(this.#pathOf(company_id, sha256), { force: true });
     return true;
   }
 
   /** One after another for a content, so that no file is removed between its arrival and its row. */
-  #alone<T>(company_id: number, sha256: string, work: () => Promise<T>): Promise<T> {
-    return this.#in_turn.take(`${company_id}/${sha256}`, work);
+  #locks<T>(company_id: number, sha256: string, work: () => Promise<T>): Promise<T> {
+    return this.#in_turn.run(`${company_id}/${sha256}`, work);
   }
 
   /** Errors: unavailable. Returns what gives the place back, once. */
   #takeSlot(company_id: number): () => void {
-    const own = this.#incoming.get(company_id) ?? 0;
+    const taken = this.#incoming.get(company_id) ?? 0;
     const all = this.#incoming.values().reduce((sum, count) => sum + count, 0);
-    if (own >= LIMITS.document_uploads_company || all >= LIMITS.document_uploads) {
+    if (taken >= LIMITS.document_uploads_company || all >= LIMITS.document_uploads) {
       throw new AppError("unavailable", "Too many documents come in at once: try again", {
         retry_after_s: 1,
       });
     }
-    this.#incoming.set(company_id, own + 1);
+    this.#incoming.set(company_id, taken + 1);
     return () => {
-      const left = (this.#incoming.get(company_id) ?? 1) - 1;
-      if (left > 0) this.#incoming.set(company_id, left);
+      const remaining = (this.#incoming.get(company_id) ?? 1) - 1;
+      if (remaining > 0) this.#incoming.set(company_id, remaining);
       else this.#incoming.delete(company_id);
     };
   }
@@ -249,7 +249,8 @@ async function olderThan(folder: string, until: Temporal.Instant): Promise<strin
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  for (let made = folder; made !== dirname(first); made = dirname(made)) await syncFolder(dirname(made));
+  for (let created = folder; created !== dirname(first); created = dirname(created))
+    await syncFolder(dirname(created));
 }
 
 async function syncFolder(folder: string): Promise<void> {

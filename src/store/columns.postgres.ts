@@ -10,7 +10,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
+import { fromMinorUnits, type Decimal, toBig, toMinorUnits } from "../core/money.ts";
 import type { IsoInstant } from "../core/time.ts";
 
 /** `2026-11-21 13:00:00.5+00` as PostgreSQL writes it in UTC → `2026-11-21T13:00:00.500Z`. */
@@ -38,13 +38,13 @@ const jsonText = customType<{ data: unknown; driverData: string }>({
 /** Whole sen in storage, so that amounts compare as numbers; `"100.00"` in code. */
 const sen = customType<{ data: Decimal; driverData: string | number }>({
   dataType: () => "bigint",
-  toDriver: senOf,
-  fromDriver: (stored) => amountOf(Number(stored)),
+  toDriver: toMinorUnits,
+  fromDriver: (stored) => fromMinorUnits(Number(stored)),
 });
 
 const wireNumber = customType<{ data: number; driverData: string }>({
   dataType: () => "numeric",
-  toDriver: (value) => decimal(value).toFixed(),
+  toDriver: (value) => toBig(value).toFixed(),
   fromDriver: Number,
 });
 

@@ -8,20 +8,20 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import { amountOf, type Decimal, decimal, senOf } from "../core/money.ts";
+import { fromMinorUnits, type Decimal, toBig, toMinorUnits } from "../core/money.ts";
 import type { PostgresColumns } from "./columns.postgres.ts";
 
 // Text, because SQLite's NUMERIC affinity would turn '0.10' into a float.
 const wireNumber = customType<{ data: number; driverData: string }>({
   dataType: () => "text",
-  toDriver: (value) => decimal(value).toFixed(),
+  toDriver: (value) => toBig(value).toFixed(),
   fromDriver: Number,
 });
 
 const sen = customType<{ data: Decimal; driverData: number }>({
   dataType: () => "integer",
-  toDriver: senOf,
-  fromDriver: amountOf,
+  toDriver: toMinorUnits,
+  fromDriver: fromMinorUnits,
 });
 
 /** The same columns on SQLite. Instants are ISO text of fixed width, so that text order is time order. */

@@ -20,7 +20,7 @@ interface DatabaseError {
  * What a broken constraint means to the caller, or null when the error is none. Each table names its
  * constraints' errors; a reference still in use is a conflict.
  */
-export function refusal(
+export function constraintError(
   error: unknown,
   constraints: Constraints,
   uniqueIndexOf: (columns: string) => string | undefined = () => undefined,
@@ -48,7 +48,7 @@ export function refusal(
 }
 
 /** What a database says that is gone, starting, read-only or held up by a lock. */
-const OUTAGES = new Set([
+const UNAVAILABLE_CODES = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
   "CONNECTION_DESTROYED",
@@ -67,17 +67,17 @@ const OUTAGES = new Set([
 ]);
 
 /** What a database says that has no room: SQLite's errors of input and output mostly are of a full disk too. */
-const FULL = /^(SQLITE_FULL|SQLITE_IOERR.*|53100)$/;
+const STORAGE_FULL_CODES = /^(SQLITE_FULL|SQLITE_IOERR.*|53100)$/;
 
 /** The error of a database that can't answer or store now, or null when it is another. */
-export function outage(error: unknown): AppError | null {
+export function unavailableError(error: unknown): AppError | null {
   const state = sqlState(error);
   if (state === undefined) return null;
-  if (FULL.test(state)) {
+  if (STORAGE_FULL_CODES.test(state)) {
     const message = "The database can't store anything now, its disk is full or fails: try again later";
     return new AppError("unavailable", message, { retry_after_s: 30, cause: error });
   }
-  if (!OUTAGES.has(state)) return null;
+  if (!UNAVAILABLE_CODES.has(state)) return null;
   return new AppError("unavailable", "The database can't be reached: try again", {
     retry_after_s: 1,
     cause: error,

@@ -5,7 +5,7 @@ import type { LoanScope, Scope } from "../core/access.ts";
 // The few SQL fragments that queries share.
 
 /** The rows of a table that belongs to the company as a whole: a client user sees none. */
-export function ofCompany(table: { id: AnyColumn; company_id: AnyColumn }, scope: Scope): SQL | undefined {
+export function companyOwned(table: { id: AnyColumn; company_id: AnyColumn }, scope: Scope): SQL | undefined {
   return and(
     eq(table.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : inArray(table.id, []),
@@ -13,7 +13,7 @@ export function ofCompany(table: { id: AnyColumn; company_id: AnyColumn }, scope
 }
 
 /** The rows of a table about loans that are of one company in one environment, whoever asks. */
-export function ofEnvironment(
+export function environmentOwned(
   table: { company_id: AnyColumn; environment: AnyColumn },
   { company_id, environment }: LoanScope,
 ): SQL | undefined {
@@ -38,7 +38,7 @@ export function containing(column: AnyColumn, part: string | undefined): SQL | u
  * Whether the text is one of a list that a kept query is given under `name`, as JSON text: the same SQL for
  * every length of the list.
  */
-export function isOneOf(column: AnyColumn, name: string): SQL {
+export function textInList(column: AnyColumn, name: string): SQL {
   const list = sql.placeholder(name);
   return is(column, SQLiteColumn)
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
@@ -55,7 +55,7 @@ export function listOf<C extends AnyColumn>(column: C): SQL<C["_"]["data"][] | n
 }
 
 /** Whether the number is one of many: the same SQL however many there are. */
-export function isAmong(column: AnyColumn, numbers: readonly number[]): SQL {
+export function idIn(column: AnyColumn, numbers: readonly number[]): SQL {
   const list = JSON.stringify(numbers);
   return is(column, SQLiteColumn)
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
@@ -63,6 +63,6 @@ export function isAmong(column: AnyColumn, numbers: readonly number[]): SQL {
 }
 
 /** A condition that no index is chosen for: rows that were found by their ids meet it or not. */
-export function besides(condition: SQL | undefined): SQL {
+export function filterOnly(condition: SQL | undefined): SQL {
   return sql`CASE WHEN ${condition ?? sql`true`} THEN 1 ELSE 0 END = 1`;
 }

@@ -6,7 +6,7 @@ import type { Queries } from "./store.ts";
 
 /**
  * Inserts many rows by one statement. All have the columns of the first one; what none of them names is null, the
- * id the database's. With `unless`, rows whose place there is taken are left out. Returns what was written, where
+ * id the database's. With `on_conflict_skip`, rows whose place there is taken are left out. Returns what was written, where
  * columns are asked for.
  */
 export async function insertRows<
@@ -16,7 +16,7 @@ export async function insertRows<
   q: Queries,
   table: T,
   rows: readonly T["$inferInsert"][],
-  { returning, unless }: { returning?: F; unless?: PgColumn[] } = {},
+  { returning, on_conflict_skip }: { returning?: F; on_conflict_skip?: PgColumn[] } = {},
 ): Promise<RowOf<F>[]> {
   const [first] = rows;
   if (!first) return [];
@@ -30,7 +30,7 @@ export async function insertRows<
   });
   // Without a condition SQLite takes ON CONFLICT for that of a join.
   const insert = q.insert(table).select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${source} WHERE true`);
-  const careful = unless ? insert.onConflictDoNothing({ target: unless }) : insert;
+  const careful = on_conflict_skip ? insert.onConflictDoNothing({ target: on_conflict_skip }) : insert;
   if (returning) return (await careful.returning(returning)) as RowOf<F>[];
   await careful;
   return [];

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { AppError } from "../core/errors.ts";
 import { columnKit } from "./columns.ts";
 import { postgresColumns } from "./columns.postgres.ts";
-import { type Constraints, refusal, sqlState } from "./constraints.ts";
+import { type Constraints, constraintError, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
 import { migratePostgres } from "./migrate.ts";
@@ -66,7 +66,7 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
         } catch (error) {
           const state = sqlState(error);
           if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED)
-            throw refusal(error, constraints) ?? error;
+            throw constraintError(error, constraints) ?? error;
           if (attempt === ATTEMPTS) {
             throw new AppError("unavailable", "Too many changes at once: try again", {
               retry_after_s: 1,

@@ -1,6 +1,6 @@
 import type { Reads } from "./store.ts";
 
-interface Built<R> {
+interface PreparedQueryBuilder<R> {
   prepare(name: string): { execute(values: Record<string, unknown>): PromiseLike<R> };
 }
 
@@ -8,14 +8,14 @@ interface Built<R> {
  * A query that is built once for each connection and then only filled in (`sql.placeholder`): building costs
  * more than running a short one. For what runs on every request; inside a transaction it is built anew.
  */
-export function kept<R>(
+export function preparedQuery<R>(
   name: string,
-  build: (q: Reads) => Built<R>,
+  build: (q: Reads) => PreparedQueryBuilder<R>,
 ): (q: Reads, values: Record<string, unknown>) => PromiseLike<R> {
-  const prepared = new WeakMap<Reads, ReturnType<Built<R>["prepare"]>>();
+  const prepared = new WeakMap<Reads, ReturnType<PreparedQueryBuilder<R>["prepare"]>>();
   return (q, values) => {
-    const known = prepared.get(q) ?? build(q).prepare(name);
-    prepared.set(q, known);
-    return known.execute(values);
+    const statement = prepared.get(q) ?? build(q).prepare(name);
+    prepared.set(q, statement);
+    return statement.execute(values);
   };
 }

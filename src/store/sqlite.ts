@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { columnKit } from "./columns.ts";
 import { sqliteColumns } from "./columns.sqlite.ts";
-import { type Constraints, refusal, sqlState } from "./constraints.ts";
+import { type Constraints, constraintError, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
@@ -40,7 +40,7 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
       return result;
     } catch (error) {
       if (writer.inTransaction) writer.run("ROLLBACK");
-      throw refusal(error, constraints, (columns) => uniqueIndexes.get(columns)) ?? error;
+      throw constraintError(error, constraints, (columns) => uniqueIndexes.get(columns)) ?? error;
     } finally {
       handle.end();
     }
@@ -93,21 +93,21 @@ const STATEMENTS = 500;
  * Lets a connection keep its most recently used statements prepared: the query builder prepares each one
  * anew, which costs more than running most of ours.
  */
-function keepStatements(database: Database): void {
-  const kept = new Map<string, ReturnType<Database["prepare"]>>();
+function cacheStatements(database: Database): void {
+  const statements = new Map<string, ReturnType<Database["prepare"]>>();
   const prepare = database.prepare.bind(database);
   database.prepare = ((sql: string) => {
-    const statement = kept.get(sql) ?? prepare(sql);
-    kept.delete(sql);
-    kept.set(sql, statement);
-    const [oldest] = kept.keys();
-    if (kept.size > STATEMENTS && oldest !== undefined) kept.delete(oldest);
+    const statement = statements.get(sql) ?? prepare(sql);
+    statements.delete(sql);
+    statements.set(sql, statement);
+    const [oldest] = statements.keys();
+    if (statements.size > STATEMENTS && oldest !== undefined) statements.delete(oldest);
     return statement;
   }) as Database["prepare"];
   const close = database.close.bind(database);
   database.close = () => {
     // SQLite keeps its file open for as long as a statement lives.
-    for (const statement of kept.values()) statement.finalize();
+    for (const statement of statements.values()) statement.finalize();
     close();
   };
 }
@@ -117,7 +117,7 @@ function connect(
   options: { create?: boolean; readwrite?: boolean; readonly?: boolean },
 ): Database {
   const database = new Database(file, options);
-  keepStatements(database);
+  cacheStatements(database);
   database.run("PRAGMA busy_timeout = 5000");
   database.run("PRAGMA foreign_keys = ON");
   return database;

@@ -4,18 +4,18 @@ import type { Store } from "./store.ts";
 export const UNOPENED_STORE: Store = {
   dialect: "sqlite",
   get read(): never {
-    throw refusal();
+    throw notOpened();
   },
-  tx: refuse,
-  lock: refuse,
-  ping: refuse,
+  tx: failUnopened,
+  lock: failUnopened,
+  ping: failUnopened,
   close: async () => undefined,
 };
 
-async function refuse(): Promise<never> {
-  throw refusal();
+async function failUnopened(): Promise<never> {
+  throw notOpened();
 }
 
-function refusal(): Error {
+function notOpened(): Error {
   return new Error("The transactional store was not opened");
 }

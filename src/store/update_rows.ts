@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { RowOf } from "./exactly_one.ts";
-import { besides } from "./expressions.ts";
+import { filterOnly } from "./expressions.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Queries } from "./store.ts";
 
@@ -24,7 +24,7 @@ export async function updateRows<T extends PgTable & { id: PgColumn }, F extends
     .update(table)
     .set(Object.fromEntries(changed.map((name) => [name, value(name)])) as T["$inferInsert"])
     .from(source)
-    .where(and(eq(table.id, value("id")), besides(where)))
+    .where(and(eq(table.id, value("id")), filterOnly(where)))
     .returning(returning);
   return written as RowOf<F>[];
 }

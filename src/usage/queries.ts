@@ -1,10 +1,10 @@
 import { and, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
-import { inTurns } from "../core/chunk.ts";
+import { interleave } from "../core/chunk.ts";
 import { instant, iso } from "../core/time.ts";
 import { stamped } from "../store/columns.ts";
-import { besides, isAmong, isOneOf, listOf } from "../store/expressions.ts";
-import { gathered } from "../store/batched_read.ts";
-import { kept } from "../store/prepared_query.ts";
+import { filterOnly, idIn, textInList, listOf } from "../store/expressions.ts";
+import { batchedRead } from "../store/batched_read.ts";
+import { preparedQuery } from "../store/prepared_query.ts";
 import { lastKey, raiseKey } from "../store/key_sequences.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
 import { clientTable } from "../tenancy/clients/tables.ts";
@@ -22,18 +22,21 @@ export interface MeteredSubscription {
   ends_ms: number | null;
 }
 
-const meteredSubscriptions = kept("metered_subscriptions", (q) => {
+const meteredSubscriptions = preparedQuery("metered_subscriptions", (q) => {
   const { id, company_id, external_subscription_id, started_at, ends_at } = q.use(subscriptionTable);
   return q
     .select({ id, external_subscription_id, started_at, ends_at })
     .from(q.use(subscriptionTable))
     .where(
-      and(eq(company_id, sql.placeholder("company_id")), isOneOf(external_subscription_id, "external_ids")),
+      and(
+        eq(company_id, sql.placeholder("company_id")),
+        textInList(external_subscription_id, "external_ids"),
+      ),
     );
 });
 
 /** The company's subscriptions, at least those with these external ids; unknown ids are left out. */
-export const findMeteredSubscriptions = gathered(readMeteredSubscriptions);
+export const findMeteredSubscriptions = batchedRead(readMeteredSubscriptions);
 
 async function readMeteredSubscriptions(
   q: Reads,
@@ -162,11 +165,11 @@ export async function findSubscriptionNames(
   const client_names = new Map<number, string>();
   const product_names = new Map<number, string>();
   const names = new Map<number, SubscriptionNames>();
-  for await (const some of inTurns(ids, NAMES_AT_ONCE)) {
+  for await (const some of interleave(ids, NAMES_AT_ONCE)) {
     const rows = await tx.q
       .select(columns)
       .from(s)
-      .where(and(isAmong(s.id, some), besides(inScope(tx))));
+      .where(and(idIn(s.id, some), filterOnly(inScope(tx))));
     const client_ids = rows.map(({ client_id }) => client_id);
     const product_ids = rows.map(({ product_id }) => product_id);
     await addNames(tx.q, clients, client_names, client_ids);
@@ -183,16 +186,13 @@ export async function findSubscriptionNames(
 async function addNames(
   q: Reads,
   table: ReturnType<typeof clientTable> | ReturnType<typeof productTable>,
-  known: Map<number, string>,
+  names: Map<number, string>,
   ids: readonly number[],
 ): Promise<void> {
-  const unknown = [...new Set(ids)].filter((id) => !known.has(id));
+  const unknown = [...new Set(ids)].filter((id) => !names.has(id));
   if (unknown.length === 0) return;
-  const rows = await q
-    .select({ id: table.id, name: table.name })
-    .from(table)
-    .where(isAmong(table.id, unknown));
-  for (const { id, name } of rows) known.set(id, name);
+  const rows = await q.select({ id: table.id, name: table.name }).from(table).where(idIn(table.id, unknown));
+  for (const { id, name } of rows) names.set(id, name);
 }
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {
@@ -274,20 +274,20 @@ export function listUsageImports(
 }
 
 /** Notes that rows of a file, up to that one, may be stored from here on. */
-export async function noteUsageImport(
+export async function saveUsageImport(
   { q, scope: { company_id } }: Tx,
   file: KnownImport,
   now: Temporal.Instant,
 ): Promise<void> {
   const t = q.use(usageImportTable);
-  const known = and(eq(t.company_id, company_id), eq(t.digest, file.digest));
+  const same_file = and(eq(t.company_id, company_id), eq(t.digest, file.digest));
   const noted = await q
     .update(t)
     .set({
       rows: sql`CASE WHEN ${t.rows} < ${file.rows} THEN ${file.rows} ELSE ${t.rows} END`,
       updated_at: iso(now),
     })
-    .where(known)
+    .where(same_file)
     .returning({ id: t.id });
   if (noted.length === 0) await q.insert(t).values({ company_id, ...file, ...stamped(now) });
 }

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../core/limits.ts";
-import { answers, attachment, data, dataOf, described, ErrorBody } from "../http/responses.ts";
+import { answers, attachment, data, dataOf, documentedOnly, ErrorBody } from "../http/responses.ts";
 import { InvalidBody } from "../http/errors.ts";
 import { endpoint, myRoutes, route, routes } from "../http/route.ts";
-import { recordSent } from "./ingest/endpoint.ts";
+import { ingestRequest } from "./ingest/endpoint.ts";
 import { exportUsage, MEDIA_TYPES } from "./export/export.ts";
 import { createExportLink, followExportLink } from "./export/export_links.ts";
 import { NewUsageEvent, RecordedUsage, RecordUsage, UsageCloudEvent, UsageCloudEvents } from "./model.ts";
@@ -63,15 +63,15 @@ export const ingestRoutes = routes({ tag: "Usage", admits: ["company", "ingest"]
         requestBody: {
           required: true,
           content: {
-            "application/json": described(RecordUsage),
-            "application/x-ndjson": described(NewUsageEvent),
-            "application/cloudevents+json": described(UsageCloudEvent),
-            "application/cloudevents-batch+json": described(UsageCloudEvents),
+            "application/json": documentedOnly(RecordUsage),
+            "application/x-ndjson": documentedOnly(NewUsageEvent),
+            "application/cloudevents+json": documentedOnly(UsageCloudEvent),
+            "application/cloudevents-batch+json": documentedOnly(UsageCloudEvents),
           },
         },
       },
     },
-    (exchange) => data(recordSent(exchange)),
+    (exchange) => data(ingestRequest(exchange)),
   ),
 ]);
 

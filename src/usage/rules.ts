@@ -1,4 +1,4 @@
-import { type Decimal, decimal } from "../core/money.ts";
+import { type Decimal, toBig } from "../core/money.ts";
 import type { RelativeWindow } from "./model.ts";
 
 /** Decimals of a stored usage. */
@@ -22,7 +22,7 @@ export function roundUsage(usage: number | string): Decimal | undefined {
   // What a sender normally sends is spared the arithmetic.
   if (typeof usage === "number" && PLAIN.test(text) && Math.abs(usage) < USAGE_BOUND) return text;
   if (!NUMBER.test(text)) return undefined;
-  const rounded = decimal(text).round(USAGE_DECIMALS);
+  const rounded = toBig(text).round(USAGE_DECIMALS);
   if (rounded.abs().gte(String(USAGE_BOUND))) return undefined;
   return rounded.eq("0") ? "0" : rounded.toFixed();
 }

@@ -7,25 +7,28 @@ import { MetadataKeys, SearchUsage, UsageAggregation, UsageEvent } from "./model
 import { listMetadataKeys, searchUsage } from "./search/service.ts";
 import { action } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";
-import { said } from "../mcp/wire_schema.ts";
+import { describe } from "../mcp/wire_schema.ts";
 
 const given = SearchUsage.properties;
 
 /** The filter of events, the same for search and export. */
 const eventFilter = {
-  relative: said(given.relative, "A window up to now, or a calendar month in the company's zone"),
-  start_time: said(given.start_time, "From this Unix time in milliseconds on; without relative"),
-  end_time: said(given.end_time, "Up to, without, this Unix time in milliseconds; without relative"),
-  subscription_ids: said(given.subscription_ids, "Only these subscriptions"),
-  external_subscription_ids: said(given.external_subscription_ids, "Only these, by your own system's ids"),
-  product_ids: said(given.product_ids, "Only subscriptions to these products"),
-  metadata: said(given.metadata, 'Only events with this metadata, such as {"region": "eu"}'),
-  metadata_search: said(given.metadata_search, "Only events with this text in their metadata"),
-  min_usage: said(given.min_usage, "Only events of at least this usage"),
-  max_usage: said(given.max_usage, "Only events of at most this usage"),
+  relative: describe(given.relative, "A window up to now, or a calendar month in the company's zone"),
+  start_time: describe(given.start_time, "From this Unix time in milliseconds on; without relative"),
+  end_time: describe(given.end_time, "Up to, without, this Unix time in milliseconds; without relative"),
+  subscription_ids: describe(given.subscription_ids, "Only these subscriptions"),
+  external_subscription_ids: describe(
+    given.external_subscription_ids,
+    "Only these, by your own system's ids",
+  ),
+  product_ids: describe(given.product_ids, "Only subscriptions to these products"),
+  metadata: describe(given.metadata, 'Only events with this metadata, such as {"region": "eu"}'),
+  metadata_search: describe(given.metadata_search, "Only events with this text in their metadata"),
+  min_usage: describe(given.min_usage, "Only events of at least this usage"),
+  max_usage: describe(given.max_usage, "Only events of at most this usage"),
 };
 
-const clientFilter = { client_ids: said(given.client_ids, "Only subscriptions of these clients") };
+const clientFilter = { client_ids: describe(given.client_ids, "Only subscriptions of these clients") };
 
 /** Shorter than the schema of every alternative, which its description lists. */
 const GROUP_BY = {
@@ -34,15 +37,18 @@ const GROUP_BY = {
 
 const searchInput = {
   ...eventFilter,
-  aggregate: said(given.aggregate, "Sums in place of events"),
+  aggregate: describe(given.aggregate, "Sums in place of events"),
   group_by: {
-    ...said(given.group_by, "What the sums are by; left out, one row for all"),
+    ...describe(given.group_by, "What the sums are by; left out, one row for all"),
     "x-schema": GROUP_BY,
   },
-  sort_by: said(given.sort_by, "timestamp unless told; of sums, by total unless told"),
-  sort_order: said(given.sort_order, "desc unless told"),
-  limit: said(given.limit, "Events on a page, 50 unless told; of sums the first so many, all unless told"),
-  cursor: said(given.cursor, "Only for events"),
+  sort_by: describe(given.sort_by, "timestamp unless told; of sums, by total unless told"),
+  sort_order: describe(given.sort_order, "desc unless told"),
+  limit: describe(
+    given.limit,
+    "Events on a page, 50 unless told; of sums the first so many, all unless told",
+  ),
+  cursor: describe(given.cursor, "Only for events"),
 };
 
 /** Events or sums, told apart by their fields; sums have `meta` where a limit was given. */
@@ -85,8 +91,8 @@ const { relative, external_subscription_id } = listMetadataKeys.input.properties
 const metadataKeys = {
   operations: [listMetadataKeys],
   input: {
-    relative: said(relative, "Which window of time"),
-    external_subscription_id: said(
+    relative: describe(relative, "Which window of time"),
+    external_subscription_id: describe(
       external_subscription_id,
       "Only this subscription, by your own system's id",
     ),
@@ -104,7 +110,7 @@ const findKeys = tool({
 });
 
 const exportInput = {
-  format: said(createExportLink.input.properties.format, "The file's format"),
+  format: describe(createExportLink.input.properties.format, "The file's format"),
   ...eventFilter,
 };
 

@@ -1,4 +1,4 @@
-import { type Decimal, larger, smaller, sum } from "../core/money.ts";
+import { type Decimal, max, min, sum } from "../core/money.ts";
 import type { AggregateRow } from "./port.ts";
 
 /** What a group's rows make together. */
@@ -11,11 +11,11 @@ export function addRows(rows: readonly Sums[]): Sums {
     event_count: rows.reduce((count, row) => count + row.event_count, 0),
     min_usage: extreme(
       rows.map(({ min_usage }) => min_usage),
-      smaller,
+      min,
     ),
     max_usage: extreme(
       rows.map(({ max_usage }) => max_usage),
-      larger,
+      max,
     ),
   };
 }

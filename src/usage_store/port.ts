@@ -116,14 +116,14 @@ export interface ExportQuery extends EventFilter {
   keys: ReadonlyMap<number, string>;
 }
 
-/** Bounds of `export`. It ends when `gone` is aborted. */
+/** Bounds of `export`. It ends when `signal` is aborted. */
 export interface ExportOptions {
   timeout_ms: number;
   /** How much is sorted at once, which all is by usage and for Parquet; an event with long metadata counts as several. */
   max_sorted: number;
   /** The size of a Parquet file, which also takes no more than half of the disk that is free. */
   max_file_bytes: number;
-  gone: AbortSignal;
+  signal: AbortSignal;
 }
 
 /** What events may be summed by. The times are local in the query's `time_zone`; after `metadata:` is a key. */
@@ -310,7 +310,7 @@ export interface UsageStore {
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
 
   /** Of each window, whether it holds events beyond those that are known, in one question. */
-  haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]>;
+  haveLateEvents(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]>;
 
   /** As `totals`, without digests, which take most of its time: for answers that are only shown. */
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]>;
@@ -321,7 +321,7 @@ export interface UsageStore {
    * text, `{}` for none) and created_at (ISO 8601). CSV: RFC 4180 with a header. NDJSON: one object a line, whose
    * metadata is an object. Parquet: text, text, BIGINT, DECIMAL(18,6), text and an instant in UTC.
    * Errors, beside those of every question: invalid when there is too much to sort or for a file, whatever `write` throws, and
-   * the reason of `gone`.
+   * the reason of `signal`.
    */
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
 

@@ -6,7 +6,7 @@ import { type Api, type Json, TestClock, useService } from "../support/harness.t
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 async function entries(api: Api, query = ""): Promise<Json[]> {
   return (await api("GET", `/audit-log?limit=200${query}`)).body.data;
@@ -26,10 +26,10 @@ async function addClient(api: Api, name: string): Promise<number> {
 }
 
 test("paths of another level and foreign ids are refused in writing, some a minute", async () => {
-  const [tenant, other] = [await house.addTenant(), await house.addTenant()];
+  const [tenant, other] = [await service.addTenant(), await service.addTenant()];
   const foreign = await addClient(other.api, "Theirs");
   const client_id = await addClient(tenant.api, "Acme");
-  const client = await house.addUser(tenant, "client", client_id);
+  const client = await service.addUser(tenant, "client", client_id);
   expect((await client("GET", "/clients?search=x")).status).toBe(403);
   expect((await tenant.api("POST", "/usage/search", { client_ids: [foreign] })).status).toBe(403);
   const told = await refusals(tenant.api, 2);
@@ -56,11 +56,11 @@ test("paths of another level and foreign ids are refused in writing, some a minu
 });
 
 test("sign-ins, exports and downloads leave one each", async () => {
-  const { api, admin_email, company_id } = await house.addTenant();
+  const { api, admin_email, company_id } = await service.addTenant();
   const link = (await api("POST", "/usage/exports", { format: "csv" })).body.data.url;
   expect((await api("POST", "/usage/export", { format: "csv", relative: "last_month" })).status).toBe(200);
   const path = new URL(link).pathname.replace("/api/v1", "");
-  expect((await house.anonymous("GET", path)).status).toBe(200);
+  expect((await service.anonymous("GET", path)).status).toBe(200);
   const [followed, exported, made] = await entries(api);
   const usage = { type: "usage", id: null };
   expect(made).toMatchObject({ operation: "create_export_link", outcome: "ok", company_id });

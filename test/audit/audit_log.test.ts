@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { PERMISSIONS, permissionsOf } from "../../src/core/access.ts";
 import { auditLogTable } from "../../src/audit/tables.ts";
 import { JOBS, runJob } from "../../src/server/scheduler.ts";
-import { type Api, type Json, PASSWORD, startHouse, TestClock, useService } from "../support/harness.ts";
+import { type Api, type Json, PASSWORD, startService, TestClock, useService } from "../support/harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 /** The entries of a company, newest first; sign-ins only where they are asked for. */
 async function entries(api: Api, query = ""): Promise<Json[]> {
@@ -34,8 +34,8 @@ async function create(api: Api, path: string, body: object): Promise<number> {
 const MODEL = { billing_type_id: 2, name: "A", price: 1, currency: "USD", description: "" };
 
 describe("entries", () => {
-  test("a change is told with who, when, from where, what was asked and what it was done to", async () => {
-    const { api, company_id, admin_email } = await house.addTenant();
+  test("a change has its entry with who, when, from where, what was asked and what it was done to", async () => {
+    const { api, company_id, admin_email } = await service.addTenant();
     const id = await create(api, "/clients", { name: "Acme" });
     const [entry] = await entries(api);
     const { data: me } = (await api("GET", "/me")).body;
@@ -65,13 +65,13 @@ describe("entries", () => {
   });
 
   test("the request's id is that of the answer", async () => {
-    const { headers } = await house.api("POST", "/products", { name: "Tokens" });
-    const [entry] = await entries(house.api);
+    const { headers } = await service.api("POST", "/products", { name: "Tokens" });
+    const [entry] = await entries(service.api);
     expect(entry.request_id).toBe(headers.get("x-request-id"));
   });
 
   test("each change of each kind of record leaves one entry, an update with old and new values", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const client_id = await create(api, "/clients", { name: "Acme" });
     const product_id = await create(api, "/products", { name: "Tokens" });
     const billing_model_id = await create(api, "/billing-models", MODEL);
@@ -119,8 +119,8 @@ describe("entries", () => {
     ]);
   });
 
-  test("the command line's are told as such: a company begins with its own", async () => {
-    const { api, company_id } = await house.addTenant();
+  test("the command line's are marked as such: a company begins with its own", async () => {
+    const { api, company_id } = await service.addTenant();
     const [first] = await entries(api);
     expect(first).toMatchObject({
       operation: "add_company",
@@ -133,14 +133,14 @@ describe("entries", () => {
   });
 
   test("reads, failures and usage events leave none, what is forbidden one", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const client_id = await create(api, "/clients", { name: "Acme" });
     const product_id = await create(api, "/products", { name: "Tokens" });
     const billing_model_id = await create(api, "/billing-models", MODEL);
     const body = { name: "S", external_subscription_id: "x", client_id, product_id, billing_model_id };
     await create(api, "/subscriptions", body);
     const before = await entries(api);
-    const analyst = await house.addUser({ company_id: 0, admin_email: "", api }, "analyst");
+    const analyst = await service.addUser({ company_id: 0, admin_email: "", api }, "analyst");
     expect(await entries(api)).toHaveLength(before.length + 1);
     const answers = [
       await api("POST", "/clients", { name: " " }),
@@ -165,9 +165,9 @@ describe("entries", () => {
   });
 
   test("a change that is undone takes its entry with it", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const before = (await entries(api)).length;
-    const { store } = house.deps;
+    const { store } = service.deps;
     const tx = store.tx.bind(store);
     store.tx = (work) =>
       tx(async (q) => {
@@ -182,12 +182,12 @@ describe("entries", () => {
   });
 
   test("no password is ever written down, and that one was given is", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const secret = "a very secret password";
     const user = { email: `x${crypto.randomUUID()}@example.com`, password: secret, role: "manager" };
     const id = await create(api, "/users", user);
     await api("PUT", `/users/${id}`, { email: user.email, role: "analyst", password: `${secret} 2` });
-    const own = await house.signIn(user.email, `${secret} 2`);
+    const own = await service.signIn(user.email, `${secret} 2`);
     expect(
       (await own("POST", "/me/password", { current_password: `${secret} 2`, new_password: `${secret} 3` }))
         .status,
@@ -208,10 +208,10 @@ describe("entries", () => {
     expect(JSON.stringify([changed, updated, created])).not.toContain(secret);
   });
 
-  test("a failed sign-in is told, with the email and without the password", async () => {
-    const { api, admin_email } = await house.addTenant();
+  test("a failed sign-in has its entry, with the email and without the password", async () => {
+    const { api, admin_email } = await service.addTenant();
     const password = "not the right password";
-    expect((await house.anonymous("POST", "/login", { email: admin_email, password })).status).toBe(401);
+    expect((await service.anonymous("POST", "/login", { email: admin_email, password })).status).toBe(401);
     let found: Json[] = [];
     const refused = async () =>
       (await entries(api, "&operation=login")).filter(({ outcome }) => outcome === "refused");
@@ -226,7 +226,7 @@ describe("entries", () => {
       },
     ]);
     expect(JSON.stringify(found)).not.toContain(password);
-    await house.signIn(admin_email, PASSWORD);
+    await service.signIn(admin_email, PASSWORD);
     expect(await refused()).toHaveLength(1);
   });
 });
@@ -235,9 +235,9 @@ describe("billing runs", () => {
   const job = JOBS.find(({ name }) => name === "billing_run");
 
   test("leave one entry whatever they bill; the hourly one none when it found nothing to do", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     if (!job) throw new Error("no such job");
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     expect(await entries(api, "&target_type=billing_run")).toEqual([]);
 
     const client_id = await create(api, "/clients", { name: "Acme" });
@@ -246,7 +246,7 @@ describe("billing runs", () => {
     const ids = { client_id, product_id, billing_model_id, started_at: "2025-06-01T00:00:00Z" };
     for (const external_subscription_id of ["a", "b", "c"])
       await create(api, "/subscriptions", { name: "S", external_subscription_id, ...ids });
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     const { data: runs } = (await api("GET", "/billing-runs")).body;
     expect(runs).toMatchObject([{ status: "finished", counts: { periods: 27 } }]);
     expect(await entries(api, "&target_type=billing_run")).toMatchObject([
@@ -269,19 +269,19 @@ describe("billing runs", () => {
 
 describe("who may read", () => {
   test("admins only, and only their own company's", async () => {
-    const own = await house.addTenant();
-    const other = await house.addTenant();
+    const own = await service.addTenant();
+    const other = await service.addTenant();
     const [foreign] = await entries(other.api);
     for (const role of ["manager", "analyst"] as const) {
-      const api = await house.addUser(own, role);
+      const api = await service.addUser(own, role);
       expect((await api("GET", "/audit-log")).status).toBe(403);
       expect((await api("GET", `/audit-log/${foreign.id}`)).status).toBe(403);
       expect(permissionsOf(role)).not.toContain("audit:read");
     }
     const client_id = await create(own.api, "/clients", { name: "Acme" });
-    const client = await house.addUser(own, "client", client_id);
+    const client = await service.addUser(own, "client", client_id);
     expect((await client("GET", "/audit-log")).status).toBe(403);
-    expect((await house.anonymous("GET", "/audit-log")).status).toBe(401);
+    expect((await service.anonymous("GET", "/audit-log")).status).toBe(401);
     expect((await own.api("GET", `/audit-log/${foreign.id}`)).status).toBe(404);
     expect((await entries(own.api)).every(({ company_id }) => company_id === own.company_id)).toBe(true);
     expect(PERMISSIONS).toContain("audit:read");
@@ -289,7 +289,7 @@ describe("who may read", () => {
 
   test("nothing of it can be written over HTTP", async () => {
     for (const method of ["POST", "PUT", "DELETE"]) {
-      const { status } = await house.api(method, method === "POST" ? "/audit-log" : "/audit-log/1", {});
+      const { status } = await service.api(method, method === "POST" ? "/audit-log" : "/audit-log/1", {});
       expect(status).toBe(405);
     }
   });
@@ -297,11 +297,11 @@ describe("who may read", () => {
 
 describe("filters", () => {
   test("by user, operation, record, origin and time, in pages", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { api } = tenant;
     clock.set("2026-03-11T00:00:00Z");
-    const admin = await house.signIn(tenant.admin_email);
-    const manager = await house.addUser({ ...tenant, api: admin }, "manager");
+    const admin = await service.signIn(tenant.admin_email);
+    const manager = await service.addUser({ ...tenant, api: admin }, "manager");
     const { id: manager_id } = (await manager("GET", "/me")).body.data;
     const id = await create(manager, "/clients", { name: "One" });
     clock.set("2026-03-11T01:00:00Z");
@@ -333,14 +333,14 @@ describe("filters", () => {
     ["from=yesterday", "/from"],
     ["company_id=1", "/company_id"],
   ])("what can't be asked is a 422: %s", async (query, path) => {
-    const { status, body } = await house.api("GET", `/audit-log?${query}`);
+    const { status, body } = await service.api("GET", `/audit-log?${query}`);
     expect([status, body.details[0].path]).toEqual([422, path]);
   });
 });
 
 test("the daily job deletes what is older than AUDIT_LOG_DAYS, in batches", async () => {
   const own = new TestClock("2026-01-01T00:00:00Z");
-  const short = await startHouse({ clock: own, env: { AUDIT_LOG_DAYS: "30" } });
+  const short = await startService({ clock: own, env: { AUDIT_LOG_DAYS: "30" } });
   const audit_log = short.deps.store.read.use(auditLogTable);
   const [row] = await short.deps.store.read.select().from(audit_log);
   if (!row) throw new Error("no entry");

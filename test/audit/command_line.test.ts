@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makePlace, runHere, startServer } from "../support/process.ts";
+import { makeCommandFolder, runHere, startServer } from "../support/process.ts";
 import type { Json } from "../support/harness.ts";
 
 test("what is done at the command line is in the log of the company that it is done to", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const first = await startServer(place.env);
   first.kill("SIGTERM");
   await first.exited;

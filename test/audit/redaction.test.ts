@@ -59,8 +59,8 @@ describe("redact()", () => {
       .map(([name, value, others]): unknown => ({ ...others, [name]: value }));
     fc.assert(
       fc.property(wrapped(hidden), (input) => {
-        const { kept, withheld } = redact(input);
-        expect(JSON.stringify(kept)).not.toContain(MARK);
+        const { value, withheld } = redact(input);
+        expect(JSON.stringify(value)).not.toContain(MARK);
         expect(withheld.length).toBeGreaterThan(0);
       }),
       { numRuns: 2_000 },
@@ -71,7 +71,7 @@ describe("redact()", () => {
     const evidence = { method: "otp", captured_at: "2026-03-10T12:00:00Z" };
     const traces = { ip: "203.0.113.7", user_agent: "Mozilla/5.0" };
     expect(redact({ subject_ic_last4: "5678", evidence: { ...evidence, ...traces } })).toEqual({
-      kept: { evidence },
+      value: { evidence },
       withheld: ["/subject_ic_last4", "/evidence/ip", "/evidence/user_agent"],
     });
   });
@@ -79,7 +79,7 @@ describe("redact()", () => {
   test("keeps plain records as they are", () => {
     fc.assert(
       fc.property(plainRecord, (input) => {
-        expect(redact(input)).toEqual({ kept: input, withheld: [] });
+        expect(redact(input)).toEqual({ value: input, withheld: [] });
       }),
     );
   });
@@ -96,27 +96,27 @@ describe("redact()", () => {
     });
     fc.assert(
       fc.property(anything, (input) => {
-        const { kept, withheld } = redact({ input });
-        expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
+        const { value, withheld } = redact({ input });
+        expect(JSON.parse(JSON.stringify(value))).toEqual(value);
         expect(withheld.length).toBeLessThanOrEqual(LIMITS.audit_entry_withheld);
       }),
       { numRuns: 1_000, examples: [[-0], [{ "": [-0] }]] },
     );
-    expect(redact({ input: -0 }).kept).toEqual({ input: 0 });
+    expect(redact({ input: -0 }).value).toEqual({ input: 0 });
     const huge = {
       long: "x".repeat(1_000_000),
       many: Array.from({ length: 100_000 }, (_, i) => i),
       wide: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`f${i}`, "y".repeat(100)])),
     };
-    const { kept, withheld } = redact(huge);
-    expect(JSON.stringify(kept).length).toBeLessThan(4 * LIMITS.audit_entry_characters);
+    const { value, withheld } = redact(huge);
+    expect(JSON.stringify(value).length).toBeLessThan(4 * LIMITS.audit_entry_characters);
     expect(withheld).toHaveLength(LIMITS.audit_entry_withheld);
   });
 
   test("does not follow a record into itself for ever", () => {
     const loop: Record<string, unknown> = { name: "x" };
     loop.again = loop;
-    expect(JSON.stringify(redact(loop).kept).length).toBeLessThan(1_000);
+    expect(JSON.stringify(redact(loop).value).length).toBeLessThan(1_000);
   });
 
   test.each([
@@ -126,7 +126,7 @@ describe("redact()", () => {
     ["the token is eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x"],
     ["-----BEGIN PRIVATE KEY-----"],
   ])("leaves a text out that looks like a secret: %s", (text) => {
-    expect(redact({ description: text })).toEqual({ kept: {}, withheld: ["/description"] });
+    expect(redact({ description: text })).toEqual({ value: {}, withheld: ["/description"] });
   });
 
   test.each([
@@ -136,7 +136,7 @@ describe("redact()", () => {
     ["http://example.com:8080/?sig=hunter2", "http://example.com:8080/…"],
     ["postgres://u:hunter2@db/x", "postgres://db/…"],
   ])("keeps of an address only its origin: %s", (url, kept) => {
-    expect(redact({ url }).kept).toEqual({ url: kept });
+    expect(redact({ url }).value).toEqual({ url: kept });
   });
 
   test.each([
@@ -147,7 +147,7 @@ describe("redact()", () => {
     "ic_number",
     "icNumber",
   ])("what stands under %s is left out, whatever it is", (name) => {
-    expect(redact({ [name]: "900131145678" })).toEqual({ kept: {}, withheld: [`/${name}`] });
+    expect(redact({ [name]: "900131145678" })).toEqual({ value: {}, withheld: [`/${name}`] });
     expect(changesBetween({ [name]: "1" }, { [name]: "2" })).toEqual({});
   });
 
@@ -156,14 +156,14 @@ describe("redact()", () => {
     (between) => {
       const pem = ["-----BEGIN CERTIFICATE-----", "MIIB", "-----END CERTIFICATE-----"].join(between);
       expect(redact({ scheme_certificate_pem: `note: ${pem}` })).toEqual({
-        kept: {},
+        value: {},
         withheld: ["/scheme_certificate_pem"],
       });
     },
   );
 
   test("a broken address is left out whole", () => {
-    expect(redact({ url: "https://:hunter2@" })).toEqual({ kept: {}, withheld: ["/url"] });
+    expect(redact({ url: "https://:hunter2@" })).toEqual({ value: {}, withheld: ["/url"] });
   });
 });
 

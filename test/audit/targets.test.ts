@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { runJob, JOBS } from "../../src/server/scheduler.ts";
-import { type Api, type House, type Json, startHouse, TestClock } from "../support/harness.ts";
+import { type Api, type Service, type Json, startService, TestClock } from "../support/harness.ts";
 import { openReceiver, type Receiver } from "../support/webhook_receiver.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+let service: Service;
 let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = openReceiver();
-  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
+  service = await startService({ clock, env: { NODE_ENV: "development" } });
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await receiver.stop();
 });
 
 /** Operation, target and changes of each entry, oldest first. */
-async function told(api: Api): Promise<Json[]> {
+async function auditEntries(api: Api): Promise<Json[]> {
   const { body } = await api("GET", "/audit-log?limit=200");
   return body.data
     .toReversed()
@@ -62,17 +62,17 @@ async function subscribe(api: Api) {
 async function runNamed(name: string): Promise<void> {
   const job = JOBS.find((one) => one.name === name);
   if (!job) throw new Error(`No such job: ${name}`);
-  await runJob(house.deps, job);
+  await runJob(service.deps, job);
 }
 
 describe("what an entry is about", () => {
   test("an upgrade, a downgrade and a cancellation name the change", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const { id, small, middle } = await subscribe(api);
     const up = await add(api, `/subscriptions/${id}/upgrade`, { new_billing_model_id: middle.id });
     const down = await add(api, `/subscriptions/${id}/downgrade`, { new_billing_model_id: small.id });
     await api("DELETE", `/subscriptions/${id}/billing-model-changes/${down.id}`);
-    expect((await told(api)).slice(-3)).toEqual([
+    expect((await auditEntries(api)).slice(-3)).toEqual([
       ["upgrade_subscription", "billing_model_change", up.id, null],
       ["downgrade_subscription", "billing_model_change", down.id, null],
       ["cancel_billing_model_change", "billing_model_change", down.id, null],
@@ -80,7 +80,7 @@ describe("what an entry is about", () => {
   });
 
   test("a webhook's test and redelivery name the log, all else the webhook, an update what it changed", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const path = `/webhooks/${(await add(api, "/webhooks", { url: receiver.url, event_types: ["*"] })).id}`;
     const id = Number(path.split("/").at(-1));
     const log = await add(api, `${path}/test`, {});
@@ -95,7 +95,7 @@ describe("what an entry is about", () => {
       status: { old: "active", new: "disabled" },
       disabled_reason: { old: null, new: "Disabled by a user" },
     };
-    expect((await told(api)).slice(-6)).toEqual([
+    expect((await auditEntries(api)).slice(-6)).toEqual([
       ["create_webhook", "webhook", id, null],
       ["test_webhook", "webhook_log", log.id, null],
       ["redeliver_webhook", "webhook_log", log.id, null],
@@ -106,20 +106,20 @@ describe("what an entry is about", () => {
   });
 
   test("a form's update tells what it changed", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const client = await add(tenant.api, "/clients", { name: "Acme" });
-    const my = await house.addUser(tenant, "client", client.id);
+    const my = await service.addUser(tenant, "client", client.id);
     const config = { title: "T", fields: [{ name: "a", label: "A", type: "text" }] };
     const form = await add(my, "/my/forms", { name: "Old", config });
     expect((await my("PUT", `/my/forms/${form.id}`, { name: "New", config })).status).toBe(200);
     const changes = { name: { old: "Old", new: "New" } };
-    expect((await told(tenant.api)).at(-1)).toEqual(["update_form", "form", form.id, changes]);
+    expect((await auditEntries(tenant.api)).at(-1)).toEqual(["update_form", "form", form.id, changes]);
   });
 });
 
-describe("what the house does", () => {
+describe("what the system does", () => {
   test("a scheduled change that is applied has an entry of its own, whoever finds it due", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { api } = tenant;
     const [one, two, refused] = [await subscribe(api), await subscribe(api), await subscribe(api)];
     const effective_at = "2026-03-10T12:00:05Z";
@@ -128,7 +128,7 @@ describe("what the house does", () => {
       const body = { new_billing_model_id: large.id, effective_at };
       changes.push(await add(api, `/subscriptions/${id}/billing-model-changes`, body));
     }
-    const before = (await told(api)).length;
+    const before = (await auditEntries(api)).length;
     clock.set("2026-03-10T12:00:06Z");
     // Finds the change due, applies it, and is refused for what was asked: no more credits than it has now.
     const upgrade = { new_billing_model_id: refused.large.id };
@@ -140,15 +140,15 @@ describe("what the house does", () => {
     const { body } = await api("GET", "/audit-log?operation=apply_billing_model_change");
     const applied = new Map(body.data.map(({ target, actor }: Json) => [target.id, actor.kind]));
     expect(applied).toEqual(new Map(changes.map(({ id }) => [id, "system"])));
-    expect((await told(api)).length).toBe(before + changes.length);
+    expect((await auditEntries(api)).length).toBe(before + changes.length);
   });
 
   test("housekeeping leaves no entry", async () => {
-    const before = (await told(house.api)).length;
+    const before = (await auditEntries(service.api)).length;
     for (const name of ["event_prune", "webhook_log_prune", "credit_thresholds", "billing_model_changes"]) {
       await runNamed(name);
     }
-    expect((await told(house.api)).length).toBe(before);
+    expect((await auditEntries(service.api)).length).toBe(before);
   });
 
   test("every job is there once", () => {

@@ -2,9 +2,9 @@ import { instant } from "../../src/core/time.ts";
 import {
   type Answer,
   type Api,
-  type House,
+  type Service,
   type Json,
-  startHouse,
+  startService,
   type Tenant,
   TestClock,
   useService,
@@ -14,8 +14,8 @@ import {
 const SIGN_IN_AT = "2040-01-01T00:00:00Z";
 
 /** A house whose clock is set by hand, with what billing tests need of it. */
-export interface Books {
-  house: House;
+export interface BillingFixture {
+  service: Service;
   clock: TestClock;
   /** Adds a company whose admin stays signed in. */
   addCompany(place?: { timezone?: string; currency?: string }): Promise<Company>;
@@ -39,18 +39,18 @@ export interface Company extends Tenant {
 }
 
 /** Books for the tests of a file. */
-export function useBooks(): Books {
+export function useBooks(): BillingFixture {
   const clock = new TestClock(SIGN_IN_AT);
   return booksOf(useService({ clock }), clock);
 }
 
-export async function openBooks(env: Record<string, string> = {}): Promise<Books> {
+export async function openBillingFixture(env: Record<string, string> = {}): Promise<BillingFixture> {
   const clock = new TestClock(SIGN_IN_AT);
-  return booksOf(await startHouse({ clock, env }), clock);
+  return booksOf(await startService({ clock, env }), clock);
 }
 
-function booksOf(house: House, clock: TestClock): Books {
-  return { house, clock, addCompany: (place) => addCompany(house, clock, place) };
+function booksOf(service: Service, clock: TestClock): BillingFixture {
+  return { service, clock, addCompany: (place) => addCompany(service, clock, place) };
 }
 
 /** Does something at another time than now. */
@@ -64,8 +64,8 @@ async function at<T>(clock: TestClock, time: string, work: () => Promise<T>): Pr
   }
 }
 
-async function addCompany(house: House, clock: TestClock, place?: object): Promise<Company> {
-  const tenant = await at(clock, SIGN_IN_AT, () => house.addTenant(place));
+async function addCompany(service: Service, clock: TestClock, place?: object): Promise<Company> {
+  const tenant = await at(clock, SIGN_IN_AT, () => service.addTenant(place));
   const { api, company_id } = tenant;
   const create = async (path: string, body: Json): Promise<number> => {
     const { status, body: answer } = await api("POST", path, body);
@@ -81,7 +81,7 @@ async function addCompany(house: House, clock: TestClock, place?: object): Promi
     ...tenant,
     client_id,
     addClient: () => create("/clients", { name: "Another" }),
-    addUser: (role, id) => at(clock, SIGN_IN_AT, () => house.addUser(tenant, role, id)),
+    addUser: (role, id) => at(clock, SIGN_IN_AT, () => service.addUser(tenant, role, id)),
     addModel,
     async subscribe(model, options = {}) {
       const billing_model_id = typeof model === "number" ? model : await addModel(model);
@@ -98,7 +98,7 @@ async function addCompany(house: House, clock: TestClock, place?: object): Promi
         usage,
         metadata: null,
       }));
-      await house.deps.usage.append(company_id, stored, clock.now().epochMilliseconds);
+      await service.deps.usage.append(company_id, stored, clock.now().epochMilliseconds);
     },
     run: async (body) => finished(await api("POST", "/billing-runs", body)),
     async records(subscription_id) {

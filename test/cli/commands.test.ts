@@ -3,14 +3,14 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeKey } from "../support/certificates.ts";
 import { openDatabase } from "../../src/usage_store/duckdb/engine/database.ts";
-import { makePlace, type Place, run, runHere, startServer } from "../support/process.ts";
+import { makeCommandFolder, type CommandFolder, run, runHere, startServer } from "../support/process.ts";
 
 const ENGINE = { threads: 2, memory_limit: "500MB" };
 
-let place: Place;
+let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
 });
 afterAll(() => place.remove());
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { makePlace, startServer } from "../support/process.ts";
+import { makeCommandFolder, startServer } from "../support/process.ts";
 
 // A limit on the size of files stands for a full disk. PostgreSQL's disk is not ours to fill.
 test.skipIf(process.env.TEST_STORE === "postgres")(
   "a full disk under the database is a 503 on every route, and passes",
   async () => {
-    const place = await makePlace();
+    const place = await makeCommandFolder();
     let server = await startServer(place.env, 4_000);
     let api = await server.signIn();
     const filler = "x".repeat(190);

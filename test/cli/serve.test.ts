@@ -3,12 +3,12 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { TEST_STORE } from "../support/harness.ts";
-import { makePlace, type Place, run, startServer } from "../support/process.ts";
+import { makeCommandFolder, type CommandFolder, run, startServer } from "../support/process.ts";
 
-let place: Place;
+let place: CommandFolder;
 
 beforeEach(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
 });
 afterEach(() => place.remove());
 
@@ -93,7 +93,7 @@ describe("serve", () => {
 
   test("a second server on the same port or the same data is refused with one clear line", async () => {
     const server = await startServer(place.env);
-    const samePort = await makePlace();
+    const samePort = await makeCommandFolder();
     const port = await run(["serve"], { ...samePort.env, PORT: new URL(server.url).port });
     expect(port).toMatchObject({ code: 1, out: expect.not.stringContaining("listens") });
     expect(port.err.trim()).toMatch(/port \d+/i);
@@ -109,7 +109,7 @@ describe("serve", () => {
   test.skipIf(TEST_STORE !== "postgres")(
     "of two that start together on one database one serves",
     async () => {
-      const second = await makePlace();
+      const second = await makeCommandFolder();
       const env = { ...place.env, DATA_DIR: second.data_dir };
       const starts = [place.env, env].map((each) => startServer(each).catch(() => null));
       const servers = (await Promise.all(starts)).filter((server) => server !== null);

@@ -10,14 +10,21 @@ import { openDeps } from "../../src/server/open_deps.ts";
 import type { Api, Json } from "../support/harness.ts";
 import { TEST_STORE } from "../support/harness.ts";
 import { create } from "../billing/subscriptions/fixtures.ts";
-import { makePlace, type Place, run, runHere, type ServerProcess, startServer } from "../support/process.ts";
+import {
+  makeCommandFolder,
+  type CommandFolder,
+  run,
+  runHere,
+  type ServerProcess,
+  startServer,
+} from "../support/process.ts";
 
 // A usage store and the database that it belongs to: what is refused when one of them is another, an older or a
 // second one, and what an operator can do then.
 
-let place: Place;
+let place: CommandFolder;
 beforeEach(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
 });
 afterEach(() => place.remove());
 
@@ -231,7 +238,7 @@ describe("another usage store", () => {
     expect(await refused()).toContain(`there is none, and this database's was last opened in`);
     expect(existsSync(join(place.data_dir, "usage.duckdb"))).toBe(false);
 
-    const other = await makePlace();
+    const other = await makeCommandFolder();
     await served(() => Promise.resolve(), other.env);
     copyUsage(other.data_dir, place.data_dir);
     expect(await refused()).toContain("it belongs to another database");
@@ -251,7 +258,7 @@ describe("another usage store", () => {
     const saved = join(place.data_dir, "saved");
     copyUsage(place.data_dir, saved);
     await served((api) => use(api, "first", 10));
-    const elsewhere = await makePlace();
+    const elsewhere = await makeCommandFolder();
     copyUsage(place.data_dir, elsewhere.data_dir);
     copyUsage(saved, place.data_dir);
     // The copy was opened as often, somewhere else.
@@ -266,7 +273,7 @@ describe("another usage store", () => {
 
 describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", () => {
   test("work with one usage store at a time, whichever folder they have", async () => {
-    const second = await makePlace();
+    const second = await makeCommandFolder();
     const env = { ...place.env, DATA_DIR: second.data_dir };
     const server = await startServer(place.env);
     const api = await server.signIn();
@@ -274,7 +281,7 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     await use(api, "first", 1);
     expect(await refused(env)).toContain(`there is none, and this database's was last opened in`);
     // Nor with a store of its own, or with a copy of the first one's.
-    const other = await makePlace();
+    const other = await makeCommandFolder();
     await served(() => Promise.resolve(), other.env);
     copyUsage(other.data_dir, second.data_dir);
     expect(await refused(env)).toContain("another process uses this database with the one in");

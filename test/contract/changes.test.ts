@@ -8,15 +8,15 @@ import { DATE_TIME, expectList, expectShape, type Shape, stamps } from "./shapes
 const clock = new TestClock("2026-03-10T12:00:00Z");
 const ids: Record<string, number> = {};
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 beforeAll(async () => {
-  const catalog = await addCatalog(house);
+  const catalog = await addCatalog(service);
   const started_at = "2026-01-20T00:00:00Z";
   ids.client = catalog.client_id;
   ids.product = catalog.product_id;
   ids.billing_model = catalog.billing_model_id;
-  ids.subscription = (await subscribe(house.api, catalog, { started_at })).id;
+  ids.subscription = (await subscribe(service.api, catalog, { started_at })).id;
 });
 
 /** Its fields are not shown there: those that the state table names. */
@@ -33,13 +33,13 @@ describe("Company: credits", () => {
   const addPlan = async (monthly_credits: number): Promise<number> => {
     const credit_plan = { monthly_credits, credit_consumption: "per_unit", overage_rate: "0.02" };
     const model = { billing_type_id: 6, name: "Credits", price: 10, currency: "USD", description: "" };
-    return (await house.api("POST", "/billing-models", { ...model, credit_plan })).body.data.id;
+    return (await service.api("POST", "/billing-models", { ...model, credit_plan })).body.data.id;
   };
   const turn = (way: "upgrade" | "downgrade", new_billing_model_id: unknown) =>
-    house.api("POST", `/subscriptions/${ids.credit_subscription}/${way}`, { new_billing_model_id });
+    service.api("POST", `/subscriptions/${ids.credit_subscription}/${way}`, { new_billing_model_id });
 
   test("GET /subscriptions/{id}/credits", async () => {
-    const { body } = await house.api("POST", "/subscriptions", {
+    const { body } = await service.api("POST", "/subscriptions", {
       name: "Credits",
       external_subscription_id: "acme-credits",
       product_id: ids.product,
@@ -48,7 +48,7 @@ describe("Company: credits", () => {
       started_at: "2026-03-01T00:00:00Z",
     });
     ids.credit_subscription = body.data.id;
-    const balance = await house.api("GET", `/subscriptions/${ids.credit_subscription}/credits`);
+    const balance = await service.api("GET", `/subscriptions/${ids.credit_subscription}/credits`);
     expect(balance).toMatchObject({ status: 200 });
     expect(balance.body).toEqual({
       data: {
@@ -62,7 +62,7 @@ describe("Company: credits", () => {
         currency: "USD",
       },
     });
-    const other = await house.api("GET", `/subscriptions/${ids.subscription}/credits`);
+    const other = await service.api("GET", `/subscriptions/${ids.subscription}/credits`);
     expect(other).toMatchObject({ status: 400, body: { error: expect.any(String) } });
   });
   test("POST /subscriptions/{id}/upgrade", async () => {
@@ -90,11 +90,11 @@ describe("Company: credits", () => {
 describe("Company: billing model changes", () => {
   const path = () => `/subscriptions/${ids.subscription}/billing-model-changes`;
   const change = (new_billing_model_id: unknown, effective_at: unknown) =>
-    house.api("POST", path(), { new_billing_model_id, effective_at });
+    service.api("POST", path(), { new_billing_model_id, effective_at });
 
   test("POST /subscriptions/{id}/billing-model-changes", async () => {
     const model = { billing_type_id: 1, name: "Flat", price: 5, currency: "USD", description: "" };
-    const flat = (await house.api("POST", "/billing-models", model)).body.data.id;
+    const flat = (await service.api("POST", "/billing-models", model)).body.data.id;
     const applied = await change(flat, "2026-03-10T12:00:00Z");
     expect([applied.status, applied.body.data.status]).toEqual([200, "applied"]);
     expectShape(applied.body.data, BillingModelChange);
@@ -107,14 +107,14 @@ describe("Company: billing model changes", () => {
     expect((await change(flat, undefined)).status).toBe(422);
   });
   test("GET /subscriptions/{id}/billing-model-changes", async () => {
-    const { status, body } = await house.api("GET", path());
+    const { status, body } = await service.api("GET", path());
     expect(status).toBe(200);
     expectList(body, BillingModelChange);
     expect(body.data.map((one: Json) => one.status)).toEqual(["applied", "scheduled"]);
   });
   test("DELETE /subscriptions/{id}/billing-model-changes/{changeId}", async () => {
-    const { status, body } = await house.api("DELETE", `${path()}/${ids.change}`);
+    const { status, body } = await service.api("DELETE", `${path()}/${ids.change}`);
     expect([status, body.data.status]).toEqual([200, "cancelled"]);
-    expect((await house.api("DELETE", `${path()}/${ids.change}`)).status).toBe(404);
+    expect((await service.api("DELETE", `${path()}/${ids.change}`)).status).toBe(404);
   });
 });

@@ -7,7 +7,7 @@ import { DATE_TIME, expectList, expectShape, type Shape, stamps } from "./shapes
 /** Ids of records made in the rows above, for the rows below. */
 const ids: Record<string, number> = {};
 
-const house = useService();
+const service = useService();
 
 describe("Company: e-mandate", () => {
   const product = {
@@ -31,7 +31,7 @@ describe("Company: e-mandate", () => {
   };
 
   test("POST /emandate/products", async () => {
-    const { status, body } = await house.api("POST", "/emandate/products", product);
+    const { status, body } = await service.api("POST", "/emandate/products", product);
     expect(status).toBe(201);
     expectShape(body.data, EmandateProduct);
     expect(body.data).toMatchObject({ ...product, frequency_mode: "MT", is_active: true });
@@ -40,7 +40,7 @@ describe("Company: e-mandate", () => {
   test.each(["product_code", "product_name", "max_amount", "frequency"])(
     "POST /emandate/products requires %s",
     async (field) => {
-      const { status, body } = await house.api("POST", "/emandate/products", {
+      const { status, body } = await service.api("POST", "/emandate/products", {
         ...product,
         [field]: undefined,
       });
@@ -48,21 +48,21 @@ describe("Company: e-mandate", () => {
     },
   );
   test("GET /emandate/products", async () => {
-    expectList((await house.api("GET", "/emandate/products")).body, EmandateProduct);
+    expectList((await service.api("GET", "/emandate/products")).body, EmandateProduct);
   });
   test("GET /emandate/products/{id}", async () => {
-    const { body } = await house.api("GET", `/emandate/products/${ids.product}`);
+    const { body } = await service.api("GET", `/emandate/products/${ids.product}`);
     expectShape(body.data, EmandateProduct);
   });
   test("PUT /emandate/products/{id}", async () => {
     const change = { ...product, product_name: "Gym, monthly", is_active: true };
-    const { status, body } = await house.api("PUT", `/emandate/products/${ids.product}`, change);
+    const { status, body } = await service.api("PUT", `/emandate/products/${ids.product}`, change);
     expect([status, body.data]).toMatchObject([200, change]);
   });
   test("DELETE /emandate/products/{id}", async () => {
     const body = { ...product, product_code: "GONE" };
-    const { id } = (await house.api("POST", "/emandate/products", body)).body.data;
-    expect((await house.api("DELETE", `/emandate/products/${id}`)).status).toBe(200);
+    const { id } = (await service.api("POST", "/emandate/products", body)).body.data;
+    expect((await service.api("DELETE", `/emandate/products/${id}`)).status).toBe(200);
   });
 
   const mandate = () => ({
@@ -110,7 +110,7 @@ describe("Company: e-mandate", () => {
   ]);
 
   test("POST /emandate/mandates", async () => {
-    const { status, body } = await house.api("POST", "/emandate/mandates", mandate());
+    const { status, body } = await service.api("POST", "/emandate/mandates", mandate());
     expect(status).toBe(201);
     expectShape(body.data, Mandate);
     for (const field of NULLS) expect([field, body.data[field]]).toEqual([field, null]);
@@ -118,32 +118,32 @@ describe("Company: e-mandate", () => {
   });
   test("POST /emandate/mandates with what is required onboards a customer", async () => {
     const required = { customer_name: "Ahmad", customer_email: "ahmad@example.com" };
-    const { status, body } = await house.api("POST", "/emandate/mandates", required);
+    const { status, body } = await service.api("POST", "/emandate/mandates", required);
     expect([status, body.data.frequency, body.data.max_amount]).toEqual([201, "Monthly", "30000.00"]);
-    const { data } = (await house.api("GET", `/emandate/customers/${body.data.customer_id}`)).body;
+    const { data } = (await service.api("GET", `/emandate/customers/${body.data.customer_id}`)).body;
     expect(data).toMatchObject({ name: "Ahmad", email: "ahmad@example.com", mandate_count: 1 });
   });
   test.each(["customer_name", "customer_email"])("POST /emandate/mandates requires %s", async (field) => {
-    const { status, body } = await house.api("POST", "/emandate/mandates", {
+    const { status, body } = await service.api("POST", "/emandate/mandates", {
       ...mandate(),
       [field]: undefined,
     });
     expect([status, body.details[0].path]).toEqual([422, `/${field}`]);
   });
   test("GET /emandate/mandates", async () => {
-    const { body } = await house.api("GET", "/emandate/mandates?search=aminah");
+    const { body } = await service.api("GET", "/emandate/mandates?search=aminah");
     expectList(body, Mandate);
     expect(body.meta).toEqual({ page: 1, limit: 20, total: 1, total_pages: 1 });
   });
   test("GET /emandate/mandates/{id}", async () => {
-    const { status, body } = await house.api("GET", `/emandate/mandates/${ids.mandate}`);
+    const { status, body } = await service.api("GET", `/emandate/mandates/${ids.mandate}`);
     expect(status).toBe(200);
     expectShape(body.data, Mandate);
     expect(body.data.payments).toEqual([]);
     expect(body.data.events).toBeArray();
   });
   test("GET /emandate/customers", async () => {
-    const { body } = await house.api("GET", "/emandate/customers?search=aminah");
+    const { body } = await service.api("GET", "/emandate/customers?search=aminah");
     expectList(body, {
       id: "integer",
       company_id: "integer",
@@ -158,7 +158,7 @@ describe("Company: e-mandate", () => {
     expect(body.meta).toEqual({ page: 1, limit: 20, total: 1, total_pages: 1 });
   });
   test("GET /emandate/banks", async () => {
-    const { status, body } = await house.api("GET", "/emandate/banks");
+    const { status, body } = await service.api("GET", "/emandate/banks");
     expect(status).toBe(200);
     expectList(body, {
       bank_code: "string",
@@ -170,10 +170,10 @@ describe("Company: e-mandate", () => {
     });
   });
   test("GET /emandate/config", async () => {
-    const { status, body } = await house.api("GET", "/emandate/config");
+    const { status, body } = await service.api("GET", "/emandate/config");
     expect(status).toBe(200);
     expect(body.data).toMatchObject({
-      company_id: house.company_id,
+      company_id: service.company_id,
       scheme: "FPX",
       connector: "sandbox",
       exchange_id: null,

@@ -5,14 +5,14 @@ import { expectList, expectShape, type Shape, stamps } from "./shapes.ts";
 
 // The rows of "Client self-service" that are about forms; the others are in interface.test.ts.
 
-const house = useService();
+const service = useService();
 let client: Api;
 let client_id: number;
 let form_id: number;
 
 beforeAll(async () => {
-  client_id = (await create(house.api, "/clients", { name: "Acme" })).id;
-  client = await house.addUser(house, "client", client_id);
+  client_id = (await create(service.api, "/clients", { name: "Acme" })).id;
+  client = await service.addUser(service, "client", client_id);
 });
 
 const FormConfig: Shape = {

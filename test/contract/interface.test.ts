@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type Api, type Json, TestClock, useService } from "../support/harness.ts";
-import { Agent } from "../access/oauth/fixtures.ts";
+import { OAuthClient } from "../access/oauth/fixtures.ts";
 import { DATE_TIME, expectList, expectShape, type Shape, stamps, UUID } from "./shapes.ts";
 
 // Every row of every endpoint table of the interface document, by its name there, driven over HTTP: the
@@ -12,7 +12,7 @@ let client: Api;
 /** Ids of records made in the rows above, for the rows below. */
 const ids: Record<string, number> = {};
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 const Client: Shape = { id: "integer", name: "string", company_id: "integer", ...stamps };
 const Product = Client;
@@ -53,70 +53,70 @@ const META = { page: 1, limit: 20, total: expect.any(Number), total_pages: expec
 
 describe("Authentication", () => {
   test("POST /login", async () => {
-    const { status, body } = await house.anonymous("POST", "/login", {
-      email: house.admin_email,
+    const { status, body } = await service.anonymous("POST", "/login", {
+      email: service.admin_email,
       password: "correct horse battery",
     });
     expect(status).toBe(200);
     expectShape(body, { type: /^bearer$/, token: /^[\w-]+\.[\w-]+\.[\w-]+$/, expiresAt: DATE_TIME });
     expect(
-      (await house.anonymous("POST", "/login", { email: house.admin_email, password: "no" })).status,
+      (await service.anonymous("POST", "/login", { email: service.admin_email, password: "no" })).status,
     ).toBe(401);
   });
 });
 
 describe("Company: clients", () => {
   test("POST /clients", async () => {
-    const { status, body } = await house.api("POST", "/clients", { name: "Acme" });
+    const { status, body } = await service.api("POST", "/clients", { name: "Acme" });
     expect(status).toBe(201);
     expectShape(body.data, Client);
     ids.client = body.data.id;
-    client = await house.addUser(house, "client", ids.client);
+    client = await service.addUser(service, "client", ids.client);
   });
   test("GET /clients", async () => {
-    expectList((await house.api("GET", "/clients")).body, Client);
+    expectList((await service.api("GET", "/clients")).body, Client);
   });
   test("GET /clients/{id}", async () => {
-    const { status, body } = await house.api("GET", `/clients/${ids.client}`);
+    const { status, body } = await service.api("GET", `/clients/${ids.client}`);
     expect(status).toBe(200);
     expectShape(body.data, Client);
     expect(body.data.subscriptions).toBeArray();
-    expect(await house.api("GET", "/clients/999999")).toMatchObject({
+    expect(await service.api("GET", "/clients/999999")).toMatchObject({
       status: 404,
       body: { error: expect.any(String) },
     });
   });
   test("PUT /clients/{id}", async () => {
-    const { status, body } = await house.api("PUT", `/clients/${ids.client}`, { name: "Acme Ltd" });
+    const { status, body } = await service.api("PUT", `/clients/${ids.client}`, { name: "Acme Ltd" });
     expect([status, body.data.name]).toEqual([200, "Acme Ltd"]);
     expectShape(body.data, Client);
   });
   test("DELETE /clients/{id}", async () => {
-    const { id } = (await house.api("POST", "/clients", { name: "gone" })).body.data;
-    expect((await house.api("DELETE", `/clients/${id}`)).status).toBe(200);
+    const { id } = (await service.api("POST", "/clients", { name: "gone" })).body.data;
+    expect((await service.api("DELETE", `/clients/${id}`)).status).toBe(200);
   });
 });
 
 describe("Company: products", () => {
   test("POST /products", async () => {
-    const { status, body } = await house.api("POST", "/products", { name: "Tokens" });
+    const { status, body } = await service.api("POST", "/products", { name: "Tokens" });
     expect(status).toBe(201);
     expectShape(body.data, Product);
     ids.product = body.data.id;
   });
   test("GET /products", async () => {
-    expectList((await house.api("GET", "/products")).body, Product);
+    expectList((await service.api("GET", "/products")).body, Product);
   });
   test("GET /products/{id}", async () => {
-    expectShape((await house.api("GET", `/products/${ids.product}`)).body.data, Product);
+    expectShape((await service.api("GET", `/products/${ids.product}`)).body.data, Product);
   });
   test("PUT /products/{id}", async () => {
-    const { status, body } = await house.api("PUT", `/products/${ids.product}`, { name: "LLM tokens" });
+    const { status, body } = await service.api("PUT", `/products/${ids.product}`, { name: "LLM tokens" });
     expect([status, body.data.name]).toEqual([200, "LLM tokens"]);
   });
   test("DELETE /products/{id}", async () => {
-    const { id } = (await house.api("POST", "/products", { name: "gone" })).body.data;
-    expect((await house.api("DELETE", `/products/${id}`)).status).toBe(200);
+    const { id } = (await service.api("POST", "/products", { name: "gone" })).body.data;
+    expect((await service.api("DELETE", `/products/${id}`)).status).toBe(200);
   });
 });
 
@@ -129,22 +129,22 @@ describe("Company: billing models", () => {
     description: "One price",
   };
   test("POST /billing-models", async () => {
-    const { status, body } = await house.api("POST", "/billing-models", model);
+    const { status, body } = await service.api("POST", "/billing-models", model);
     expect(status).toBe(201);
     expectShape(body.data, BillingModel);
     expect(body.data).toMatchObject(model);
     ids.billing_model = body.data.id;
   });
   test("GET /billing-models", async () => {
-    expectList((await house.api("GET", "/billing-models")).body, BillingModel);
+    expectList((await service.api("GET", "/billing-models")).body, BillingModel);
   });
   test("GET /billing-models/{id}", async () => {
-    const { body } = await house.api("GET", `/billing-models/${ids.billing_model}`);
+    const { body } = await service.api("GET", `/billing-models/${ids.billing_model}`);
     expectShape(body.data, BillingModel);
     expect(body.data.usage_tiers).toBeArray();
   });
   test.each(Object.keys(model))("POST /billing-models requires %s", async (field) => {
-    const { status, body } = await house.api("POST", "/billing-models", { ...model, [field]: undefined });
+    const { status, body } = await service.api("POST", "/billing-models", { ...model, [field]: undefined });
     expect([status, body.details[0].path]).toEqual([422, `/${field}`]);
   });
 });
@@ -165,7 +165,7 @@ describe("Company: subscriptions", () => {
 
   test("POST /subscriptions", async () => {
     clock.set("2026-01-20T00:00:00Z");
-    const api = await house.signIn(house.admin_email);
+    const api = await service.signIn(service.admin_email);
     const { status, body } = await api("POST", "/subscriptions", subscription());
     clock.set("2026-03-10T12:00:00Z");
     expect(status).toBe(201);
@@ -173,19 +173,19 @@ describe("Company: subscriptions", () => {
     ids.subscription = body.data.id;
   });
   test("GET /subscriptions", async () => {
-    const { body } = await house.api("GET", "/subscriptions");
+    const { body } = await service.api("GET", "/subscriptions");
     expectList(body, Subscription);
     expect(body.data[0]).toMatchObject(embedded());
   });
   test("GET /subscriptions/{id}", async () => {
-    const { body } = await house.api("GET", `/subscriptions/${ids.subscription}`);
+    const { body } = await service.api("GET", `/subscriptions/${ids.subscription}`);
     expectShape(body.data, Subscription);
     expect(body.data).toMatchObject(embedded());
   });
   test.each(["name", "external_subscription_id", "product_id", "client_id", "billing_model_id"])(
     "POST /subscriptions requires %s",
     async (field) => {
-      const { status, body } = await house.api("POST", "/subscriptions", {
+      const { status, body } = await service.api("POST", "/subscriptions", {
         ...subscription(),
         [field]: undefined,
       });
@@ -193,7 +193,7 @@ describe("Company: subscriptions", () => {
     },
   );
   test("DELETE /clients/{id} answers 409 when the client has active subscriptions", async () => {
-    const { status, body } = await house.api("DELETE", `/clients/${ids.client}`);
+    const { status, body } = await service.api("DELETE", `/clients/${ids.client}`);
     expect([status, body.error]).toEqual([
       409,
       `Cannot delete client ${ids.client}: it has 1 active subscription`,
@@ -212,19 +212,19 @@ describe("Company: usage search", () => {
       metadata: { model },
     });
     const events = [event(1, 10, "large"), event(2, 20, "small"), event(2, 5, "large")];
-    expect((await house.api("POST", "/usage/events", events)).status).toBe(201);
-    const { status, body } = await house.api("POST", "/usage/search", all);
+    expect((await service.api("POST", "/usage/events", events)).status).toBe(201);
+    const { status, body } = await service.api("POST", "/usage/search", all);
     expect(status).toBe(200);
     expectList(body, UsageEvent);
     expect(body.meta).toMatchObject({ page: 1, limit: 50, total: 3, total_pages: 1 });
-    expect(body.data[0].subscription_id).toBe(`${house.company_id}:acme-1`);
+    expect(body.data[0].subscription_id).toBe(`${service.company_id}:acme-1`);
     // timestamp, descending, is the default order
     const times = body.data.map((found: Json) => found.timestamp);
     expect(times).toEqual(times.toSorted((a: number, b: number) => b - a));
   });
   test("POST /usage/search with aggregate", async () => {
     for (const group_by of ["subscription", "client", "product", "day", "hour"]) {
-      const { status, body } = await house.api("POST", "/usage/search", {
+      const { status, body } = await service.api("POST", "/usage/search", {
         ...all,
         aggregate: true,
         group_by,
@@ -251,19 +251,19 @@ describe("Company: usage search", () => {
     [{ sort_by: () => "usage", sort_order: () => "asc", limit: () => 1, page: () => 2 }, 1],
   ] as [Record<string, () => unknown>, number][])("POST /usage/search filters: %o", async (filter, count) => {
     const body = Object.fromEntries(Object.entries(filter).map(([field, value]) => [field, value()]));
-    const answer = await house.api("POST", "/usage/search", body);
+    const answer = await service.api("POST", "/usage/search", body);
     expect([answer.status, answer.body.data.length]).toEqual([200, count]);
   });
   test("POST /usage/search answers 403 for another company's client, 422 for a limit over 200", async () => {
-    expect((await house.api("POST", "/usage/search", { client_ids: [999_999] })).status).toBe(403);
-    expect((await house.api("POST", "/usage/search", { limit: 201 })).status).toBe(422);
+    expect((await service.api("POST", "/usage/search", { client_ids: [999_999] })).status).toBe(403);
+    expect((await service.api("POST", "/usage/search", { limit: 201 })).status).toBe(422);
   });
 });
 
 describe("Company: billing records", () => {
   test("GET /billing-records", async () => {
-    expect((await house.api("POST", "/billing-runs", {})).status).toBe(200);
-    const { status, body } = await house.api("GET", "/billing-records");
+    expect((await service.api("POST", "/billing-runs", {})).status).toBe(200);
+    const { status, body } = await service.api("GET", "/billing-records");
     expect(status).toBe(200);
     expectList(body, BillingRecord);
     expect(body.meta).toEqual({ ...META, total: 2, total_pages: 1 });
@@ -274,7 +274,7 @@ describe("Company: billing records", () => {
       billingEndAt: "2026-03-01T00:00:00.000Z",
     });
     ids.billing_record = february.id;
-    expect((await house.api("GET", "/billing-records?page=2&limit=1")).body.meta).toEqual({
+    expect((await service.api("GET", "/billing-records?page=2&limit=1")).body.meta).toEqual({
       page: 2,
       limit: 1,
       total: 2,
@@ -282,7 +282,7 @@ describe("Company: billing records", () => {
     });
   });
   test("GET /billing-records/{id}", async () => {
-    const { body } = await house.api("GET", `/billing-records/${ids.billing_record}`);
+    const { body } = await service.api("GET", `/billing-records/${ids.billing_record}`);
     expectShape(body.data, BillingRecord);
     expect(body.data.subscription.id).toBe(ids.subscription);
     expect(body.data.lines).toBeArray();
@@ -308,35 +308,35 @@ describe("Client self-service", () => {
 
 describe("MCP", () => {
   test("POST /mcp", async () => {
-    const { access_token } = await (await Agent.register(house)).authorize(house.admin_email);
+    const { access_token } = await (await OAuthClient.register(service)).authorize(service.admin_email);
     const headers = {
       authorization: `Bearer ${access_token}`,
       accept: "application/json, text/event-stream",
     };
     const request = { jsonrpc: "2.0", id: 7, method: "tools/list" };
-    const answer = await house.anonymous("POST", "/mcp", request, headers);
+    const answer = await service.anonymous("POST", "/mcp", request, headers);
     expect(answer.status).toBe(200);
     const { jsonrpc, id, result } = JSON.parse(answer.body.slice(answer.body.indexOf("data: ") + 6));
     expect([jsonrpc, id]).toEqual(["2.0", 7]);
     expect(result.tools.map(({ name }: Json) => name)).toContain("billing_find_subscriptions");
-    expect((await house.anonymous("POST", "/mcp", request)).status).toBe(401);
+    expect((await service.anonymous("POST", "/mcp", request)).status).toBe(401);
   });
 });
 
 describe("OAuth support endpoints", () => {
   test("POST /oauth/register", async () => {
     const redirect_uris = ["http://127.0.0.1:33418/callback"];
-    const { status, body } = await house.anonymous("POST", "origin:/oauth/register", { redirect_uris });
+    const { status, body } = await service.anonymous("POST", "origin:/oauth/register", { redirect_uris });
     expect(status).toBe(201);
     expect(body).toMatchObject({ client_id: expect.any(String), redirect_uris, scope: "mcp:tools" });
   });
   test("GET /.well-known/mcp.json", async () => {
-    const { status, body } = await house.anonymous("GET", "origin:/.well-known/mcp.json");
+    const { status, body } = await service.anonymous("GET", "origin:/.well-known/mcp.json");
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      registration_endpoint: `${house.url}/oauth/register`,
-      authorization_endpoint: `${house.url}/oauth/authorize`,
-      mcp_endpoint: `${house.url}/api/v1/mcp`,
+      registration_endpoint: `${service.url}/oauth/register`,
+      authorization_endpoint: `${service.url}/oauth/authorize`,
+      mcp_endpoint: `${service.url}/api/v1/mcp`,
       scopes_supported: ["mcp:tools"],
       code_challenge_methods_supported: ["S256"],
     });

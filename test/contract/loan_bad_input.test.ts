@@ -8,7 +8,7 @@ import {
   openLoans,
   PROGRAM,
 } from "../loans/applications/fixtures.ts";
-import { startHouse, TestClock, useService } from "../support/harness.ts";
+import { startService, TestClock, useService } from "../support/harness.ts";
 import { agentFor } from "../support/mcp_clients.ts";
 import { type Calls, openCalls, refused, type Row, status } from "./loan_calls.ts";
 import { CONSENTS, DECISIONS, DOCUMENTS } from "./loan_rows.ts";
@@ -17,11 +17,11 @@ import { CONSENTS, DECISIONS, DOCUMENTS } from "./loan_rows.ts";
 // is tried beside its feature.
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-const house = useService({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
+const service = useService({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
 let calls: Calls;
 
 beforeAll(async () => {
-  calls = await openCalls(house, clock);
+  calls = await openCalls(service, clock);
 });
 
 const KEYS: Row[] = [
@@ -29,11 +29,13 @@ const KEYS: Row[] = [
     "wrong secret; unknown id; revoked key: 401, identical bodies",
     [[401, 401, 401], 1],
     async () => {
-      const [key, ended] = [await addKey(house, "agent"), await addKey(house, "agent")];
-      await house.api("DELETE", `/api-keys/${ended.id}`);
+      const [key, ended] = [await addKey(service, "agent"), await addKey(service, "agent")];
+      await service.api("DELETE", `/api-keys/${ended.id}`);
       const unknown = { ...key, clientId: `prd_${"A".repeat(24)}` };
       const answers = await Promise.all(
-        [{ ...key, clientSecret: ended.clientSecret }, unknown, ended].map((wrong) => exchange(house, wrong)),
+        [{ ...key, clientSecret: ended.clientSecret }, unknown, ended].map((wrong) =>
+          exchange(service, wrong),
+        ),
       );
       const bodies = new Set(answers.map(({ body }) => JSON.stringify(body)));
       return [answers.map((answer) => answer.status), bodies.size];
@@ -43,11 +45,11 @@ const KEYS: Row[] = [
     "old secret within the grace: 200; after it: 401",
     [200, 401],
     async () => {
-      const key = await addKey(house, "lender");
-      await house.api("POST", `/api-keys/${key.id}/rotate`, { grace_hours: 1 });
-      const within = await status(exchange(house, key));
+      const key = await addKey(service, "lender");
+      await service.api("POST", `/api-keys/${key.id}/rotate`, { grace_hours: 1 });
+      const within = await status(exchange(service, key));
       clock.set("2026-11-21T11:00:01Z");
-      const after = await status(exchange(house, key));
+      const after = await status(exchange(service, key));
       clock.set("2026-11-21T10:00:00Z");
       return [within, after];
     },
@@ -56,10 +58,10 @@ const KEYS: Row[] = [
     "token of a key revoked after it was issued: 401",
     [200, 401],
     async () => {
-      const key = await addKey(house, "lender");
-      const api = withToken(house, (await exchange(house, key)).body.token);
+      const key = await addKey(service, "lender");
+      const api = withToken(service, (await exchange(service, key)).body.token);
       const before = await status(api("GET", "/lender/programs"));
-      await house.api("DELETE", `/api-keys/${key.id}`);
+      await service.api("DELETE", `/api-keys/${key.id}`);
       return [before, await status(api("GET", "/lender/programs"))];
     },
   ],
@@ -103,8 +105,8 @@ const KEYS: Row[] = [
     () =>
       Promise.all([
         status(calls.loans.agent("GET", "/lender/applications")),
-        status(house.api("GET", "/agent/applications")),
-        status(house.api("GET", "/lender/applications")),
+        status(service.api("GET", "/agent/applications")),
+        status(service.api("GET", "/lender/applications")),
         status(calls.loans.lender("GET", "/agent/applications")),
       ]),
   ],
@@ -113,7 +115,7 @@ const KEYS: Row[] = [
     [404, 404, 404, 404],
     async () => {
       const { id } = await calls.draft();
-      const other = await openLoans(house);
+      const other = await openLoans(service);
       return Promise.all([
         status(other.agent("GET", `/agent/applications/${id}`)),
         status(other.agent("PUT", `/agent/applications/${id}`, { amount: "1000.00" })),
@@ -232,8 +234,8 @@ const REQUESTS: Row[] = [
       [422, [{ kind: "field", code: "colour" }]],
     ],
     async () => {
-      const { id } = await done(house.api("POST", "/clients", { name: "Acme" }));
-      const user = await house.addUser(house, "client", id);
+      const { id } = await done(service.api("POST", "/clients", { name: "Acme" }));
+      const user = await service.addUser(service, "client", id);
       const fields = [
         { name: "colour", label: "Colour", type: "select", options: ["red", "blue"], required: true },
       ];
@@ -256,14 +258,14 @@ const TOOLS: Row[] = [
     "MCP: environment missing or prod: refused, naming the field and both words; no service key: unknown",
     [true, true, -32_602],
     async () => {
-      const own = await agentFor(house, house.admin_email);
+      const own = await agentFor(service, service.admin_email);
       const says = async (args: object) => {
         const { is_error, text } = await own.call("loan_find_applications", args);
         return is_error && ["environment", "staging", "production"].every((word) => text.includes(word));
       };
       const named = [await says({}), await says({ environment: "prod" })];
       await own.close();
-      const keyless = await startHouse();
+      const keyless = await startService();
       const other = await agentFor(keyless, keyless.admin_email);
       const refusal = other.call("loan_find_applications", { environment: "staging" });
       const code = await refusal.catch((error) => error.code);

@@ -1,12 +1,12 @@
 import { exchange } from "../access/api_keys/fixtures.ts";
 import { addDraft, addProgram, APPLICATION, done, lead, openLoans } from "../loans/applications/fixtures.ts";
 import { PDF, upload } from "../loans/documents/fixtures.ts";
-import type { Answer, House, Json, TestClock } from "../support/harness.ts";
+import type { Answer, Service, Json, TestClock } from "../support/harness.ts";
 
 /** The calls of which the table of bad input is made, on a program of the house's company in production. */
-export async function openCalls(house: House, clock: TestClock) {
-  const loans = await openLoans(house);
-  const staging = await openLoans(house, house, "staging");
+export async function openCalls(service: Service, clock: TestClock) {
+  const loans = await openLoans(service);
+  const staging = await openLoans(service, service, "staging");
   const program: Json = await addProgram(loans);
   const draft = (change: object = {}) => addDraft(loans, program.id, change);
   const apply = (change: object) =>
@@ -17,7 +17,7 @@ export async function openCalls(house: House, clock: TestClock) {
     loans.agent("POST", `/agent/applications/${id}/${action}`, body);
 
   async function send(id: number, name = "a.pdf", bytes: Uint8Array | string = PDF): Promise<Answer> {
-    return upload(house, (await exchange(house, loans.agent_key)).body.token, id, { name, bytes });
+    return upload(service, (await exchange(service, loans.agent_key)).body.token, id, { name, bytes });
   }
 
   /** A text to consent to, published. */

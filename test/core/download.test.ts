@@ -1,12 +1,16 @@
 import { expect, test } from "bun:test";
-import { type Produce, streamOf } from "../../src/core/download.ts";
+import { type WriteContent, createDownloadStream } from "../../src/core/download.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** A stream, and what it was told of breaking off. */
-async function open(produce: Produce, idle_ms = 10_000, bytes_s = 1) {
+async function open(produce: WriteContent, idle_ms = 10_000, bytes_s = 1) {
   const broken: unknown[] = [];
-  const stream = await streamOf(produce, { idle_ms, bytes_s, onBreak: (error) => broken.push(error) });
+  const stream = await createDownloadStream(produce, {
+    idle_ms,
+    bytes_s,
+    onError: (error) => broken.push(error),
+  });
   return { reader: stream.getReader(), stream, broken };
 }
 
@@ -29,12 +33,12 @@ test("no more is made than is taken, and all of it arrives in order", async () =
   expect([texts, made, broken]).toEqual([["a", "b", "c"], 3, []]);
 });
 
-test("what fails before the first byte is thrown, and nothing is told to have broken off", async () => {
+test("what fails before the first byte is thrown, and nothing is reported as broken off", async () => {
   const broken: unknown[] = [];
-  const stream = streamOf(() => Promise.reject(new Error("no")), {
+  const stream = createDownloadStream(() => Promise.reject(new Error("no")), {
     idle_ms: 10_000,
     bytes_s: 1,
-    onBreak: (error) => broken.push(error),
+    onError: (error) => broken.push(error),
   });
   expect(await stream.catch((error: unknown) => String(error))).toBe("Error: no");
   expect(broken).toEqual([]);

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { InTurn } from "../../src/core/keyed_mutex.ts";
+import { KeyedMutex } from "../../src/core/keyed_mutex.ts";
 
 test("what has one key goes in order, also after a failure; other keys do not wait", async () => {
-  const turns = new InTurn<string>();
+  const turns = new KeyedMutex<string>();
   const told: string[] = [];
   const work = (name: string, ms: number) => async () => {
     told.push(`${name} begins`);
@@ -12,9 +12,9 @@ test("what has one key goes in order, also after a failure; other keys do not wa
     return name;
   };
   const all = await Promise.allSettled([
-    turns.take("a", work("a1", 20)),
-    turns.take("a", work("a2", 0)),
-    turns.take("b", work("b1", 1)),
+    turns.run("a", work("a1", 20)),
+    turns.run("a", work("a2", 0)),
+    turns.run("b", work("b1", 1)),
   ]);
   expect(all.map((one) => (one.status === "fulfilled" ? one.value : one.status))).toEqual([
     "rejected",

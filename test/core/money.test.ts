@@ -3,12 +3,12 @@ import * as fc from "fast-check";
 import currencies from "../../data/seed/currencies.json" with { type: "json" };
 import { AppError } from "../../src/core/errors.ts";
 import {
-  amountOf,
+  fromMinorUnits,
   atLeastZero,
   ceilQuotient,
   compare,
   currencyDigits,
-  decimal,
+  toBig,
   formatMoney,
   isCurrency,
   multiply,
@@ -16,8 +16,8 @@ import {
   roundMoney,
   roundFraction,
   roundQuotient,
-  senOf,
-  smaller,
+  toMinorUnits,
+  min,
   subtract,
   sum,
 } from "../../src/core/money.ts";
@@ -158,7 +158,7 @@ describe("arithmetic", () => {
     expect(sum([])).toBe("0");
     expect(subtract("0", "0")).toBe("0");
     expect(multiply("-1", "0")).toBe("0");
-    expect([smaller("10", "9"), atLeastZero("-1"), atLeastZero("2")]).toEqual(["9", "0", "2"]);
+    expect([min("10", "9"), atLeastZero("-1"), atLeastZero("2")]).toEqual(["9", "0", "2"]);
     expect(compare("1.0", "1")).toBe(0);
   });
 
@@ -173,10 +173,10 @@ describe("arithmetic", () => {
   });
 
   test("decimal() reads a number from its shortest decimal form, and nothing that is none", () => {
-    expect(decimal(0.1).toFixed()).toBe("0.1");
-    expect(decimal(1e-7).toFixed()).toBe("0.0000001");
-    expect(() => decimal(Number.NaN)).toThrow();
-    expect(() => decimal("12,5")).toThrow();
+    expect(toBig(0.1).toFixed()).toBe("0.1");
+    expect(toBig(1e-7).toFixed()).toBe("0.0000001");
+    expect(() => toBig(Number.NaN)).toThrow();
+    expect(() => toBig("12,5")).toThrow();
   });
 });
 
@@ -289,17 +289,17 @@ describe("sen", () => {
   test("an amount survives the way through whole sen", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000_000 }), (sen) => {
-        expect(senOf(amountOf(sen))).toBe(sen);
-        expect(amountOf(sen)).toMatch(/^\d+\.\d\d$/);
+        expect(toMinorUnits(fromMinorUnits(sen))).toBe(sen);
+        expect(fromMinorUnits(sen)).toMatch(/^\d+\.\d\d$/);
       }),
       propertyCases(500),
     );
-    expect(amountOf(5)).toBe("0.05");
-    expect(senOf("0.1")).toBe(10);
+    expect(fromMinorUnits(5)).toBe("0.05");
+    expect(toMinorUnits("0.1")).toBe(10);
   });
 
   test("parts of a sen are refused, not rounded", () => {
-    expect(() => senOf("10.005")).toThrow("parts of a sen");
+    expect(() => toMinorUnits("10.005")).toThrow("parts of a sen");
   });
 });
 

@@ -9,7 +9,7 @@ const at = (ms: number) => Temporal.Instant.fromEpochMilliseconds(1_773_144_000_
 /** Whether a place was taken; else in how many seconds one is free. */
 function take(limiter: RateLimiter, key: string, ms: number): true | number {
   try {
-    limiter.take(key, at(ms));
+    limiter.consume(key, at(ms));
     return true;
   } catch (error) {
     if (error instanceof AppError && error.retry_after_s !== undefined) return error.retry_after_s;
@@ -17,7 +17,7 @@ function take(limiter: RateLimiter, key: string, ms: number): true | number {
   }
 }
 
-test("no minute, wherever it begins, holds more than the limit, and who comes back as told is let in", () => {
+test("no minute, wherever it begins, holds more than the limit, and who comes back as advised is let in", () => {
   const waits = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), waits, (limit, gaps) => {

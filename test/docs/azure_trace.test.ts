@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { makePlace, run, startServer } from "../support/process.ts";
+import { makeCommandFolder, run, startServer } from "../support/process.ts";
 import type { Api, Json } from "../support/harness.ts";
 
 // The main job on real input, through the public interfaces only: the README's tour as a test.
@@ -39,7 +39,7 @@ test.skipIf(missing)(
   async () => {
     const trace = readTrace();
     expect(trace).toMatchObject({ rows: 8_819, tokens: 18_059_974 + 245_896 });
-    const place = await makePlace();
+    const place = await makeCommandFolder();
     const served = async (work: (api: Api) => Promise<void>) => {
       const server = await startServer(place.env);
       await work(await server.signIn());

@@ -9,7 +9,7 @@ const WRITTEN_ON = "2026-11-21T12:00:00Z";
 
 const clock = new TestClock(WRITTEN_ON);
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 test("docs/billing.md says what a fresh server answers", async () => {
   const commands = stepsOf("docs/billing.md");
@@ -17,7 +17,7 @@ test("docs/billing.md says what a fresh server answers", async () => {
   for (const [seconds, command] of commands.entries()) {
     if ("wait_s" in command) throw new Error("Bills wait for nothing");
     clock.set(Temporal.Instant.from(WRITTEN_ON).add({ seconds }).toString());
-    const { status, body } = await house.api(command.method, command.path, command.body);
+    const { status, body } = await service.api(command.method, command.path, command.body);
     expect([200, 201], `${command.text}\n${JSON.stringify(body)}`).toContain(status);
     if (command.path.endsWith("/invoice")) {
       expect(body).toContain("EUR 29.00");

@@ -8,17 +8,17 @@ import { pass } from "../support/time.ts";
 
 const clock = new TestClock("2026-11-21T12:00:00Z");
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 test("docs/emandate.md says what a fresh server answers", async () => {
   const steps = stepsOf("docs/emandate.md");
   expect(steps.length).toBeGreaterThan(45);
   for (const step of steps) {
     if ("wait_s" in step) {
-      await pass(house, clock, Array<number>(step.wait_s).fill(1));
+      await pass(service, clock, Array<number>(step.wait_s).fill(1));
       continue;
     }
-    const { status, body } = await house.api(step.method, step.path, step.body);
+    const { status, body } = await service.api(step.method, step.path, step.body);
     const is_refused = step.shown.some((shown) => "error" in shown);
     expect([step.text, status < 300, JSON.stringify(body)]).toEqual([
       step.text,

@@ -8,17 +8,17 @@ import { type Answer, TestClock, useService } from "../support/harness.ts";
 
 const NOW = "2026-11-21T12:00:00Z";
 
-const house = useService({ clock: new TestClock(NOW) });
+const service = useService({ clock: new TestClock(NOW) });
 
 /** Tokens by who calls: the admin's, and those of the keys that the page makes. */
 const tokens = new Map<string, string>();
 
 async function run({ caller, method, path, body: told, form }: Command): Promise<Answer> {
   const body = told?.replace("'$NOW'", NOW);
-  if (caller === "api") return house.api(method, path, body);
+  if (caller === "api") return service.api(method, path, body);
   const token = tokens.get(caller === "upload" ? "agent" : caller) ?? "";
   const type = form ? {} : { "content-type": "application/json" };
-  const response = await fetch(`${house.url}/api/v1${path}`, {
+  const response = await fetch(`${service.url}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${token}`, ...type },
     ...((form ?? body) === undefined ? {} : { body: form ?? body ?? "" }),
@@ -34,7 +34,7 @@ test("docs/loans.md says what a fresh server answers", async () => {
     const { status, body } = await run(step);
     if (step.path === "/api-keys") {
       const { role } = body.data;
-      tokens.set(role, (await exchange(house, body.data)).body.token);
+      tokens.set(role, (await exchange(service, body.data)).body.token);
     }
     const is_refused = step.shown.some((shown) => "error" in shown);
     expect([step.text, status < 300, JSON.stringify(body)]).toEqual([

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makePlace, startServer } from "../support/process.ts";
+import { makeCommandFolder, startServer } from "../support/process.ts";
 import { PASSWORD, TEST_STORE } from "../support/harness.ts";
 
 // The README's tour and docs/tour.md, which goes on from it, pasted block by block into bash and zsh, against a real
@@ -49,7 +49,7 @@ for (const shell of ["bash", "zsh"]) {
   test.skipIf(lacks !== undefined || is_other)(
     `the tours of the README and docs/tour.md work as they are pasted into ${shell}`,
     async () => {
-      const place = await makePlace();
+      const place = await makeCommandFolder();
       // The tour writes files where it is walked.
       const folder = mkdtempSync(join(tmpdir(), "meterhouse-clone-"));
       for (const part of ["src", "data"]) symlinkSync(join(ROOT, part), join(folder, part));

@@ -2,16 +2,16 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { addWebhook, until } from "../support/webhook_receiver.ts";
-import { startHouse } from "../support/harness.ts";
+import { startService } from "../support/harness.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 
 test("the receiver in docs/webhooks.md works as it is printed", async () => {
-  const house = await startHouse({ env: { NODE_ENV: "development" } });
+  const service = await startService({ env: { NODE_ENV: "development" } });
   const probe = Bun.serve({ port: 0, fetch: () => new Response() });
   const { port } = probe;
   await probe.stop(true);
-  const { id, secret } = await addWebhook(house.api, `http://localhost:${port}/hooks`, ["*"]);
+  const { id, secret } = await addWebhook(service.api, `http://localhost:${port}/hooks`, ["*"]);
   const page = readFileSync(join(ROOT, "docs/webhooks.md"), "utf8");
   const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
   const receiver = Bun.spawn(["bun", "-e", code.replace("port: 4000", `port: ${port}`)], {
@@ -34,14 +34,14 @@ test("the receiver in docs/webhooks.md works as it is printed", async () => {
       const refused = await call("{}").catch(() => undefined);
       return refused?.status === 400;
     }, "the receiver");
-    await house.api("POST", "/clients", { name: "Acme" });
-    expect((await house.api("POST", `/webhooks/${id}/test`, {})).status).toBe(202);
+    await service.api("POST", "/clients", { name: "Acme" });
+    expect((await service.api("POST", `/webhooks/${id}/test`, {})).status).toBe(202);
     await until(
       () => printed.includes("client.created") && printed.includes("webhook.test"),
       "both messages",
     );
   } finally {
     receiver.kill();
-    await house.stop();
+    await service.stop();
   }
 }, 30_000);

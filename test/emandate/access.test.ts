@@ -50,11 +50,11 @@ function product(product_code: string) {
   return { product_code, product_name: "Gym", max_amount: "100.00", frequency: "Monthly" };
 }
 
-const house = useService();
+const service = useService();
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  const { body } = await house.anonymous("GET", "origin:/openapi.json");
+  other = await service.addTenant();
+  const { body } = await service.anonymous("GET", "origin:/openapi.json");
   routes = Object.entries<Json>(body.paths)
     .filter(([path]) => path.startsWith(`${BASE}/emandate/`))
     .flatMap(([path, methods]) =>
@@ -64,19 +64,19 @@ beforeAll(async () => {
       })),
     );
   // A record of each kind, all of them with the id 1.
-  await create(house.api, "/emandate/products", product("ONE"));
-  await create(house.api, "/emandate/mandates", BODIES["POST /emandate/mandates"]);
+  await create(service.api, "/emandate/products", product("ONE"));
+  await create(service.api, "/emandate/mandates", BODIES["POST /emandate/mandates"]);
   const run = async (path: string, subject: object) =>
-    expect((await house.api("POST", path, subject)).status).toBeLessThan(300);
+    expect((await service.api("POST", path, subject)).status).toBeLessThan(300);
   await run("/emandate/mandates/1/authorize", {});
   for (const scenario of ["mandate_authorized", "mandate_activated"])
     await run(`/emandate/simulator/scenarios/${scenario}/run`, { mandate_id: 1 });
-  const { order_no } = await create(house.api, "/emandate/mandates/1/payments", { amount: "5.00" });
-  await house.deps.store.tx(async (q) => {
+  const { order_no } = await create(service.api, "/emandate/mandates/1/payments", { amount: "5.00" });
+  await service.deps.store.tx(async (q) => {
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error("No such order");
-    await raiseFlags({ q, scope: order, now: house.deps.clock.now() }, [
-      { order, reason: "no_answer", said: { code: null, message: null } },
+    await raiseFlags({ q, scope: order, now: service.deps.clock.now() }, [
+      { order, reason: "no_answer", response: { code: null, message: null } },
     ]);
   });
   await run("/emandate/collections/run", {});
@@ -119,20 +119,20 @@ describe("below /emandate", () => {
   });
 
   test("nobody gets in without a token", async () => {
-    const answers = await answersTo(house.anonymous);
+    const answers = await answersTo(service.anonymous);
     expect(answers.length).toBeGreaterThan(25);
     expect(otherThan(401, answers)).toEqual([]);
   });
 
   test("client users are kept out", async () => {
-    const { id } = await create(house.api, "/clients", { name: "Acme" });
-    const answers = await answersTo(await house.addUser(house, "client", id));
+    const { id } = await create(service.api, "/clients", { name: "Acme" });
+    const answers = await answersTo(await service.addUser(service, "client", id));
     expect(answers.length).toBeGreaterThan(25);
     expect(otherThan(403, answers)).toEqual([]);
   });
 
   test("analysts read, and change nothing", async () => {
-    const analyst = await house.addUser(house, "analyst");
+    const analyst = await service.addUser(service, "analyst");
     const changes = await answersTo(analyst, ({ method }) => method !== "GET");
     expect(changes.length).toBeGreaterThan(15);
     expect(otherThan(403, changes)).toEqual([]);
@@ -159,7 +159,7 @@ describe("below /emandate", () => {
   });
 
   test("a manager does everything but change the scheme's configuration", async () => {
-    const manager = await house.addUser(house, "manager");
+    const manager = await service.addUser(service, "manager");
     const answers = await answersTo(manager);
     expect(answers.filter(([, status]) => status === 403)).toEqual([["PUT /emandate/config", 403]]);
     expect(answers.filter(([, status]) => status >= 500 || status === 401)).toEqual([]);

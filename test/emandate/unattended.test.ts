@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { JOBS, runJob, startJobs } from "../../src/server/scheduler.ts";
 import { create } from "../billing/subscriptions/fixtures.ts";
-import { type Json, startHouse, TestClock, useService } from "../support/harness.ts";
+import { type Json, startService, TestClock, useService } from "../support/harness.ts";
 import { pass } from "../support/time.ts";
 
 // The sandbox drives a mandate from its creation to a payment that is charged back and a mandate that is suspended,
@@ -12,10 +12,10 @@ const START = "2026-03-10T02:00:00Z";
 
 const clock = new TestClock(START);
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 beforeAll(async () => {
-  await create(house.api, "/emandate/products", {
+  await create(service.api, "/emandate/products", {
     product_code: "GYM",
     product_name: "Gym",
     max_amount: "150.00",
@@ -27,28 +27,28 @@ beforeAll(async () => {
 async function passTo(instant: string): Promise<void> {
   clock.set(instant);
   // Tokens live for a day.
-  house.api = await house.signIn(house.admin_email);
-  for (const job of JOBS) await runJob(house.deps, job);
-  await pass(house, clock, [2, 2, 2]);
+  service.api = await service.signIn(service.admin_email);
+  for (const job of JOBS) await runJob(service.deps, job);
+  await pass(service, clock, [2, 2, 2]);
 }
 
 async function authorized(first_name: string): Promise<number> {
-  const { id } = await create(house.api, "/emandate/mandates", {
+  const { id } = await create(service.api, "/emandate/mandates", {
     customer_name: `${first_name} Customer`,
     customer_email: `${first_name}@example.com`,
     emandate_product_id: 1,
     bankscheme_txn_amount: "89.90",
   });
-  expect((await house.api("POST", `/emandate/mandates/${id}/authorize`, {})).status).toBe(200);
+  expect((await service.api("POST", `/emandate/mandates/${id}/authorize`, {})).status).toBe(200);
   return id;
 }
 
 const read = async (id: number): Promise<Json> =>
-  (await house.api("GET", `/emandate/mandates/${id}`)).body.data;
+  (await service.api("GET", `/emandate/mandates/${id}`)).body.data;
 
 /** What the outbox told of a mandate and its payments, in order. */
-async function told(mandate_id: number): Promise<string[]> {
-  const { body } = await house.api("GET", "/events?limit=200&type=emandate.*");
+async function eventTypes(mandate_id: number): Promise<string[]> {
+  const { body } = await service.api("GET", "/events?limit=200&type=emandate.*");
   return body.data
     .toReversed()
     .filter(({ type, data }: Json) => (type.includes("payment") ? data.mandate_id : data.id) === mandate_id)
@@ -79,10 +79,10 @@ describe("the sandbox goes on by itself", () => {
 
   test("each step is answered within five seconds", async () => {
     for (const name of names) ids[name] = await authorized(name);
-    await pass(house, clock, [1, 1, 1, 1, 1]);
+    await pass(service, clock, [1, 1, 1, 1, 1]);
     expect((await read(ids.Invalid ?? 0)).status).toBe("failed");
     expect((await read(ids.Successful ?? 0)).status).not.toBe("pending_authorization");
-    await pass(house, clock, [1, 1, 1, 1, 1]);
+    await pass(service, clock, [1, 1, 1, 1, 1]);
     expect(await stands()).toEqual({
       Successful: ["active"],
       Fickle: ["active"],
@@ -137,9 +137,9 @@ describe("the sandbox goes on by itself", () => {
     });
   });
 
-  test("all of it was told", async () => {
+  test("every step has its domain event", async () => {
     const stories = Object.fromEntries(
-      await Promise.all(names.map(async (name) => [name, await told(ids[name] ?? 0)])),
+      await Promise.all(names.map(async (name) => [name, await eventTypes(ids[name] ?? 0)])),
     );
     expect(stories).toEqual({
       Successful: [...ACTIVE, ...PAID, ...PAID],
@@ -165,7 +165,7 @@ describe("the sandbox goes on by itself", () => {
 const PATIENCE_MS = 15_000;
 
 test("on a server that runs, a debit is charged back and its mandate suspended in seconds", async () => {
-  const running = await startHouse();
+  const running = await startService();
   const stopJobs = startJobs(running.deps);
   try {
     const { api } = running;

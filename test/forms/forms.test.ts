@@ -5,7 +5,7 @@ import { create, tally } from "../billing/subscriptions/fixtures.ts";
 
 const NOW = "2026-03-15T10:00:00.000Z";
 const clock = new TestClock(NOW);
-const house = useService({ clock });
+const service = useService({ clock });
 let other: Tenant;
 let client_id: number;
 /** Users of two clients of one company, and of another company's. */
@@ -14,12 +14,12 @@ let theirs: Api;
 let foreign: Api;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
   const addClient = async (tenant: Tenant) => (await create(tenant.api, "/clients", { name: "Client" })).id;
-  client_id = await addClient(house);
-  mine = await house.addUser(house, "client", client_id);
-  theirs = await house.addUser(house, "client", await addClient(house));
-  foreign = await house.addUser(other, "client", await addClient(other));
+  client_id = await addClient(service);
+  mine = await service.addUser(service, "client", client_id);
+  theirs = await service.addUser(service, "client", await addClient(service));
+  foreign = await service.addUser(other, "client", await addClient(other));
 });
 
 /** Its keys stand in an order that a database would change. */
@@ -48,7 +48,7 @@ describe("a client's forms", () => {
       config: CONFIG,
       is_active: true,
       client_id,
-      company_id: house.company_id,
+      company_id: service.company_id,
     });
     expect(await mine("GET", `/my/forms/${id}`)).toMatchObject({ status: 200, body: created.body });
 
@@ -73,7 +73,7 @@ describe("a client's forms", () => {
     for (const [method, body] of [["GET"], ["PUT", form()], ["DELETE"]] as const) {
       expect((await mine(method, `/my/forms/${id}`, body)).status).toBe(404);
     }
-    expect((await house.api("GET", `/forms/${id}`)).status).toBe(404);
+    expect((await service.api("GET", `/forms/${id}`)).status).toBe(404);
     expect((await mine("GET", "/my/forms")).body.data).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe("a client's forms", () => {
     const { id } = await add(mine);
     for (const [api, path] of [
       [mine, "/my/forms"],
-      [house.api, "/forms"],
+      [service.api, "/forms"],
     ] as const) {
       const { config } = (await api("GET", `${path}/${id}`)).body.data;
       expect(JSON.stringify(config)).toBe(JSON.stringify(CONFIG));
@@ -89,7 +89,11 @@ describe("a client's forms", () => {
   });
 
   test("are listed whole, in pages and by what is asked", async () => {
-    const api = await house.addUser(house, "client", (await create(house.api, "/clients", { name: "L" })).id);
+    const api = await service.addUser(
+      service,
+      "client",
+      (await create(service.api, "/clients", { name: "L" })).id,
+    );
     const ids: number[] = [];
     for (const name of ["Alpha", "Beta", "alphabet"]) ids.push((await add(api, { name })).id);
     await api("PUT", `/my/forms/${ids[1]}`, form({ name: "Beta", is_active: false }));
@@ -114,7 +118,11 @@ describe("a client's forms", () => {
   });
 
   test("are at most as many as may be, however many are added at once", async () => {
-    const api = await house.addUser(house, "client", (await create(house.api, "/clients", { name: "M" })).id);
+    const api = await service.addUser(
+      service,
+      "client",
+      (await create(service.api, "/clients", { name: "M" })).id,
+    );
     const { forms_client } = LIMITS;
     Object.assign(LIMITS, { forms_client: 3 });
     try {
@@ -144,18 +152,18 @@ describe("who may see forms", () => {
 
   test("company users read those of all clients, page by page, and change none", async () => {
     const { id } = await add(theirs, { name: "Theirs, findable" });
-    const analyst = await house.addUser(house, "analyst");
-    for (const api of [house.api, analyst]) {
+    const analyst = await service.addUser(service, "analyst");
+    for (const api of [service.api, analyst]) {
       expect((await api("GET", `/forms/${id}`)).body.data).toMatchObject({ id, name: "Theirs, findable" });
       const { body } = await api("GET", "/forms?search=findable&is_active=true");
       expect(body.data.map((row: Json) => row.id)).toEqual([id]);
       expect(body.meta).toEqual({ page: 1, limit: 20, total: 1, total_pages: 1 });
     }
-    const [found] = (await house.api("GET", `/forms?client_id=${client_id}&limit=1`)).body.data;
+    const [found] = (await service.api("GET", `/forms?client_id=${client_id}&limit=1`)).body.data;
     expect(found.client_id).toBe(client_id);
-    expect((await house.api("POST", "/forms", form())).status).toBe(405);
+    expect((await service.api("POST", "/forms", form())).status).toBe(405);
     for (const method of ["PUT", "DELETE"])
-      expect((await house.api(method, `/forms/${id}`, {})).status).toBe(405);
+      expect((await service.api(method, `/forms/${id}`, {})).status).toBe(405);
   });
 
   test("each level has its own paths, and nobody has any", async () => {
@@ -168,12 +176,12 @@ describe("who may see forms", () => {
       ["PUT", `/my/forms/${id}`, form()],
       ["DELETE", `/my/forms/${id}`],
     ] as const) {
-      expect((await house.api(method, path, body)).status).toBe(403);
-      expect((await house.anonymous(method, path, body)).status).toBe(401);
+      expect((await service.api(method, path, body)).status).toBe(403);
+      expect((await service.anonymous(method, path, body)).status).toBe(401);
     }
     for (const path of ["/forms", `/forms/${id}`]) {
       expect((await mine("GET", path)).status).toBe(403);
-      expect((await house.anonymous("GET", path)).status).toBe(401);
+      expect((await service.anonymous("GET", path)).status).toBe(401);
     }
   });
 });
@@ -230,13 +238,13 @@ describe("what a form may not be", () => {
   test.each(["?client_id=0", "?client_id=x", "?is_active=yes", "?limit=0", "?sort=id"])(
     "a company user's query out of range is refused: %s",
     async (query) => {
-      expect((await house.api("GET", `/forms${query}`)).status).toBe(422);
+      expect((await service.api("GET", `/forms${query}`)).status).toBe(422);
     },
   );
 
   test.each(["abc", "0", "1e3", "9007199254740992"])("an id that is none is a 422: %s", async (id) => {
     expect((await mine("GET", `/my/forms/${id}`)).status).toBe(422);
-    expect((await house.api("GET", `/forms/${id}`)).status).toBe(422);
+    expect((await service.api("GET", `/forms/${id}`)).status).toBe(422);
   });
 });
 
@@ -266,8 +274,8 @@ describe("POST /my/forms/validate", () => {
   );
 
   test("keeps nothing", async () => {
-    const before = (await house.api("GET", "/forms")).body.meta.total;
+    const before = (await service.api("GET", "/forms")).body.meta.total;
     await mine("POST", "/my/forms/validate", { config: CONFIG });
-    expect((await house.api("GET", "/forms")).body.meta.total).toBe(before);
+    expect((await service.api("GET", "/forms")).body.meta.total).toBe(before);
   });
 });

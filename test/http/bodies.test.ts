@@ -13,11 +13,11 @@ const limits = { ...LIMITS };
 let other: Tenant;
 const opened: RawRequest[] = [];
 
-const house = useService();
+const service = useService();
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  await addSubscription(house, "acme");
+  other = await service.addTenant();
+  await addSubscription(service, "acme");
   await addSubscription(other, "acme");
 });
 afterEach(() => {
@@ -34,7 +34,7 @@ async function begin(
   const signed = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const headers = { ...JSON_TYPE, ...signed, "content-length": length };
   const requests = await Promise.all(
-    Array.from({ length: count }, () => openRequest(house.url, `/api/v1${path}`, headers, begun)),
+    Array.from({ length: count }, () => openRequest(service.url, `/api/v1${path}`, headers, begun)),
   );
   opened.push(...requests);
   return requests;
@@ -52,19 +52,19 @@ describe("bodies that are declared and not sent", () => {
     const long = await begin(60, "/login", { length: LIMITS.body_bytes });
     expect(await Promise.all(long.map(statusOf))).toEqual(long.map(() => 413));
     await begin(300, "/login", { length: LIMITS.open_body_bytes });
-    expect(await write(house)).toEqual([201, 201]);
-    expect((await house.anonymous("POST", "/login", { email: "a@b.example", password: "x" })).status).toBe(
+    expect(await write(service)).toEqual([201, 201]);
+    expect((await service.anonymous("POST", "/login", { email: "a@b.example", password: "x" })).status).toBe(
       401,
     );
   });
 
   test("hold nothing either of callers who are known, whatever they say of their length", async () => {
-    const token = await tokenOf(house, other.admin_email);
+    const token = await tokenOf(service, other.admin_email);
     // Lengths that would fill any room to the last byte.
     for (const length of [LIMITS.body_bytes, 1_000_000, 100_000, 10_000, 1_000, 100]) {
       for (const path of ["/clients", "/usage/events"]) await begin(30, path, { token, length, begun: "{" });
     }
-    for (let i = 0; i < 10; i++) expect(await write(house)).toEqual([201, 201]);
+    for (let i = 0; i < 10; i++) expect(await write(service)).toEqual([201, 201]);
     expect(await write(other)).toEqual([201, 201]);
   });
 });
@@ -76,7 +76,7 @@ describe("bodies that are sent in part", () => {
       bodies_company_bytes: 5_000_000,
       bodies_user_bytes: 4_000_000,
     });
-    const token = await tokenOf(house, other.admin_email);
+    const token = await tokenOf(service, other.admin_email);
     const begun = `{"name":"${"x".repeat(1_000_000)}`;
     const requests = await begin(8, "/usage/events", { token, length: LIMITS.body_bytes, begun });
     const refused = () => requests.filter(({ answer }) => answer !== "");
@@ -84,7 +84,7 @@ describe("bodies that are sent in part", () => {
     for (const request of refused()) expect(request.answer).toStartWith("HTTP/1.1 429 ");
     expect(refused()[0]?.answer).toContain("Your user sends too many large bodies at once");
     expect((await other.api("POST", "/clients", { name: "y".repeat(1_000_000) })).status).toBe(429);
-    expect(await write(house)).toEqual([201, 201]);
+    expect(await write(service)).toEqual([201, 201]);
     for (const request of requests) request.leave();
     // All of it is given back.
     while ((await other.api("POST", "/clients", { name: "y".repeat(3_900_000) })).status === 429)
@@ -97,7 +97,7 @@ describe("bodies that are sent in part", () => {
     const requests = await begin(10, "/login", { length: LIMITS.open_body_bytes, begun });
     while (requests.filter(({ answer }) => answer !== "").length < 6) await Bun.sleep(5);
     expect(requests.map(({ answer }) => answer).find((answer) => answer !== "")).toStartWith("HTTP/1.1 429 ");
-    expect(await write(house)).toEqual([201, 201]);
+    expect(await write(service)).toEqual([201, 201]);
   });
 });
 
@@ -108,7 +108,7 @@ describe("a body that takes too long", () => {
     ["of nobody", "/login", false],
   ])("%s is a 408, also where it drips, and its connection is closed", async (_, path, signed) => {
     Object.assign(LIMITS, { body_ms: 400, open_body_ms: 400 });
-    const token = signed ? await tokenOf(house, other.admin_email) : undefined;
+    const token = signed ? await tokenOf(service, other.admin_email) : undefined;
     const [request] = await begin(1, path, { ...(token && { token }), length: 10_000, begun: '{"name":"' });
     const drip = setInterval(() => request?.write("x"), 20);
     await request?.closed;
@@ -121,7 +121,7 @@ describe("a body that takes too long", () => {
     Object.assign(LIMITS, { open_body_ms: 300 });
     const form = { "content-type": "application/x-www-form-urlencoded", "content-length": 1_000 };
     for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/authorize"]) {
-      const request = await openRequest(house.url, path, form, "a=b");
+      const request = await openRequest(service.url, path, form, "a=b");
       opened.push(request);
       await request.closed;
       expect([path, request.answer.slice(0, 13)]).toEqual([path, "HTTP/1.1 408 "]);

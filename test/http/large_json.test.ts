@@ -9,10 +9,10 @@ import { useService } from "../support/harness.ts";
 
 // Bodies that are within their bytes and would still take long to walk.
 
-const house = useService();
+const service = useService();
 
 beforeAll(async () => {
-  await addSubscription(house, "acme");
+  await addSubscription(service, "acme");
 });
 
 const keys = (count: number, prefix = "k") =>
@@ -32,13 +32,13 @@ describe("one array or object with too many entries is refused at its place, bef
     ["keys of a filter", "/usage/search", `{"metadata":{${keys(300_000)}}}`, "/metadata"],
   ])("%s", async (_, path, body, place) => {
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(LIMITS.body_bytes);
-    const answer = await house.api("POST", path, body);
+    const answer = await service.api("POST", path, body);
     expect([answer.status, answer.body.details]).toEqual([422, [{ path: place, message: entries }]]);
   });
 
   test("in a line of a stream it is the line's problem", async () => {
     const body = `${event("")}\n${event(`"a":[${ids(10_001)}]`)}\n`;
-    const answer = await house.api("POST", "/usage/events", body, NDJSON);
+    const answer = await service.api("POST", "/usage/events", body, NDJSON);
     expect([answer.status, answer.body.line]).toEqual([422, 2]);
     expect(answer.body.details).toEqual([{ path: "/metadata/a", message: entries }]);
   });
@@ -46,7 +46,7 @@ describe("one array or object with too many entries is refused at its place, bef
 
 test("a body of many small objects is refused for all of them together", async () => {
   const item = `{${keys(9_000)}}`;
-  const answer = await house.api("POST", "/clients", `{"name":[${Array(6).fill(item).join(",")}]}`);
+  const answer = await service.api("POST", "/clients", `{"name":[${Array(6).fill(item).join(",")}]}`);
   const message = `must hold at most ${LIMITS.body_values} values in all`;
   expect([answer.status, answer.body.details]).toEqual([422, [{ path: "", message }]]);
 });
@@ -61,10 +61,10 @@ test("a text that is too long is refused at its place, before anything looks at 
     [[long], "/0"],
     [long, ""],
   ] as const) {
-    const answer = await house.api("POST", "/clients", JSON.stringify(body));
+    const answer = await service.api("POST", "/clients", JSON.stringify(body));
     expect([answer.status, answer.body.details]).toEqual([422, [{ path, message }]]);
   }
-  expect((await house.api("POST", "/clients", { name: long.slice(2) })).body.error).toStartWith(
+  expect((await service.api("POST", "/clients", { name: long.slice(2) })).body.error).toStartWith(
     "name must be 1 to 200",
   );
 });
@@ -72,20 +72,20 @@ test("a text that is too long is refused at its place, before anything looks at 
 test("a batch may be as large as its events may, and a stream as long as it likes", async () => {
   const full = event(keys(LIMITS.usage_metadata_keys));
   const batch = Array(LIMITS.usage_batch).fill(full);
-  expect((await house.api("POST", "/usage/events", `[${batch.join(",")}]`)).status).toBe(201);
+  expect((await service.api("POST", "/usage/events", `[${batch.join(",")}]`)).status).toBe(201);
   // Over the values of three batches.
   const line = event(`"a":[${ids(4_000)}]`);
-  const stream = await house.api("POST", "/usage/events", Array(200).fill(line).join("\n"), NDJSON);
+  const stream = await service.api("POST", "/usage/events", Array(200).fill(line).join("\n"), NDJSON);
   expect(stream.body).toEqual({ data: { accepted: 200, duplicates: 0 } });
 });
 
-test("of many broken rules the first hundred are told", async () => {
-  const unknown = await house.api("POST", "/clients", `{${keys(9_000)}}`);
+test("of many broken rules the first hundred are reported", async () => {
+  const unknown = await service.api("POST", "/clients", `{${keys(9_000)}}`);
   expect([unknown.status, unknown.body.details.length]).toEqual([422, 100]);
   const search = { client_ids: Array.from({ length: 1_000 }, () => "x") };
-  const invalid = await house.api("POST", "/usage/search", search);
+  const invalid = await service.api("POST", "/usage/search", search);
   expect([invalid.status, invalid.body.details.length]).toEqual([422, 100]);
-  const sent = await house.api("POST", "/usage/events", `{${keys(9_000)}}`);
+  const sent = await service.api("POST", "/usage/events", `{${keys(9_000)}}`);
   expect([sent.status, sent.body.details.length]).toEqual([422, 100]);
 });
 
@@ -97,18 +97,18 @@ describe("a number that no double holds", () => {
     ["/usage/events", event(`"a":${"9".repeat(400)}`), "/metadata/a"],
     ["/usage/search", '{"min_usage":1e999}', "/min_usage"],
   ])("is refused, not made null: POST %s %s", async (path, body, place) => {
-    const answer = await house.api("POST", path, body);
+    const answer = await service.api("POST", path, body);
     const details = [{ path: place, message: "must be a number that a double can hold" }];
     expect([answer.status, answer.body.details]).toEqual([422, details]);
   });
 
   test("differs from a text that looks like one, and from a small one", async () => {
     const metadata = '"text":"1e400","digits":"'.concat("9".repeat(400), '","small":1e-400,"large":1e308');
-    expect((await house.api("POST", "/usage/events", event(metadata))).status).toBe(201);
+    expect((await service.api("POST", "/usage/events", event(metadata))).status).toBe(201);
   });
 });
 
-test("whatever is within the bounds reads as JSON.parse reads it, what is not is told at a place that exists", () => {
+test("whatever is within the bounds reads as JSON.parse reads it, what is not is reported at a place that exists", () => {
   const bounds = { depth: 6, members: 5, values: 40, text_bytes: 1_000 };
   const holds = (value: unknown): void => {
     const text = JSON.stringify(value);

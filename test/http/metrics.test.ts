@@ -2,13 +2,13 @@ import { expect, test } from "bun:test";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { listen } from "../../src/server/listen.ts";
 import { readConfig } from "../../src/core/config.ts";
-import { makePlace } from "../support/process.ts";
+import { makeCommandFolder } from "../support/process.ts";
 
 const METRICS_TOKEN = "0123456789-0123456789-0123456789";
 
 /** What /metrics answers at both ports, with no token, a wrong one and the right one. */
 async function statuses(settings: Record<string, string>) {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const deps = await openDeps(readConfig({ ...place.env, LOG_LEVEL: "fatal", ...settings }), {
     without_usage: true,
   });

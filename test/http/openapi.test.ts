@@ -2,11 +2,11 @@ import { beforeAll, expect, test } from "bun:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { type Json, useService } from "../support/harness.ts";
 
-const house = useService();
+const service = useService();
 let document: Json;
 
 beforeAll(async () => {
-  document = (await house.anonymous("GET", "origin:/openapi.json")).body;
+  document = (await service.anonymous("GET", "origin:/openapi.json")).body;
 });
 
 interface Place {
@@ -105,17 +105,17 @@ test("path ids and page numbers are shown as integers, dates as date-times", () 
 });
 
 test("/docs and all that it loads come from this process", async () => {
-  const page = await house.anonymous("GET", "origin:/docs");
+  const page = await service.anonymous("GET", "origin:/docs");
   expect(page.status).toBe(200);
   expect(page.headers.get("content-security-policy")).toContain("default-src 'self'");
   const assets = [...String(page.body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? "");
   expect(assets.filter((url) => /^(https?:)?\/\//.test(url))).toEqual([]);
   for (const url of assets.filter((asset) => asset.startsWith("/"))) {
-    const asset = await house.anonymous("GET", `origin:${url}`);
+    const asset = await service.anonymous("GET", `origin:${url}`);
     expect(asset.status, url).toBe(200);
     expect(asset.headers.get("content-type"), url).toMatch(url.endsWith(".css") ? /text\/css/ : /javascript/);
   }
-  const moved = await house.anonymous("GET", "origin:/swagger");
+  const moved = await service.anonymous("GET", "origin:/swagger");
   expect([moved.status, moved.headers.get("location")]).toEqual([302, "/docs"]);
 });
 

@@ -1,26 +1,26 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
-import { type House, startHouse } from "../support/harness.ts";
+import { type Service, startService } from "../support/harness.ts";
 
-let house: House;
+let service: Service;
 
-afterEach(() => house.stop());
+afterEach(() => service.stop());
 
-const ask = async () => (await fetch(`${house.url}/ready`)).status;
+const ask = async () => (await fetch(`${service.url}/ready`)).status;
 
 async function askAtOnce(callers: number): Promise<Set<number>> {
   return new Set(await Promise.all(Array.from({ length: callers }, ask)));
 }
 
 test("however many ask at once, the stores are asked once, and the answer is theirs", async () => {
-  house = await startHouse();
-  const ping = spyOn(house.deps.usage, "ping");
+  service = await startService();
+  const ping = spyOn(service.deps.usage, "ping");
   expect(await askAtOnce(300)).toEqual(new Set([200]));
   expect(ping).toHaveBeenCalledTimes(1);
 });
 
-test("a store that goes and comes back is told in the log once each, whoever asks meanwhile", async () => {
-  house = await startHouse();
-  const { usage, log } = house.deps;
+test("a store that fails and recovers is logged once each, however many ask meanwhile", async () => {
+  service = await startService();
+  const { usage, log } = service.deps;
   const [error, info] = [spyOn(log, "error"), spyOn(log, "info")];
   const ping = spyOn(usage, "ping").mockRejectedValue(new Error("gone"));
   expect(await askAtOnce(100)).toEqual(new Set([503]));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
 import { addSubscription } from "../usage/fixtures.ts";
-import { type House, startHouse, TestClock } from "../support/harness.ts";
+import { type Service, startService, TestClock } from "../support/harness.ts";
 
 // Requests that are refused count against whoever sent them.
 
@@ -9,15 +9,15 @@ const START = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(START);
 const limits = { ...LIMITS };
 
-let house: House;
+let service: Service;
 
 beforeAll(async () => {
   Object.assign(LIMITS, { refused_minute: 5 });
-  house = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "1000" } });
+  service = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "1000" } });
   Object.assign(LIMITS, limits);
-  await addSubscription(house, "acme");
+  await addSubscription(service, "acme");
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 const times = <T>(count: number, work: (i: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, i) => work(i)));
@@ -30,24 +30,24 @@ test("of nobody's, against the address, whose signed-in callers go on", async ()
     '{"email":"a@b.example","password":"x","more":1}',
     `{"a":"${"x".repeat(20_000)}"}`,
   ];
-  const refused = await times(5, (i) => house.anonymous("POST", "/login", kinds[i]));
+  const refused = await times(5, (i) => service.anonymous("POST", "/login", kinds[i]));
   expect(refused.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([400, 413, 422, 422, 422]);
-  const next = await house.anonymous("POST", "/login", "{");
+  const next = await service.anonymous("POST", "/login", "{");
   expect([next.status, Number(next.headers.get("retry-after")) > 0]).toEqual([429, true]);
-  expect((await house.api("POST", "/clients", { name: "Acme" })).status).toBe(201);
+  expect((await service.api("POST", "/clients", { name: "Acme" })).status).toBe(201);
   clock.set("2026-03-10T12:02:00.000Z");
-  expect((await house.anonymous("POST", "/login", "{")).status).toBe(400);
+  expect((await service.anonymous("POST", "/login", "{")).status).toBe(400);
 });
 
 test("with tokens that are none", async () => {
   clock.set("2026-03-10T12:10:00.000Z");
   const ask = (token: string) =>
-    house.anonymous("GET", "/clients", undefined, { authorization: `Bearer ${token}` });
+    service.anonymous("GET", "/clients", undefined, { authorization: `Bearer ${token}` });
   expect((await times(5, (i) => ask(`made-up-${i}`))).map(({ status }) => status)).toEqual(
     Array(5).fill(401),
   );
   expect((await ask("made-up")).status).toBe(429);
-  expect((await house.api("GET", "/clients")).status).toBe(200);
+  expect((await service.api("GET", "/clients")).status).toBe(200);
 });
 
 test("of a user's, those with a large body, also of events; its small ones go on", async () => {
@@ -56,14 +56,14 @@ test("of a user's, those with a large body, also of events; its small ones go on
     usage: 1,
     metadata: { a: "x".repeat(70_000) },
   });
-  const send = (body: unknown) => house.api("POST", "/usage/events", body);
+  const send = (body: unknown) => service.api("POST", "/usage/events", body);
   expect((await times(5, () => send(large))).map(({ status }) => status)).toEqual(Array(5).fill(422));
   expect((await send(large)).status).toBe(429);
-  expect((await house.api("POST", "/clients", large)).status).toBe(429);
+  expect((await service.api("POST", "/clients", large)).status).toBe(429);
   expect((await send({ external_subscription_id: "acme", usage: 1 })).status).toBe(201);
   expect((await times(8, () => send({ usage: 1 }))).map(({ status }) => status)).toEqual(Array(8).fill(422));
   clock.set("2026-03-10T12:20:00.000Z");
-  const other = await house.addTenant();
+  const other = await service.addTenant();
   await addSubscription(other, "acme");
   expect((await other.api("POST", "/usage/events", large)).status).toBe(422);
 });

@@ -4,50 +4,55 @@ import {
   type Answer,
   PASSWORD,
   readMetrics,
-  startHouse,
+  startService,
   TEST_STORE,
   useService,
 } from "../support/harness.ts";
 
-const house = useService();
+const service = useService();
 
 describe("bodies", () => {
   test.each(["{", "nope", '{"name": "x"', "{'name': 1}"])("malformed JSON is a 400: %s", async (body) => {
-    const { status, body: answer } = await house.api("POST", "/clients", body);
+    const { status, body: answer } = await service.api("POST", "/clients", body);
     expect(status).toBe(400);
     expect(answer.error).toStartWith("The body is not JSON");
   });
 
   test("nothing is sent as an empty object is, whatever type is named for it", async () => {
-    const nothing = await house.api("POST", "/clients", "");
+    const nothing = await service.api("POST", "/clients", "");
     expect([nothing.status, nothing.body.details]).toEqual([
       422,
       [{ path: "/name", message: "is required" }],
     ]);
     const key = (
-      await house.api("POST", "/api-keys", { name: "Site", role: "agent", environment: "staging" })
+      await service.api("POST", "/api-keys", { name: "Site", role: "agent", environment: "staging" })
     ).body.data;
-    expect((await house.api("POST", `/api-keys/${key.id}/rotate`, "")).status).toBe(200);
+    expect((await service.api("POST", `/api-keys/${key.id}/rotate`, "")).status).toBe(200);
     const chunked = new ReadableStream({ start: (controller) => controller.close() });
     const headers = { "content-type": "application/json" };
-    const login = await fetch(`${house.url}/api/v1/login`, { method: "POST", body: chunked, headers });
+    const login = await fetch(`${service.url}/api/v1/login`, { method: "POST", body: chunked, headers });
     expect(login.status).toBe(422);
-    expect((await house.api("POST", "/clients", " ")).status).toBe(400);
+    expect((await service.api("POST", "/clients", " ")).status).toBe(400);
   });
 
   test("invalid UTF-8 is a 400", async () => {
     const token = (
-      await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })
+      await service.anonymous("POST", "/login", {
+        email: service.admin_email,
+        password: "correct horse battery",
+      })
     ).body.token;
     const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    expect((await fetch(`${house.url}/api/v1/clients`, { method: "POST", body, headers })).status).toBe(400);
+    expect((await fetch(`${service.url}/api/v1/clients`, { method: "POST", body, headers })).status).toBe(
+      400,
+    );
   });
 
   test("a body of the limit is read, one byte more is a 413 in JSON", async () => {
     const exactly = (bytes: number) => `{"name":"${"x".repeat(bytes - 11)}"}`;
-    expect((await house.api("POST", "/clients", exactly(LIMITS.body_bytes))).status).toBe(422);
-    const over = await house.api("POST", "/clients", exactly(LIMITS.body_bytes + 1));
+    expect((await service.api("POST", "/clients", exactly(LIMITS.body_bytes))).status).toBe(422);
+    const over = await service.api("POST", "/clients", exactly(LIMITS.body_bytes + 1));
     expect(over).toMatchObject({ status: 413, body: { error: "The body is over 5242880 bytes" } });
   });
 
@@ -61,15 +66,18 @@ describe("bodies", () => {
       },
     });
     const token = (
-      await house.anonymous("POST", "/login", { email: house.admin_email, password: "correct horse battery" })
+      await service.anonymous("POST", "/login", {
+        email: service.admin_email,
+        password: "correct horse battery",
+      })
     ).body.token;
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const answer = await fetch(`${house.url}/api/v1/clients`, { method: "POST", body, headers });
+    const answer = await fetch(`${service.url}/api/v1/clients`, { method: "POST", body, headers });
     expect(answer.status).toBe(413);
   });
 
   test("one that is cut off is the caller's doing, not an internal error", async () => {
-    const own = await startHouse();
+    const own = await startService();
     const login = await own.anonymous("POST", "/login", {
       email: own.admin_email,
       password: "correct horse battery",
@@ -100,19 +108,19 @@ describe("bodies", () => {
     "application/xml",
     "application/json; charset=latin1",
   ])("%s is a 415", async (type) => {
-    expect((await house.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
+    expect((await service.api("POST", "/clients", "name=x", { "content-type": type })).status).toBe(415);
   });
 
   test("a DELETE needs none, also where the client names a type all the same", async () => {
-    const { id } = (await house.api("POST", "/clients", { name: "Short-lived" })).body.data;
-    const answer = await house.api("DELETE", `/clients/${id}`, undefined, {
+    const { id } = (await service.api("POST", "/clients", { name: "Short-lived" })).body.data;
+    const answer = await service.api("DELETE", `/clients/${id}`, undefined, {
       "content-type": "application/json",
     });
     expect(answer.status).toBe(200);
   });
 
   test("a missing body is a 422 that names what is missing", async () => {
-    expect(await house.api("POST", "/clients")).toMatchObject({
+    expect(await service.api("POST", "/clients")).toMatchObject({
       status: 422,
       body: { details: [{ path: "/name", message: "is required" }] },
     });
@@ -126,13 +134,13 @@ describe("bodies", () => {
     ["arrays far too deep", `{"name":${"[".repeat(1_000_000)}`],
     ["NUL far down", nested(100_000, '"\\u0000"')],
   ])("a body %s is refused before anything recursive sees it", async (_, body) => {
-    const { status, body: answer } = await house.api("POST", "/clients", body);
+    const { status, body: answer } = await service.api("POST", "/clients", body);
     expect(status).toBe(422);
     expect(answer.details).toEqual([{ path: "", message: "must be at most 110 levels deep" }]);
   });
 
   test("brackets in text do not count as depth", async () => {
-    expect((await house.api("POST", "/clients", { name: `\\"${"[{".repeat(90)}` })).status).toBe(201);
+    expect((await service.api("POST", "/clients", { name: `\\"${"[{".repeat(90)}` })).status).toBe(201);
   });
 
   test.each([
@@ -141,26 +149,28 @@ describe("bodies", () => {
     ['{"n":{"a/b~c":["\\udc00"]}}', "/n/a~1b~0c/0", "must not contain half of a surrogate pair"],
     ['{"n":{"\\u0000":1}}', "/n", "must not contain the NUL character"],
   ])("text that a database can't keep is refused with its place: %j", async (body, path, message) => {
-    const answer = await house.api("POST", "/clients", body);
+    const answer = await service.api("POST", "/clients", body);
     expect(answer).toMatchObject({ status: 422, body: { details: [{ path, message }] } });
   });
 
   test.each(["Application/JSON", "application/json; charset=UTF-8", 'application/json;charset="utf-8"'])(
     "the media type may be written as %s",
     async (type) => {
-      expect((await house.api("POST", "/clients", { name: "x" }, { "content-type": type })).status).toBe(201);
+      expect((await service.api("POST", "/clients", { name: "x" }, { "content-type": type })).status).toBe(
+        201,
+      );
     },
   );
 
   test("a field named __proto__ is only an unknown field", async () => {
-    const { status, body } = await house.api("POST", "/clients", '{"name":"x","__proto__":{"polluted":1}}');
+    const { status, body } = await service.api("POST", "/clients", '{"name":"x","__proto__":{"polluted":1}}');
     expect(status).toBe(422);
     expect(body.details[0].path).toBe("/__proto__");
   });
 });
 
 test("NUL in a query is refused like NUL in a body", async () => {
-  const { status, body } = await house.api("GET", "/clients?search=a%00b");
+  const { status, body } = await service.api("GET", "/clients?search=a%00b");
   expect(status).toBe(422);
   expect(body.details).toEqual([{ path: "/search", message: "must not contain the NUL character" }]);
 });
@@ -169,7 +179,7 @@ describe("paths and methods", () => {
   test.each(["/nowhere", "/clients/1/nothing", "/clients//", "/../etc/passwd"])(
     "an unknown path is a JSON 404: %s",
     async (path) => {
-      const { status, body } = await house.api("GET", path);
+      const { status, body } = await service.api("GET", path);
       expect(status).toBe(404);
       expect(body.error).toStartWith("No such path");
     },
@@ -180,7 +190,7 @@ describe("paths and methods", () => {
     ["DELETE", "/clients", "GET, POST"],
     ["GET", "/login", "POST"],
   ])("a wrong method is a 405 that names the right ones: %s %s", async (method, path, allow) => {
-    const { status, headers, body } = await house.api(method, path);
+    const { status, headers, body } = await service.api(method, path);
     expect(status).toBe(405);
     expect(headers.get("allow")).toBe(allow);
     expect(body.error).toBeString();
@@ -189,7 +199,7 @@ describe("paths and methods", () => {
 
 describe("every answer", () => {
   test.each(["/clients", "/nowhere", "/clients/abc"])("carries a request id of its own: %s", async (path) => {
-    const ids = [await house.api("GET", path), await house.api("GET", path)].map(({ headers }) =>
+    const ids = [await service.api("GET", path), await service.api("GET", path)].map(({ headers }) =>
       headers.get("x-request-id"),
     );
     expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
@@ -197,7 +207,7 @@ describe("every answer", () => {
   });
 
   test("to a failure inside says only Internal error", async () => {
-    const broken = await startHouse();
+    const broken = await startService();
     await broken.deps.store.close();
     const { status, body, headers } = await broken.anonymous("POST", "/login", {
       email: "a@b.c",
@@ -223,9 +233,9 @@ describe("bodies at once", () => {
     const { bodies_bytes } = LIMITS;
     Object.assign(LIMITS, { bodies_bytes: 1_000 });
     try {
-      const refused = await house.api("POST", "/clients", { name: "x", filler: "y".repeat(1_000) });
+      const refused = await service.api("POST", "/clients", { name: "x", filler: "y".repeat(1_000) });
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
-      expect((await house.api("POST", "/clients", { name: "x" })).status).toBe(201);
+      expect((await service.api("POST", "/clients", { name: "x" })).status).toBe(201);
     } finally {
       Object.assign(LIMITS, { bodies_bytes });
     }
@@ -234,7 +244,7 @@ describe("bodies at once", () => {
 
 describe("probes", () => {
   test("every answer is counted under its own status", async () => {
-    const own = await startHouse();
+    const own = await startService();
     await own.anonymous("GET", "/clients");
     await own.api("GET", "/clients/999");
     await own.api("GET", "/clients/abc");
@@ -261,43 +271,43 @@ describe("probes", () => {
       const { status, headers } = await answer;
       return [status, headers.get("cache-control")];
     };
-    const login = { email: house.admin_email, password: PASSWORD };
-    expect(await unkept(house.anonymous("POST", "/login", login))).toEqual([200, "no-store"]);
-    expect(await unkept(house.anonymous("POST", "/login", { ...login, password: "wrong" }))).toEqual([
+    const login = { email: service.admin_email, password: PASSWORD };
+    expect(await unkept(service.anonymous("POST", "/login", login))).toEqual([200, "no-store"]);
+    expect(await unkept(service.anonymous("POST", "/login", { ...login, password: "wrong" }))).toEqual([
       401,
       "no-store",
     ]);
-    const key = await house.api("POST", "/api-keys", {
+    const key = await service.api("POST", "/api-keys", {
       name: "k",
       role: "ingest",
       environment: "production",
     });
     expect([key.status, key.headers.get("cache-control")]).toEqual([201, "no-store"]);
     const { id, clientId, clientSecret } = key.body.data;
-    expect(await unkept(house.anonymous("POST", "/auth/token", { clientId, clientSecret }))).toEqual([
+    expect(await unkept(service.anonymous("POST", "/auth/token", { clientId, clientSecret }))).toEqual([
       200,
       "no-store",
     ]);
-    expect(await unkept(house.api("POST", `/api-keys/${id}/rotate`, {}))).toEqual([200, "no-store"]);
-    expect(await unkept(house.api("GET", "/clients"))).toEqual([200, "no-store"]);
-    expect(await unkept(house.api("GET", "/nothing"))).toEqual([404, "no-store"]);
-    expect(await unkept(house.api("POST", "/usage/export", { format: "csv" }))).toEqual([
+    expect(await unkept(service.api("POST", `/api-keys/${id}/rotate`, {}))).toEqual([200, "no-store"]);
+    expect(await unkept(service.api("GET", "/clients"))).toEqual([200, "no-store"]);
+    expect(await unkept(service.api("GET", "/nothing"))).toEqual([404, "no-store"]);
+    expect(await unkept(service.api("POST", "/usage/export", { format: "csv" }))).toEqual([
       200,
       "private, no-store",
     ]);
   });
 
   test("health and readiness answer without a token, metrics with their own", async () => {
-    expect(await house.anonymous("GET", "origin:/health")).toMatchObject({
+    expect(await service.anonymous("GET", "origin:/health")).toMatchObject({
       status: 200,
       body: { status: "ok" },
     });
-    expect(await house.anonymous("GET", "origin:/ready")).toMatchObject({
+    expect(await service.anonymous("GET", "origin:/ready")).toMatchObject({
       status: 200,
       body: { status: "ok" },
     });
-    await house.api("GET", "/clients");
-    const { body, headers } = await readMetrics(house);
+    await service.api("GET", "/clients");
+    const { body, headers } = await readMetrics(service);
     expect(headers.get("content-type")).toStartWith("text/plain");
     expect(body).toMatch(
       /meterhouse_http_requests_total\{method="GET",route="\/api\/v1\/clients\/?",status="200"\} [1-9]/,

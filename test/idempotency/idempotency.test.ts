@@ -5,7 +5,7 @@ import { JOBS, runJob } from "../../src/server/scheduler.ts";
 import { type Answer, type Api, type Json, TestClock, useService } from "../support/harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let keys = 0;
 
 const newKey = () => `key-${++keys}`;
@@ -22,7 +22,7 @@ async function entries(api: Api, operation: string): Promise<number> {
 
 describe("a repeat", () => {
   test("gets the same status, type and body again, and nothing is done twice", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const headers = keyed(newKey());
     const first = await api("POST", "/clients", { name: "Once" }, headers);
     const again = await api("POST", "/clients", { name: "Once" }, headers);
@@ -37,7 +37,7 @@ describe("a repeat", () => {
   });
 
   test("that was refused is carried out when its cause is gone, once", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const email = `taken${++keys}@example.com`;
     const body = { email, password: "correct horse battery", role: "analyst" };
     const { id } = (await api("POST", "/users", body)).body.data;
@@ -52,7 +52,7 @@ describe("a repeat", () => {
   });
 
   test("with another body is a 409, also when only its spelling differs", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const headers = keyed(newKey());
     await api("POST", "/clients", '{"name":"A"}', headers);
     for (const body of ['{"name":"B"}', '{"name": "A"}', '{"name":"A"}\n']) {
@@ -66,14 +66,14 @@ describe("a repeat", () => {
   });
 
   test("of what never began, because its body breaks a rule, may have another body", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const headers = keyed(newKey());
     expect((await api("POST", "/clients", { name: "" }, headers)).status).toBe(422);
     expect((await api("POST", "/clients", { name: "Mended" }, headers)).status).toBe(201);
   });
 
   test("without a key does it again", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     for (let i = 0; i < 2; i++) await api("POST", "/clients", { name: "Twice" });
     expect(await names(api)).toEqual(["Twice", "Twice"]);
   });
@@ -81,9 +81,9 @@ describe("a repeat", () => {
 
 describe("a key belongs to", () => {
   test("one user: neither another company nor another user of the company meets it", async () => {
-    const one = await house.addTenant();
-    const two = await house.addTenant();
-    const colleague = await house.addUser(one, "manager");
+    const one = await service.addTenant();
+    const two = await service.addTenant();
+    const colleague = await service.addUser(one, "manager");
     const headers = keyed("the-same-key");
     for (const api of [one.api, two.api, colleague]) {
       const answer = await api("POST", "/clients", { name: "Same" }, headers);
@@ -92,12 +92,12 @@ describe("a key belongs to", () => {
     expect(await names(one.api)).toEqual(["Same", "Same"]);
     expect(await names(two.api)).toEqual(["Same"]);
     // Another body under the same key tells nothing of the others' either.
-    const stranger = await house.addTenant();
+    const stranger = await service.addTenant();
     expect((await stranger.api("POST", "/clients", { name: "Other" }, headers)).status).toBe(201);
   });
 
   test("one path", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const headers = keyed("one-key");
     expect((await api("POST", "/clients", { name: "X" }, headers)).status).toBe(201);
     const product = await api("POST", "/products", { name: "X" }, headers);
@@ -105,13 +105,13 @@ describe("a key belongs to", () => {
   });
 
   test("the rights that the user had: with others it is another request", async () => {
-    const { api, ...tenant } = await house.addTenant();
-    const manager = await house.addUser({ ...tenant, api }, "manager");
+    const { api, ...tenant } = await service.addTenant();
+    const manager = await service.addUser({ ...tenant, api }, "manager");
     const { id, email } = (await manager("GET", "/me")).body.data;
     const headers = keyed(newKey());
     expect((await manager("POST", "/clients", { name: "X" }, headers)).status).toBe(201);
     await api("PUT", `/users/${id}`, { email, role: "analyst" });
-    const analyst = await house.signIn(email);
+    const analyst = await service.signIn(email);
     const { status, body } = await analyst("POST", "/clients", { name: "X" }, headers);
     expect([status, JSON.stringify(body)]).toEqual([409, expect.not.stringContaining("created_at")]);
   });
@@ -121,7 +121,7 @@ describe("keys", () => {
   test.each(["x", "!", "~".repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"'])(
     "may be 1 to 255 visible ASCII characters: %s",
     async (key) => {
-      const answer = await house.api("POST", "/clients", { name: "K" }, keyed(key));
+      const answer = await service.api("POST", "/clients", { name: "K" }, keyed(key));
       expect(answer.status).toBe(201);
     },
   );
@@ -129,18 +129,18 @@ describe("keys", () => {
   test.each(["", "a b", "k".repeat(256), "\u00e9"])(
     "others are a 422 that names the header: %j",
     async (key) => {
-      const before = (await names(house.api)).length;
-      const { status, body } = await house.api("POST", "/clients", { name: "K" }, keyed(key));
+      const before = (await names(service.api)).length;
+      const { status, body } = await service.api("POST", "/clients", { name: "K" }, keyed(key));
       expect([status, body.details]).toEqual([
         422,
         [{ path: "/Idempotency-Key", message: "must be 1 to 255 visible ASCII characters" }],
       ]);
-      expect(await names(house.api)).toHaveLength(before);
+      expect(await names(service.api)).toHaveLength(before);
     },
   );
 
   test("say nothing on other methods, on sign-in, and where a repeat changes nothing", async () => {
-    const { api, admin_email } = await house.addTenant();
+    const { api, admin_email } = await service.addTenant();
     const headers = keyed("k".repeat(300));
     const { id } = (await api("POST", "/clients", { name: "A" })).body.data;
     const login = { email: admin_email, password: "correct horse battery" };
@@ -150,17 +150,17 @@ describe("keys", () => {
       await api("POST", "/usage/search", {}, headers),
       await api("POST", "/usage/export", { format: "csv" }, headers),
       await api("POST", "/usage/events", [], headers),
-      await house.anonymous("POST", "/login", login, headers),
+      await service.anonymous("POST", "/login", login, headers),
       await api("DELETE", `/clients/${id}`, undefined, headers),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 422, 200, 200]);
-    const idempotency_keys = house.deps.store.read.use(idempotencyKeyTable);
-    const rows = await house.deps.store.read.select().from(idempotency_keys);
+    const idempotency_keys = service.deps.store.read.use(idempotencyKeyTable);
+    const rows = await service.deps.store.read.select().from(idempotency_keys);
     expect(rows.every(({ path }) => !/login|usage/.test(path))).toBe(true);
   });
 
   test("are documented where they work, and only there", async () => {
-    const { body } = await house.anonymous("GET", "origin:/openapi.json");
+    const { body } = await service.anonymous("GET", "origin:/openapi.json");
     const posts = Object.entries<Json>(body.paths).filter(([, route]) => route.post);
     const takes = ([, { post }]: [string, Json]) =>
       (post.parameters ?? []).some(({ name }: Json) => name === "Idempotency-Key");
@@ -195,8 +195,8 @@ describe("keys", () => {
 });
 
 describe("many at once", () => {
-  test("of 20 posts with one key one creates; the others get its answer or are told to come back", async () => {
-    const { api } = await house.addTenant();
+  test("of 20 posts with one key one creates; the others get its response or must retry", async () => {
+    const { api } = await service.addTenant();
     const headers = keyed(newKey());
     const post = () => api("POST", "/clients", { name: "Raced" }, headers);
     const answers = await Promise.all(Array.from({ length: 20 }, post));
@@ -218,7 +218,7 @@ describe("many at once", () => {
   });
 
   test("keys of their own do not hold each other up", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const posts = Array.from({ length: 20 }, (_, i) =>
       api("POST", "/clients", { name: `C${i}` }, keyed(`own-${i}`)),
     );
@@ -229,30 +229,30 @@ describe("many at once", () => {
 describe("time", () => {
   test("after 24 hours a key is new again, and is deleted in batches", async () => {
     clock.set("2026-04-01T00:00:00Z");
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const headers = keyed(newKey());
     await tenant.api("POST", "/clients", { name: "Day one" }, headers);
     clock.set("2026-04-01T23:59:59.999Z");
-    const before = await house.signIn(tenant.admin_email);
+    const before = await service.signIn(tenant.admin_email);
     expect(replayed(await before("POST", "/clients", { name: "Day one" }, headers))).toBe("true");
     clock.set("2026-04-02T00:00:00Z");
-    const api = await house.signIn(tenant.admin_email);
+    const api = await service.signIn(tenant.admin_email);
     const after = await api("POST", "/clients", { name: "Day two" }, headers);
     expect([after.status, replayed(after)]).toEqual([201, null]);
 
-    const idempotency_keys = house.deps.store.read.use(idempotencyKeyTable);
-    const rows = () => house.deps.store.read.select().from(idempotency_keys);
+    const idempotency_keys = service.deps.store.read.use(idempotencyKeyTable);
+    const rows = () => service.deps.store.read.select().from(idempotency_keys);
     const kept = (await rows()).find(({ company_id }) => company_id === tenant.company_id);
     if (!kept) throw new Error("no key");
     const { id: _, ...row } = { ...kept, expires_at: "2026-04-02T00:00:00.000Z" };
     const copies = Array.from({ length: 1_100 }, (__, i) => ({ ...row, key: `copy-${i}` }));
-    await house.deps.store.tx(async (q) => {
+    await service.deps.store.tx(async (q) => {
       for (let i = 0; i < copies.length; i += 100)
         await q.insert(idempotency_keys).values(copies.slice(i, i + 100));
     });
     const prune = JOBS.find(({ name }) => name === "idempotency_keys_prune");
     if (!prune) throw new Error("no such job");
-    await runJob(house.deps, prune);
+    await runJob(service.deps, prune);
     const left = await rows();
     expect(left.filter(({ company_id }) => company_id === tenant.company_id)).toEqual([kept]);
     expect(left.filter(({ expires_at }) => expires_at <= "2026-04-02T00:00:00.000Z")).toEqual([]);
@@ -260,9 +260,9 @@ describe("time", () => {
   });
 
   test("a request that hangs for longer than its claim lives is taken over, and can no longer commit", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const headers = keyed(newKey());
-    const { store } = house.deps;
+    const { store } = service.deps;
     const tx = store.tx.bind(store);
     const { promise: let_go, resolve } = Promise.withResolvers<void>();
     const { promise: hangs, resolve: hung } = Promise.withResolvers<void>();
@@ -299,9 +299,9 @@ describe("time", () => {
 
 describe("what is not kept", () => {
   test("a failure: its key is free again", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const headers = keyed(newKey());
-    const { store } = house.deps;
+    const { store } = service.deps;
     const tx = store.tx.bind(store);
     let calls = 0;
     store.tx = (work) => (++calls === 2 ? Promise.reject(new Error("the disk is full")) : tx(work));
@@ -311,10 +311,10 @@ describe("what is not kept", () => {
     expect([again.status, replayed(again)]).toEqual([201, null]);
   });
 
-  test("a failure to keep the answer: the caller has it, a repeat is told that the work was done", async () => {
-    const tenant = await house.addTenant();
+  test("a failure to store the response: the caller has it, a repeat learns that the work was done", async () => {
+    const tenant = await service.addTenant();
     const headers = keyed(newKey());
-    const { store } = house.deps;
+    const { store } = service.deps;
     const tx = store.tx.bind(store);
     let calls = 0;
     store.tx = (work) => (++calls === 3 ? Promise.reject(new Error("the disk is full")) : tx(work));
@@ -332,8 +332,8 @@ describe("what is not kept", () => {
   });
 
   test("a missing permission: with it the same key works", async () => {
-    const { api, ...tenant } = await house.addTenant();
-    const analyst = await house.addUser({ ...tenant, api }, "analyst");
+    const { api, ...tenant } = await service.addTenant();
+    const analyst = await service.addUser({ ...tenant, api }, "analyst");
     const headers = keyed(newKey());
     for (let i = 0; i < 2; i++) {
       const answer = await analyst("POST", "/clients", { name: "X" }, headers);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Api, apiOf, type Json, PASSWORD } from "../support/harness.ts";
-import { makePlace, startServer } from "../support/process.ts";
+import { makeCommandFolder, startServer } from "../support/process.ts";
 
 const KEY = { "idempotency-key": "killed" };
 const post = (api: Api) => api("POST", "/clients", { name: "Killed" }, KEY);
@@ -49,7 +49,7 @@ test.each<{ nth: number; done: number; repeat: unknown[] }>([
 ])(
   "kill -9 before transaction $nth of a POST with a key: a repeat never does the change twice",
   async ({ nth, done, repeat }) => {
-    const place = await makePlace();
+    const place = await makeCommandFolder();
     // The first start founds the company, and migrates.
     const first = await startServer(place.env);
     first.kill("SIGTERM");

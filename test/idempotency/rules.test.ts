@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { LIMITS } from "../../src/core/limits.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { FoundKey } from "../../src/idempotency/model.ts";
-import { answerToRepeat, isDone, isKept, showsSecret } from "../../src/idempotency/rules.ts";
+import { replay, isDone, isStorable, showsSecret } from "../../src/idempotency/rules.ts";
 
 const answer = (body: unknown) => ({ status: 201, headers: {}, body: JSON.stringify(body) });
 
@@ -29,7 +29,7 @@ describe("isKept()", () => {
     [{ data: { ic_number: "********5678", authorization_url: "https://example.com/x" } }, true],
     [{ data: { name: "x".repeat(LIMITS.idempotency_answer_characters) } }, false],
   ])("an answer is kept unless it shows a secret, or is long: case %#", (body, kept) => {
-    expect(isKept(answer(body))).toBe(kept);
+    expect(isStorable(answer(body))).toBe(kept);
   });
 
   test("a secret is found at any depth", () => {
@@ -55,12 +55,12 @@ describe("answerToRepeat()", () => {
     lease_until: "2026-03-10T12:01:00.000Z",
     target_type: null,
     target_id: null,
-    answer: null,
+    response: null,
     ...changes,
   });
   const refusal = (key: FoundKey, digest = "d"): AppError => {
     try {
-      answerToRepeat(key, digest, now);
+      replay(key, digest, now);
     } catch (error) {
       if (error instanceof AppError) return error;
       throw error;
@@ -69,7 +69,7 @@ describe("answerToRepeat()", () => {
   };
 
   test("says nothing of an answer to another request", () => {
-    const kept = found({ state: "answered", answer: { status: 201, headers: {}, body: "secret" } });
+    const kept = found({ state: "answered", response: { status: 201, headers: {}, body: "secret" } });
     expect(refusal(kept, "other").message).not.toContain("secret");
     expect(refusal(kept, "other").retry_after_s).toBeUndefined();
   });

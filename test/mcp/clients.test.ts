@@ -16,10 +16,10 @@ import { NOW } from "./fixtures.ts";
 
 const clock = new TestClock(NOW);
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 /** What a client keeps, and where it would send a browser. */
-class Keeper {
+class TokenStore {
   readonly redirectUrl = REDIRECT;
   readonly clientMetadata = {
     client_name: "An agent",
@@ -49,8 +49,8 @@ class Keeper {
 }
 
 /** One of the clients with its transport, and the requests that it has made. */
-function clientOf(kind: ClientKind, keeper: Keeper, requests: string[]) {
-  const url = new URL(`${house.url}/api/v1/mcp`);
+function clientOf(kind: ClientKind, keeper: TokenStore, requests: string[]) {
+  const url = new URL(`${service.url}/api/v1/mcp`);
   const watched = async (input: string | URL | Request, init?: RequestInit) => {
     const response = await fetch(input, init);
     const { pathname } = new URL(input instanceof Request ? input.url : input);
@@ -72,12 +72,12 @@ function clientOf(kind: ClientKind, keeper: Keeper, requests: string[]) {
 /** What a person does in the browser that the client opens. */
 async function allow(url: URL | null): Promise<URLSearchParams> {
   const page = await open(url?.href ?? "");
-  const typed = { email: house.admin_email, password: PASSWORD, decision: "allow" };
-  return destination(await send(house, page, typed)).searchParams;
+  const typed = { email: service.admin_email, password: PASSWORD, decision: "allow" };
+  return destination(await send(service, page, typed)).searchParams;
 }
 
 describe.each(CLIENTS)("acceptance 4: %s", (kind) => {
-  const keeper = new Keeper();
+  const keeper = new TokenStore();
   const requests: string[] = [];
 
   test("finds the authorization server, registers, and is told to sign in", async () => {
@@ -127,9 +127,9 @@ describe.each(CLIENTS)("acceptance 4: %s", (kind) => {
   });
 
   test("is told to sign in again when the user has ended what was granted", async () => {
-    const { body } = await house.api("GET", "/me/authorizations");
+    const { body } = await service.api("GET", "/me/authorizations");
     for (const { id } of body.data)
-      expect((await house.api("DELETE", `/me/authorizations/${id}`)).status).toBe(200);
+      expect((await service.api("DELETE", `/me/authorizations/${id}`)).status).toBe(200);
     keeper.sent_to = null;
     const { client, transport, Unauthorized } = clientOf(kind, keeper, requests);
     expect(await client.connect(transport).catch((error: unknown) => error)).toBeInstanceOf(Unauthorized);

@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, startHouse, TestClock } from "../support/harness.ts";
-import { type Agent, agentFor, asking, type Asking, tokensOf } from "../support/mcp_clients.ts";
-import { addUser, fillCompany, NOW, type World } from "./fixtures.ts";
+import { type Service, startService, TestClock } from "../support/harness.ts";
+import { type McpClient, agentFor, asking, type Asking, tokensOf } from "../support/mcp_clients.ts";
+import { addUser, fillCompany, NOW, type FilledCompany } from "./fixtures.ts";
 
 // The tools of e-mandates: what they answer and refuse, and an agent's work with them in the sandbox.
 
 const clock = new TestClock(NOW);
-let house: House;
-let world: World;
-let agent: Agent;
+let service: Service;
+let company: FilledCompany;
+let agent: McpClient;
 let ask: Asking["ask"];
 let refusal: Asking["refusal"];
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
-  world = await fillCompany(house, clock);
-  agent = await agentFor(house, house.admin_email);
+  service = await startService({ clock });
+  company = await fillCompany(service, clock);
+  agent = await agentFor(service, service.admin_email);
   ({ ask, refusal } = asking(agent));
   // From here on every answer is checked against what its tool says.
   await agent.list();
 }, 60_000);
 afterAll(async () => {
   await agent.close();
-  await house.stop();
+  await service.stop();
 });
 
-const rest = async (path: string) => (await house.api("GET", `/emandate${path}`)).body;
+const rest = async (path: string) => (await service.api("GET", `/emandate${path}`)).body;
 
 /** A mandate that is active, of a customer of its own. */
 async function activeMandate(customer_email: string, given: object = {}): Promise<number> {
@@ -54,7 +54,7 @@ describe("structuredContent is REST's data", () => {
   });
 
   test("one by its id is a list of it, with what a detail has", async () => {
-    const { emandate_product, emandate_customer, mandate, payment, collection } = world;
+    const { emandate_product, emandate_customer, mandate, payment, collection } = company;
     for (const [name, id, path] of [
       ["emandate_find_products", { emandate_product_id: emandate_product }, `/products/${emandate_product}`],
       ["emandate_find_customers", { customer_id: emandate_customer }, `/customers/${emandate_customer}`],
@@ -71,8 +71,8 @@ describe("structuredContent is REST's data", () => {
     expect(banks).toEqual((await rest("/banks?type=B2B1")).data);
   });
 
-  test("IC numbers are told only to who asks for the details", async () => {
-    const { emandate_customer: customer_id, mandate: mandate_id } = world;
+  test("IC numbers are shown only to whoever asks for the details", async () => {
+    const { emandate_customer: customer_id, mandate: mandate_id } = company;
     const concise = [
       await ask("emandate_find_customers", { customer_id }),
       await ask("emandate_find_customers"),
@@ -177,7 +177,7 @@ test("an agent's day: from a customer's name to a debit that is tried again and 
   expect(told.events.length).toBeGreaterThan(5);
 
   expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeLessThan(2_000);
-  const { body } = await house.api("GET", "/audit-log?origin=mcp&operation=create_mandate_payment");
+  const { body } = await service.api("GET", "/audit-log?origin=mcp&operation=create_mandate_payment");
   expect(body.data).toHaveLength(1);
 });
 
@@ -187,7 +187,7 @@ test("an agent finds what the bank contradicted itself about, and notes what was
   for (const code of ["51", "00", "51"]) {
     const csv = `order_no,amount,response_code\nD${payment_id}-1,25.00,${code}`;
     const type = { "content-type": "text/csv" };
-    expect((await house.api("POST", "/emandate/collections/results", csv, type)).status).toBe(200);
+    expect((await service.api("POST", "/emandate/collections/results", csv, type)).status).toBe(200);
   }
   const [flag, ...more] = await ask("emandate_find_flags", { status: "open", mandate_id });
   expect([flag, more]).toMatchObject([{ reason: "failed_after_correction", payment_id, note: null }, []]);
@@ -201,12 +201,12 @@ test("an agent finds what the bank contradicted itself about, and notes what was
   expect(await refusal("emandate_resolve_flag", { flag_id: 999_999, note })).toContain(
     "emandate_find_flags finds a valid flag_id.",
   );
-  const other = await house.addTenant();
-  const stranger = await agentFor(house, other.admin_email);
+  const other = await service.addTenant();
+  const stranger = await agentFor(service, other.admin_email);
   const { is_error, text } = await stranger.call("emandate_find_flags", { flag_id });
   expect([is_error, text]).toEqual([true, expect.stringContaining(`Flag ${flag_id} not found`)]);
   await stranger.close();
-  const { body } = await house.api("GET", "/audit-log?origin=mcp&operation=resolve_mandate_flag");
+  const { body } = await service.api("GET", "/audit-log?origin=mcp&operation=resolve_mandate_flag");
   expect(body.data).toMatchObject([{ target: { id: flag_id } }]);
 });
 
@@ -251,7 +251,7 @@ describe("refusals teach", () => {
   });
 
   test("what a kind of change does not take is not passed over", async () => {
-    const { mandate: mandate_id } = world;
+    const { mandate: mandate_id } = company;
     expect(await refusal("emandate_change_mandate", { mandate_id, kind: "suspend", amount: "5" })).toContain(
       "amount is not a known field",
     );
@@ -262,7 +262,7 @@ describe("refusals teach", () => {
   });
 
   test("a state that forbids it is named", async () => {
-    const { mandate: mandate_id, payment: payment_id } = world;
+    const { mandate: mandate_id, payment: payment_id } = company;
     expect(await refusal("emandate_end_mandate", { mandate_id, kind: "cancel" })).toContain(
       `Cannot cancel mandate ${mandate_id}: it is active`,
     );
@@ -272,11 +272,11 @@ describe("refusals teach", () => {
   });
 
   test("an analyst's agent reads, and has none of the tools that act", async () => {
-    const own = await agentFor(house, (await addUser(house.api, "analyst")).email);
+    const own = await agentFor(service, (await addUser(service.api, "analyst")).email);
     const names = (await own.list()).map(({ name }) => name).filter((name) => name.startsWith("emandate_"));
     expect(names).toHaveLength(7);
     const hidden = await own
-      .call("emandate_debit", { mandate_id: world.mandate, amount: "5" })
+      .call("emandate_debit", { mandate_id: company.mandate, amount: "5" })
       .catch((e) => e);
     expect([hidden.code, hidden.message]).toEqual([-32_602, "Unknown tool: emandate_debit"]);
     await own.close();

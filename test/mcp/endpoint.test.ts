@@ -1,16 +1,23 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { Agent, destination, open, pkce, send as submit } from "../access/oauth/fixtures.ts";
-import { type House, type Json, PASSWORD, startHouse, TestClock, useService } from "../support/harness.ts";
+import { OAuthClient, destination, open, pkce, send as submit } from "../access/oauth/fixtures.ts";
+import {
+  type Service,
+  type Json,
+  PASSWORD,
+  startService,
+  TestClock,
+  useService,
+} from "../support/harness.ts";
 import { grantAccess } from "../support/mcp_clients.ts";
 
 // Acceptance 1 and 5 of the MCP design: what the endpoint says before any tool is called.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let token: string;
 
 beforeAll(async () => {
-  token = await grantAccess(house, house.admin_email);
+  token = await grantAccess(service, service.admin_email);
 });
 
 const BOTH = "application/json, text/event-stream";
@@ -24,7 +31,7 @@ interface Sent {
 }
 
 /** One plain HTTP request with a token, as no client library would send it. */
-async function send({ method = "POST", headers = {}, body = ping, query = "" }: Sent = {}, at = house) {
+async function send({ method = "POST", headers = {}, body = ping, query = "" }: Sent = {}, at = service) {
   const response = await fetch(`${at.url}/api/v1/mcp${query}`, {
     method,
     headers: {
@@ -39,8 +46,8 @@ async function send({ method = "POST", headers = {}, body = ping, query = "" }: 
 }
 
 /** Grants access on pages that a browser has under another origin than this server's. */
-async function grantFrom(at: House, origin: string): Promise<string> {
-  const agent = await Agent.register(at);
+async function grantFrom(at: Service, origin: string): Promise<string> {
+  const agent = await OAuthClient.register(at);
   const { verifier, challenge } = pkce();
   const resource = `${origin}/api/v1/mcp`;
   const page = await open(agent.url(challenge, { resource }));
@@ -55,7 +62,7 @@ function messageOf(text: string): Json {
 }
 
 describe("acceptance 1: without an access token", () => {
-  const METADATA = () => `${house.url}/.well-known/oauth-protected-resource/api/v1/mcp`;
+  const METADATA = () => `${service.url}/.well-known/oauth-protected-resource/api/v1/mcp`;
 
   test("401 says where to authorize, and of no error, since no token was sent", async () => {
     const { status, headers } = await send({ headers: { authorization: "" } });
@@ -66,8 +73,8 @@ describe("acceptance 1: without an access token", () => {
   });
 
   test("a token that is none of ours, a REST token or one in the query is refused", async () => {
-    const { body } = await house.anonymous("POST", "/login", {
-      email: house.admin_email,
+    const { body } = await service.anonymous("POST", "/login", {
+      email: service.admin_email,
       password: "correct horse battery",
     });
     for (const sent of ["mha_unknown", body.token]) {
@@ -83,7 +90,7 @@ describe("acceptance 1: without an access token", () => {
 
   test("an access token is refused on REST", async () => {
     const headers = { authorization: `Bearer ${token}` };
-    expect((await house.anonymous("GET", "/clients", undefined, headers)).status).toBe(401);
+    expect((await service.anonymous("GET", "/clients", undefined, headers)).status).toBe(401);
   });
 
   test("a token ends after 8 hours", async () => {
@@ -106,20 +113,20 @@ describe("acceptance 5: the transport", () => {
   );
 
   test("a name that was bound to this machine's address is as foreign", async () => {
-    const host = `evil.example:${new URL(house.url).port}`;
+    const host = `evil.example:${new URL(service.url).port}`;
     expect((await send({ headers: { host, origin: `http://${host}` } })).status).toBe(403);
   });
 
   test("the service's own origin, whole with its port, may call, and so may programs, which send none", async () => {
-    const { port } = new URL(house.url);
-    for (const origin of [house.url, `http://127.0.0.1:${port}`])
+    const { port } = new URL(service.url);
+    for (const origin of [service.url, `http://127.0.0.1:${port}`])
       expect((await send({ headers: { origin } })).status).toBe(200);
     expect((await send()).status).toBe(200);
   });
 
   test("with PUBLIC_URL only that origin may", async () => {
     const env = { PUBLIC_URL: "https://billing.example.com" };
-    const other = await startHouse({ clock, env });
+    const other = await startService({ clock, env });
     try {
       const own = await grantFrom(other, env.PUBLIC_URL);
       const ask = (origin: string) =>
@@ -181,8 +188,8 @@ describe("acceptance 5: the transport", () => {
       instructions: expect.stringContaining("consent"),
     });
     const company = { name: "Tokyo", timezone: "Asia/Tokyo", currency: "JPY" };
-    expect((await house.api("PUT", "/company", company)).status).toBe(200);
-    const day = house.deps.clock.now().toZonedDateTimeISO("Asia/Tokyo").toPlainDate().toString();
+    expect((await service.api("PUT", "/company", company)).status).toBe(200);
+    const day = service.deps.clock.now().toZonedDateTimeISO("Asia/Tokyo").toPlainDate().toString();
     expect(messageOf((await send({ body })).text).result.instructions).toContain(
       `The company's time zone is Asia/Tokyo, where its months and days begin; today is ${day} there.`,
     );
@@ -195,7 +202,7 @@ describe("acceptance 5: the transport", () => {
 
   test("requests count towards the user's limit, shared with REST", async () => {
     const env = { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "3" };
-    const limited = await startHouse({ clock, env });
+    const limited = await startService({ clock, env });
     try {
       const own = await grantAccess(limited, limited.admin_email);
       const ask = () => send({ headers: { authorization: `Bearer ${own}` } }, limited);

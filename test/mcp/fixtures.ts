@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { addDraft, addProgram, openLoans } from "../loans/applications/fixtures.ts";
 import {
   type Api,
-  type House,
+  type Service,
   type Json,
   PASSWORD,
   type Tenant,
@@ -13,7 +13,7 @@ import {
  * A company with one client and its two subscriptions, metered and on credits, one bill of February, a mandate, and
  * in staging a loan program with a draft.
  */
-export interface World extends Mandates {
+export interface FilledCompany extends Mandates {
   client: number;
   product: number;
   metered: number;
@@ -45,9 +45,13 @@ async function create(api: Api, path: string, body: object): Promise<number> {
 }
 
 /** Fills a company, as of NOW. */
-export async function fillCompany(house: House, clock: TestClock, tenant: Tenant = house): Promise<World> {
+export async function fillCompany(
+  service: Service,
+  clock: TestClock,
+  tenant: Tenant = service,
+): Promise<FilledCompany> {
   clock.set("2026-02-01T00:00:00Z");
-  const api = await house.signIn(tenant.admin_email);
+  const api = await service.signIn(tenant.admin_email);
   const client = await create(api, "/clients", { name: "Acme" });
   const product = await create(api, "/products", { name: "Tokens" });
   const model = (name: string, price: string) => ({
@@ -77,7 +81,7 @@ export async function fillCompany(house: House, clock: TestClock, tenant: Tenant
   const subscription = await subscribe("Acme tokens", metered);
   const credit_subscription = await subscribe("Acme credits", credits);
   clock.set(NOW);
-  const signed = await house.signIn(tenant.admin_email);
+  const signed = await service.signIn(tenant.admin_email);
   const event = (month: number, day: number, usage: number, name: string) => ({
     external_subscription_id: "acme-tokens",
     timestamp: Date.UTC(2026, month - 1, day, 10),
@@ -100,7 +104,7 @@ export async function fillCompany(house: House, clock: TestClock, tenant: Tenant
     ...ids,
     record: records[0].id,
     ...mandates,
-    ...(await fillLoans(house, { ...tenant, api: signed })),
+    ...(await fillLoans(service, { ...tenant, api: signed })),
   };
 }
 
@@ -133,8 +137,8 @@ async function fillMandates(api: Api): Promise<Mandates> {
   return { emandate_product, emandate_customer: customer_id, mandate, payment, collection: run.body.data.id };
 }
 
-async function fillLoans(house: House, tenant: Tenant) {
-  const loans = await openLoans(house, tenant, "staging");
+async function fillLoans(service: Service, tenant: Tenant) {
+  const loans = await openLoans(service, tenant, "staging");
   const { id: program } = await addProgram(loans);
   const { id: application } = await addDraft(loans, program);
   const definition = await create(loans.lender, "/lender/consent-definitions", DEFINITION);
@@ -165,11 +169,11 @@ export async function addUser(
 }
 
 /** Arguments with which every tool that only reads answers, in a filled company. */
-export function readArguments(world: World): Record<string, Json> {
-  const { subscription: subscription_id, credit_subscription, record: record_id } = world;
+export function readArguments(company: FilledCompany): Record<string, Json> {
+  const { subscription: subscription_id, credit_subscription, record: record_id } = company;
   const environment = "staging";
   return {
-    billing_find_clients: { client_id: world.client },
+    billing_find_clients: { client_id: company.client },
     billing_find_products: {},
     billing_find_billing_models: {},
     billing_find_subscriptions: {},
@@ -184,17 +188,17 @@ export function readArguments(world: World): Record<string, Json> {
     billing_find_runs: {},
     billing_find_webhook_deliveries: {},
     forms_find_forms: {},
-    emandate_find_products: { emandate_product_id: world.emandate_product },
+    emandate_find_products: { emandate_product_id: company.emandate_product },
     emandate_get_setup: {},
-    emandate_find_customers: { customer_id: world.emandate_customer },
-    emandate_find_mandates: { mandate_id: world.mandate },
-    emandate_find_payments: { payment_id: world.payment },
-    emandate_find_collections: { collection_id: world.collection },
+    emandate_find_customers: { customer_id: company.emandate_customer },
+    emandate_find_mandates: { mandate_id: company.mandate },
+    emandate_find_payments: { payment_id: company.payment },
+    emandate_find_collections: { collection_id: company.collection },
     emandate_find_flags: {},
     loan_find_applications: { environment },
-    loan_get_application: { environment, application_id: world.application },
-    loan_find_programs: { environment, program_id: world.program },
-    loan_find_consent_definitions: { environment, definition_id: world.definition },
+    loan_get_application: { environment, application_id: company.application },
+    loan_find_programs: { environment, program_id: company.program },
+    loan_find_consent_definitions: { environment, definition_id: company.definition },
     loan_find_webhook_deliveries: { environment },
     billing_find_my_subscriptions: { subscription_id },
     billing_get_my_subscription_overview: { subscription_id },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../support/harness.ts";
+import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
 import {
   addDraft,
   addProgram,
@@ -9,7 +9,7 @@ import {
   openLoans,
   PROGRAM,
 } from "../loans/applications/fixtures.ts";
-import { type Agent, agentFor, asking, type Asking } from "../support/mcp_clients.ts";
+import { type McpClient, agentFor, asking, type Asking } from "../support/mcp_clients.ts";
 import { addUser, DEFINITION } from "./fixtures.ts";
 
 // The tools for loans: who has them, in which environment they work, and an agent's work with them.
@@ -18,29 +18,29 @@ const KEY = "c5vX-the-service-key-of-this-test";
 const clock = new TestClock("2026-03-10T12:00:00Z");
 const ENVIRONMENTS = ["staging", "production"];
 
-let house: House;
-let agent: Agent;
+let service: Service;
+let agent: McpClient;
 let ask: Asking["ask"];
 let refusal: Asking["refusal"];
 let tools: Json[];
 let loans: Record<string, Loans>;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { LOAN_SERVICE_KEY: KEY, NODE_ENV: "development" } });
-  agent = await agentFor(house, house.admin_email);
+  service = await startService({ clock, env: { LOAN_SERVICE_KEY: KEY, NODE_ENV: "development" } });
+  agent = await agentFor(service, service.admin_email);
   ({ ask, refusal } = asking(agent));
   tools = await loanTools(agent);
   loans = {
-    staging: await openLoans(house, house, "staging"),
-    production: await openLoans(house, house, "production"),
+    staging: await openLoans(service, service, "staging"),
+    production: await openLoans(service, service, "production"),
   };
 }, 60_000);
 afterAll(async () => {
   await agent.close();
-  await house.stop();
+  await service.stop();
 });
 
-async function loanTools(of: Agent): Promise<Json[]> {
+async function loanTools(of: McpClient): Promise<Json[]> {
   return (await of.list()).filter(({ name }) => name.startsWith("loan_"));
 }
 
@@ -50,7 +50,7 @@ describe("without a service key", () => {
   test.each([{}, { LOAN_SERVICE_KEY: "" }])(
     "tools for loans are neither listed nor callable: %j",
     async (env) => {
-      const plain = await startHouse({ env });
+      const plain = await startService({ env });
       const own = await agentFor(plain, plain.admin_email);
       const names = (await own.list()).map(({ name }) => name);
       expect(names.length).toBeGreaterThan(15);
@@ -68,9 +68,9 @@ describe("without a service key", () => {
 
 describe("who has them", () => {
   test("those of a company who may work on loans: analysts to read, admins webhooks too, clients none", async () => {
-    const client = (await house.api("POST", "/clients", { name: "Acme" })).body.data.id;
+    const client = (await service.api("POST", "/clients", { name: "Acme" })).body.data.id;
     const namesOf = async (role: string, client_id?: number) => {
-      const own = await agentFor(house, (await addUser(house.api, role, client_id)).email);
+      const own = await agentFor(service, (await addUser(service.api, role, client_id)).email);
       const listed = await loanTools(own);
       await own.close();
       return listed.map(({ name }) => name);
@@ -281,7 +281,7 @@ test("a loan's way by tools alone: from the program to the disbursement", async 
   expect(data).toMatchObject({ status: "disbursed", agent_client_id: null, environment });
   expect((await borrower("GET", `/agent/applications/${application_id}`)).status).toBe(404);
 
-  const { body } = await house.api("GET", "/audit-log?origin=mcp&limit=50&target_type=loan_application");
+  const { body } = await service.api("GET", "/audit-log?origin=mcp&limit=50&target_type=loan_application");
   const told = body.data.filter(({ target: { id } }: Json) => id === application_id);
   expect(told.map(({ operation }: Json) => operation).toReversed()).toEqual([
     "create_loan_application",

@@ -1,32 +1,32 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, startHouse, TestClock } from "../support/harness.ts";
+import { type Service, startService, TestClock } from "../support/harness.ts";
 import { addWebhook, openReceiver, settled } from "../support/webhook_receiver.ts";
-import { type Agent, agentFor } from "../support/mcp_clients.ts";
+import { type McpClient, agentFor } from "../support/mcp_clients.ts";
 import { fillCompany, NOW } from "./fixtures.ts";
 
 // What agents need to answer everyday questions and could not.
 
 const detailed = { response_format: "detailed" };
 const clock = new TestClock(NOW);
-let house: House;
-let agent: Agent;
+let service: Service;
+let agent: McpClient;
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
-  await fillCompany(house, clock);
-  agent = await agentFor(house, house.admin_email);
+  service = await startService({ clock, env: { NODE_ENV: "development" } });
+  await fillCompany(service, clock);
+  agent = await agentFor(service, service.admin_email);
 }, 60_000);
 afterAll(async () => {
   await agent.close();
-  await house.stop();
+  await service.stop();
 });
 
 test("a delivery that has ended is sent again, whatever its event", async () => {
   const receiver = openReceiver();
   try {
-    const { id } = await addWebhook(house.api, receiver.url, ["client.*"]);
-    await house.api("POST", "/clients", { name: "Another" });
-    const { id: delivery_id } = await settled(house.api, id);
+    const { id } = await addWebhook(service.api, receiver.url, ["client.*"]);
+    await service.api("POST", "/clients", { name: "Another" });
+    const { id: delivery_id } = await settled(service.api, id);
     const again = await agent.call("billing_redeliver_webhook", { delivery_id });
     expect(again.structured.data).toMatchObject({ id: delivery_id, status: "pending" });
     const [first, second] = await receiver.calls(2);
@@ -43,7 +43,7 @@ test("a delivery that has ended is sent again, whatever its event", async () => 
 
 test("a limit of sums is how many are read; without one all are", async () => {
   const sums = { relative: "last_90d", aggregate: true, group_by: "day" };
-  const { body } = await house.api("POST", "/usage/search", sums);
+  const { body } = await service.api("POST", "/usage/search", sums);
   expect(body.data.length).toBeGreaterThan(1);
   const all = await agent.call("billing_search_usage", { ...sums, ...detailed });
   expect(all.structured).toEqual(body);
@@ -65,7 +65,7 @@ test("a plan's concise answer has what it costs: fee, free units and minimum", a
     free_units: 100,
     minimum_charge: "5.00",
   };
-  const { id } = (await house.api("POST", "/billing-models", plan)).body.data;
+  const { id } = (await service.api("POST", "/billing-models", plan)).body.data;
   const { structured } = await agent.call("billing_find_billing_models", { billing_model_id: id });
   expect(structured.data[0]).toMatchObject({
     recurring_fee: "20",

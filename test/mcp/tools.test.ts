@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../support/harness.ts";
-import { type Agent, agentFor } from "../support/mcp_clients.ts";
-import { addUser, fillCompany, NOW, type World } from "./fixtures.ts";
+import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
+import { type McpClient, agentFor } from "../support/mcp_clients.ts";
+import { addUser, fillCompany, NOW, type FilledCompany } from "./fixtures.ts";
 
 // What tools answer and refuse, beside what REST answers and refuses.
 
 const clock = new TestClock(NOW);
-let house: House;
-let world: World;
-let agent: Agent;
-let mine: Agent;
+let service: Service;
+let company: FilledCompany;
+let agent: McpClient;
+let mine: McpClient;
 
 beforeAll(async () => {
   // Outside of production a webhook may go to this machine.
-  house = await startHouse({ clock, env: { NODE_ENV: "development" } });
-  world = await fillCompany(house, clock);
-  agent = await agentFor(house, house.admin_email);
-  mine = await agentFor(house, (await addUser(house.api, "client", world.client)).email);
+  service = await startService({ clock, env: { NODE_ENV: "development" } });
+  company = await fillCompany(service, clock);
+  agent = await agentFor(service, service.admin_email);
+  mine = await agentFor(service, (await addUser(service.api, "client", company.client)).email);
   // From here on every answer is checked against what its tool says.
   await Promise.all([agent.list(), mine.list()]);
 }, 60_000);
 afterAll(async () => {
   await Promise.all([agent.close(), mine.close()]);
-  await house.stop();
+  await service.stop();
 });
 
 describe("structuredContent is REST's data", () => {
@@ -33,32 +33,35 @@ describe("structuredContent is REST's data", () => {
     ["billing_find_billing_models", () => detailed, () => "/billing-models?page=1"],
     [
       "billing_find_subscriptions",
-      () => ({ ...detailed, client_id: world.client }),
-      () => `/subscriptions?page=1&client_id=${world.client}`,
+      () => ({ ...detailed, client_id: company.client }),
+      () => `/subscriptions?page=1&client_id=${company.client}`,
     ],
     [
       "billing_get_credits",
-      () => ({ subscription_id: world.credit_subscription }),
-      () => `/subscriptions/${world.credit_subscription}/credits`,
+      () => ({ subscription_id: company.credit_subscription }),
+      () => `/subscriptions/${company.credit_subscription}/credits`,
     ],
     ["billing_find_records", () => ({ ...detailed, limit: 1 }), () => "/billing-records?limit=1"],
     [
       "billing_verify_record",
-      () => ({ record_id: world.record }),
-      () => `/billing-records/${world.record}/verify`,
+      () => ({ record_id: company.record }),
+      () => `/billing-records/${company.record}/verify`,
     ],
     ["billing_find_runs", () => detailed, () => "/billing-runs"],
   ];
   test.each(cases)("%s", async (name, args, path) => {
-    const { body } = await house.api("GET", path());
+    const { body } = await service.api("GET", path());
     const { text, structured } = await agent.call(name, args());
     expect(structured).toEqual(body);
     expect(JSON.parse(text)).toEqual(body);
   });
 
   test("one record by its id is a list of it, with what a detail has", async () => {
-    const { body } = await house.api("GET", `/billing-records/${world.record}`);
-    const { structured } = await agent.call("billing_find_records", { record_id: world.record, ...detailed });
+    const { body } = await service.api("GET", `/billing-records/${company.record}`);
+    const { structured } = await agent.call("billing_find_records", {
+      record_id: company.record,
+      ...detailed,
+    });
     expect(structured).toEqual({ data: [body.data] });
   });
 
@@ -68,14 +71,14 @@ describe("structuredContent is REST's data", () => {
     expect(structured.data[0].created_at).toBeUndefined();
     expect(structured.data[0].metadata).toEqual({ model: "large", created_at: "mine" });
     const whole = await agent.call("billing_search_usage", { ...search, ...detailed });
-    expect(whole.structured).toEqual((await house.api("POST", "/usage/search", search)).body);
+    expect(whole.structured).toEqual((await service.api("POST", "/usage/search", search)).body);
     expect(structured.meta).toEqual(whole.structured.meta);
   });
 
   test("a webhook's delivery, without its payload unless asked for", async () => {
     const endpoint = { url: "http://localhost:1/hooks", event_types: ["*"] };
-    const { id } = (await house.api("POST", "/webhooks", endpoint)).body.data;
-    const delivery_id = (await house.api("POST", `/webhooks/${id}/test`, {})).body.data.id;
+    const { id } = (await service.api("POST", "/webhooks", endpoint)).body.data;
+    const delivery_id = (await service.api("POST", `/webhooks/${id}/test`, {})).body.data.id;
     const concise = await agent.call("billing_find_webhook_deliveries", { endpoint_id: id });
     expect(concise.structured.data[0]).toMatchObject({ id: delivery_id, event_type: "webhook.test" });
     expect(concise.structured.data[0].payload).toBeUndefined();
@@ -84,15 +87,15 @@ describe("structuredContent is REST's data", () => {
   });
 
   test("an overview tells what five questions on REST tell", async () => {
-    const { subscription_id, data } = await overview(world.credit_subscription);
+    const { subscription_id, data } = await overview(company.credit_subscription);
     const rest = async (path: string) =>
-      (await house.api("GET", `/subscriptions/${subscription_id}${path}`)).body.data;
+      (await service.api("GET", `/subscriptions/${subscription_id}${path}`)).body.data;
     expect(data.subscription).toEqual(await rest(""));
     expect(data.running_charges).toEqual(await rest("/preview"));
     expect(data.credits).toEqual(await rest("/credits"));
     expect(data.scheduled_changes).toEqual([]);
     expect(data.latest_records).toHaveLength(1);
-    expect((await overview(world.subscription)).data.credits).toBeNull();
+    expect((await overview(company.subscription)).data.credits).toBeNull();
   });
 
   async function overview(subscription_id: number): Promise<Json> {
@@ -116,7 +119,7 @@ describe("refusals teach", () => {
       "an unknown id of a body, too",
       "billing_change_plan",
       () => ({
-        subscription_id: world.subscription,
+        subscription_id: company.subscription,
         kind: "change",
         new_billing_model_id: 999_999,
         effective_at: NOW,
@@ -129,7 +132,7 @@ describe("refusals teach", () => {
     [
       "a word that is not allowed is answered with those that are",
       "billing_cancel_subscription",
-      () => ({ subscription_id: world.subscription, at: "tomorrow" }),
+      () => ({ subscription_id: company.subscription, at: "tomorrow" }),
       ["at must be one of now, period_end"],
     ],
     [
@@ -141,28 +144,28 @@ describe("refusals teach", () => {
     [
       "what a kind of change needs",
       "billing_change_plan",
-      () => ({ subscription_id: world.subscription, kind: "change", new_billing_model_id: world.dearer }),
+      () => ({ subscription_id: company.subscription, kind: "change", new_billing_model_id: company.dearer }),
       ["effective_at is required for kind change"],
     ],
     [
       "a subscription without credits",
       "billing_get_credits",
-      () => ({ subscription_id: world.subscription }),
+      () => ({ subscription_id: company.subscription }),
       ["its billing model is not credit-based"],
     ],
     [
       "a client that is still served",
       "billing_delete",
-      () => ({ kind: "client", id: world.client }),
+      () => ({ kind: "client", id: company.client }),
       ["it has 2 active subscriptions"],
     ],
     [
       "a plan with fewer credits",
       "billing_change_plan",
       () => ({
-        subscription_id: world.credit_subscription,
+        subscription_id: company.credit_subscription,
         kind: "upgrade",
-        new_billing_model_id: world.credits,
+        new_billing_model_id: company.credits,
       }),
       ["new_billing_model_id"],
     ],
@@ -182,7 +185,7 @@ describe("refusals teach", () => {
     ]);
   });
 
-  test("a form's problems are all named, and a client user is told of its own tools", async () => {
+  test("a form's problems are all named, and a client user sees its own tools", async () => {
     const config = { title: "", fields: [{ name: "a", label: "A", type: "colour" }] };
     const checked = await mine.call("forms_validate_my_form", { config });
     expect(checked.structured.valid).toBe(false);
@@ -201,7 +204,7 @@ describe("refusals teach", () => {
       usage: 0,
       metadata: { request: `${i}`.padStart(40, "0") },
     }));
-    expect((await house.api("POST", "/usage/events", events)).status).toBe(201);
+    expect((await service.api("POST", "/usage/events", events)).status).toBe(201);
     const { is_error, text } = await agent.call("billing_search_usage", {
       aggregate: true,
       group_by: "metadata:request",
@@ -213,7 +216,7 @@ describe("refusals teach", () => {
   });
 
   test("what breaks inside tells nothing of itself but the request's id", async () => {
-    const { usage } = house.deps;
+    const { usage } = service.deps;
     const search = usage.search.bind(usage);
     usage.search = () => Promise.reject(new Error("secret path"));
     try {
@@ -234,7 +237,7 @@ describe("writes", () => {
     const first = await agent.call("billing_save_client", { name: "Once", request_id });
     const again = await agent.call("billing_save_client", { request_id, name: "Once" });
     expect(again).toEqual(first);
-    const { body } = await house.api("GET", "/clients?search=Once");
+    const { body } = await service.api("GET", "/clients?search=Once");
     expect(body.data).toHaveLength(1);
     const other = await agent.call("billing_save_client", { name: "Twice", request_id });
     expect([other.is_error, other.text]).toEqual([
@@ -253,7 +256,7 @@ describe("writes", () => {
     );
     expect(ids.size).toBe(1);
     for (const { is_error, text } of answers) if (is_error) expect(text).toContain("under way: try again");
-    expect((await house.api("GET", "/products?search=At once")).body.data).toHaveLength(1);
+    expect((await service.api("GET", "/products?search=At once")).body.data).toHaveLength(1);
   });
 
   test("a refused request gives its request_id up", async () => {
@@ -270,14 +273,14 @@ describe("writes", () => {
     expect(made.is_error).toBe(false);
   });
 
-  test("what an agent changes is in the audit log, with its door and its authorization", async () => {
+  test("what an agent changes is in the audit log, with its interface and its authorization", async () => {
     const { structured } = await agent.call("billing_save_product", { name: "Audited" });
-    const { body } = await house.api("GET", "/audit-log?origin=mcp&operation=create_product");
+    const { body } = await service.api("GET", "/audit-log?origin=mcp&operation=create_product");
     expect(body.data[0]).toMatchObject({
       origin: "mcp",
       operation: "create_product",
       target: { type: "product", id: structured.data.id },
-      actor: { kind: "user", email: house.admin_email, authorization_id: expect.any(Number) },
+      actor: { kind: "user", email: service.admin_email, authorization_id: expect.any(Number) },
       address: "127.0.0.1",
     });
   });
@@ -298,18 +301,18 @@ describe("writes", () => {
       description: "x",
     });
     expect(renamed.structured.data).toEqual(
-      (await house.api("GET", `/billing-models/${billing_model_id}`)).body.data,
+      (await service.api("GET", `/billing-models/${billing_model_id}`)).body.data,
     );
     const deleted = await agent.call("billing_delete", { kind: "billing_model", id: billing_model_id });
     expect(deleted.structured).toEqual({ data: {} });
-    expect((await house.api("GET", `/billing-models/${billing_model_id}`)).status).toBe(404);
+    expect((await service.api("GET", `/billing-models/${billing_model_id}`)).status).toBe(404);
 
     const added = await agent.call("billing_create_subscription", {
       name: "By an agent",
       external_subscription_id: "by-agent",
-      client_id: world.client,
-      product_id: world.product,
-      billing_model_id: world.metered,
+      client_id: company.client,
+      product_id: company.product,
+      billing_model_id: company.metered,
     });
     const subscription_id = added.structured.data.id;
     const ended = await agent.call("billing_cancel_subscription", { subscription_id, at: "now" });
@@ -317,7 +320,7 @@ describe("writes", () => {
   });
 
   test("plans move up, down and at a time, and a change that waits can be cancelled", async () => {
-    const { credit_subscription: subscription_id, credits, more_credits } = world;
+    const { credit_subscription: subscription_id, credits, more_credits } = company;
     const up = await agent.call("billing_change_plan", {
       subscription_id,
       kind: "upgrade",
@@ -357,7 +360,7 @@ describe("writes", () => {
     expect(replaced.structured.data).toMatchObject({ id: form_id, name: "Loan 2", is_active: false, config });
     const concise = await mine.call("forms_find_my_forms", {});
     expect(concise.structured.data).toEqual([
-      { id: form_id, name: "Loan 2", description: null, client_id: world.client, is_active: false },
+      { id: form_id, name: "Loan 2", description: null, client_id: company.client, is_active: false },
     ]);
     expect((await agent.call("forms_find_forms", { form_id })).structured.data[0].name).toBe("Loan 2");
     expect((await mine.call("forms_delete_my_form", { form_id })).structured).toEqual({ data: {} });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
 import { TOOLS } from "../../src/server/tools.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../support/harness.ts";
-import { type Agent, agentFor, CLIENTS, tokensOf } from "../support/mcp_clients.ts";
-import { addUser, fillCompany, NOW, readArguments, type World } from "./fixtures.ts";
+import { type Service, type Json, startService, type Tenant, TestClock } from "../support/harness.ts";
+import { type McpClient, agentFor, CLIENTS, tokensOf } from "../support/mcp_clients.ts";
+import { addUser, fillCompany, NOW, readArguments, type FilledCompany } from "./fixtures.ts";
 
 // Acceptance 6 of the MCP design: who sees which tools, and that tools show no more than REST.
 
@@ -16,36 +16,36 @@ const FAMILIES: [string, RegExp, { tokens: number }][] = [
 const FAMILY_TOOLS = 25;
 
 const clock = new TestClock(NOW);
-let house: House;
-let world: World;
+let service: Service;
+let company: FilledCompany;
 let other: Tenant;
-let other_world: World;
-const agents: Record<string, Agent> = {};
+let other_environment: FilledCompany;
+const agents: Record<string, McpClient> = {};
 const names: Record<string, string[]> = {};
 
 beforeAll(async () => {
-  house = await startHouse({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
-  world = await fillCompany(house, clock);
-  other = await house.addTenant();
-  other_world = await fillCompany(house, clock, other);
+  service = await startService({ clock, env: { LOAN_SERVICE_KEY: "a-service-key" } });
+  company = await fillCompany(service, clock);
+  other = await service.addTenant();
+  other_environment = await fillCompany(service, clock, other);
   const emails = {
-    admin: house.admin_email,
-    manager: (await addUser(house.api, "manager")).email,
-    analyst: (await addUser(house.api, "analyst")).email,
-    client: (await addUser(house.api, "client", world.client)).email,
+    admin: service.admin_email,
+    manager: (await addUser(service.api, "manager")).email,
+    analyst: (await addUser(service.api, "analyst")).email,
+    client: (await addUser(service.api, "client", company.client)).email,
     stranger: other.admin_email,
   };
   for (const [who, email] of Object.entries(emails)) {
-    agents[who] = await agentFor(house, email);
+    agents[who] = await agentFor(service, email);
     names[who] = (await agents[who].list()).map(({ name }: Json) => name);
   }
 }, 60_000);
 afterAll(async () => {
   for (const agent of Object.values(agents)) await agent.close();
-  await house.stop();
+  await service.stop();
 });
 
-const agent = (who: string): Agent => agents[who] as Agent;
+const agent = (who: string): McpClient => agents[who] as McpClient;
 
 describe("the list", () => {
   test("company and client users get disjoint lists, neither empty", () => {
@@ -86,7 +86,7 @@ describe("the list", () => {
   test("two lists are byte-identical, and the same in every client", async () => {
     const listed = await agent("admin").list();
     for (const kind of CLIENTS) {
-      const another = await agentFor(house, house.admin_email, kind);
+      const another = await agentFor(service, service.admin_email, kind);
       const [first, second] = [await another.list(), await another.list()];
       expect(JSON.stringify(first) === JSON.stringify(second), kind).toBe(true);
       // Each client writes the fields that it knows in an order of its own.
@@ -190,7 +190,7 @@ describe("calls", () => {
   });
 
   test("each tool that reads answers what its schema says, in both formats, and within its bound", async () => {
-    const asked = readArguments(world);
+    const asked = readArguments(company);
     for (const who of ["admin", "client"]) {
       for (const { name, annotations, inputSchema } of await agent(who).list()) {
         if (!annotations.readOnlyHint) continue;
@@ -207,28 +207,28 @@ describe("calls", () => {
   });
 
   test("removing a permission takes effect on the next call with the same token", async () => {
-    const { id, email } = await addUser(house.api, "manager");
-    const own = await agentFor(house, email);
+    const { id, email } = await addUser(service.api, "manager");
+    const own = await agentFor(service, email);
     expect((await own.call("billing_save_product", { name: "Made by a manager" })).is_error).toBe(false);
     const before = (await own.list()).length;
-    expect((await house.api("PUT", `/users/${id}`, { email, role: "analyst" })).status).toBe(200);
+    expect((await service.api("PUT", `/users/${id}`, { email, role: "analyst" })).status).toBe(200);
     const refused = await own.call("billing_save_product", { name: "Made by an analyst" }).catch((e) => e);
     expect([refused.code, refused.message]).toEqual([-32_602, "Unknown tool: billing_save_product"]);
     expect((await own.list()).length).toBeLessThan(before);
-    const { body } = await house.api("GET", "/products?search=Made by an analyst");
+    const { body } = await service.api("GET", "/products?search=Made by an analyst");
     expect(body.data).toEqual([]);
     await own.close();
   });
 
   test("a deleted user's agent is refused", async () => {
-    const { id, email } = await addUser(house.api, "analyst");
-    const own = await agentFor(house, email);
-    expect((await house.api("DELETE", `/users/${id}`)).status).toBe(200);
+    const { id, email } = await addUser(service.api, "analyst");
+    const own = await agentFor(service, email);
+    expect((await service.api("DELETE", `/users/${id}`)).status).toBe(200);
     expect(await own.list().catch((error) => error)).toBeInstanceOf(Error);
   });
 
   test("two companies never see each other's ids, nor two clients of one", async () => {
-    const foreign = readArguments(other_world);
+    const foreign = readArguments(other_environment);
     for (const [name, args] of Object.entries(foreign)) {
       if (!names.admin?.includes(name) || Object.values(args).every((value) => typeof value !== "number"))
         continue;
@@ -236,17 +236,19 @@ describe("calls", () => {
       expect([name, is_error]).toEqual([name, true]);
       expect(text).toContain("not found");
     }
-    const searched = await agent("admin").call("billing_search_usage", { client_ids: [other_world.client] });
+    const searched = await agent("admin").call("billing_search_usage", {
+      client_ids: [other_environment.client],
+    });
     expect([searched.is_error, searched.text]).toEqual([
       true,
       expect.stringContaining("none of your company's"),
     ]);
 
-    const rival = (await house.api("POST", "/clients", { name: "Rival" })).body.data.id;
-    const { email } = await addUser(house.api, "client", rival);
-    const own = await agentFor(house, email);
+    const rival = (await service.api("POST", "/clients", { name: "Rival" })).body.data.id;
+    const { email } = await addUser(service.api, "client", rival);
+    const own = await agentFor(service, email);
     expect((await own.call("billing_find_my_subscriptions")).structured.data).toEqual([]);
-    const { subscription: subscription_id } = world;
+    const { subscription: subscription_id } = company;
     for (const name of ["billing_find_my_subscriptions", "billing_get_my_subscription_overview"]) {
       const { is_error, text } = await own.call(name, { subscription_id });
       expect([is_error, text]).toEqual([

@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/
 import { type TSchema, Type } from "@sinclair/typebox";
 import * as fc from "fast-check";
 import { Email, Id, InstantText, Name, nullable, oneOf } from "../../src/core/schema.ts";
-import { outlined, said, trimmed, type WireSchema, wireSchema } from "../../src/mcp/wire_schema.ts";
+import { outlineOf, describe, omitFields, type WireSchema, wireSchema } from "../../src/mcp/wire_schema.ts";
 import type { Json } from "../support/harness.ts";
 
 const ajv = new AjvJsonSchemaValidator();
@@ -46,7 +46,7 @@ function mapped<T>(fields: Record<string, Sample>, part: (sample: Sample) => T):
 
 const leftOut = fc.uniqueArray(fc.constantFrom(...NAMES)).map((names) => new Set(names));
 
-test("what fits a schema of the house fits what clients see of it", () => {
+test("what fits a schema of the service fits what clients see of it", () => {
   fc.assert(fc.property(sample, ({ schema, value }) => isValid(wireSchema(schema), value)));
 });
 
@@ -54,9 +54,9 @@ test("an outline holds for the whole value and for what is left of it, at any de
   fc.assert(
     fc.property(sample, leftOut, fc.nat(4), ({ schema, value }, names, depth) => {
       const whole = wireSchema(schema);
-      const outline = outlined(whole, names, depth);
+      const outline = outlineOf(whole, names, depth);
       expect(isValid(outline, value)).toBe(true);
-      expect(isValid(outline, trimmed(whole, value, names))).toBe(true);
+      expect(isValid(outline, omitFields(whole, value, names))).toBe(true);
     }),
   );
 });
@@ -65,25 +65,25 @@ test("no declared field of a left-out name stays, no other is lost, and nothing 
   fc.assert(
     fc.property(sample, leftOut, ({ schema, value }, names) => {
       const whole = wireSchema(schema);
-      const left = trimmed(whole, value, names);
-      expect(trimmed(whole, left, names)).toEqual(left);
-      expect(trimmed(whole, value, new Set())).toEqual(value);
+      const left = omitFields(whole, value, names);
+      expect(omitFields(whole, left, names)).toEqual(left);
+      expect(omitFields(whole, value, new Set())).toEqual(value);
     }),
   );
   const whole = wireSchema(
     Type.Object({ id: Id, metadata: Type.Object({}, { additionalProperties: true }) }),
   );
   const value = { id: 1, metadata: { id: "a user's" }, other: 2 };
-  expect(trimmed(whole, value, new Set(["id"]))).toEqual({ metadata: { id: "a user's" }, other: 2 });
+  expect(omitFields(whole, value, new Set(["id"]))).toEqual({ metadata: { id: "a user's" }, other: 2 });
 });
 
-test("words become an enum, null a type, and the house's own formats what they mean", () => {
+test("words become an enum, null a type, and the service's own formats what they mean", () => {
   const wire = wireSchema(
     Type.Object({
-      kind: said(oneOf(["a", "b"]), "Which"),
+      kind: describe(oneOf(["a", "b"]), "Which"),
       at: nullable(InstantText),
       id: Id,
-      name: said(Name, "Its name"),
+      name: describe(Name, "Its name"),
       email: Email,
     }),
   );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, type Json, startHouse, TestClock } from "../support/harness.ts";
-import { type Agent, agentFor, tokensOf } from "../support/mcp_clients.ts";
-import { fillCompany, NOW, type World } from "./fixtures.ts";
+import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
+import { type McpClient, agentFor, tokensOf } from "../support/mcp_clients.ts";
+import { fillCompany, NOW, type FilledCompany } from "./fixtures.ts";
 
 // An agent's day: a person's questions about one customer, answered from nothing but the list of tools. What it
 // costs is the number of calls and what the model reads of each answer.
@@ -12,23 +12,23 @@ const DAY_TOKENS = 3_000;
 const CALLS = 8;
 
 const clock = new TestClock(NOW);
-let house: House;
-let world: World;
-let agent: Agent;
+let service: Service;
+let company: FilledCompany;
+let agent: McpClient;
 let tools: Set<string>;
 const costs: number[] = [];
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
-  world = await fillCompany(house, clock);
+  service = await startService({ clock });
+  company = await fillCompany(service, clock);
   // Others, so that finding one is finding.
-  for (let i = 0; i < 40; i++) await house.api("POST", "/clients", { name: `Customer ${i}` });
-  agent = await agentFor(house, house.admin_email);
+  for (let i = 0; i < 40; i++) await service.api("POST", "/clients", { name: `Customer ${i}` });
+  agent = await agentFor(service, service.admin_email);
   tools = new Set((await agent.list()).map(({ name }: Json) => name));
 }, 60_000);
 afterAll(async () => {
   await agent.close();
-  await house.stop();
+  await service.stop();
 });
 
 /** One call of a tool that is in the list; what the model reads of the answer counts. */
@@ -84,7 +84,7 @@ test("an agent's day: from a customer's name to a verified bill", async () => {
     new_billing_model_id: models[0].id,
     effective_at: "2026-04-01T00:00:00Z",
   });
-  expect(change).toMatchObject({ status: "scheduled", new_billing_model_id: world.dearer });
+  expect(change).toMatchObject({ status: "scheduled", new_billing_model_id: company.dearer });
 
   // "Was February's bill right?" The overview named the last bills.
   const [bill] = overview.latest_records;
@@ -96,9 +96,9 @@ test("an agent's day: from a customer's name to a verified bill", async () => {
   expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeLessThan(DAY_TOKENS);
 
   // What it did is on record, as the agent's.
-  const { body } = await house.api("GET", "/audit-log?origin=mcp");
+  const { body } = await service.api("GET", "/audit-log?origin=mcp");
   expect(body.data.map(({ operation }: Json) => operation)).toEqual(["create_billing_model_change"]);
-  const changes = (await house.api("GET", `/subscriptions/${subscription_id}/billing-model-changes`)).body
+  const changes = (await service.api("GET", `/subscriptions/${subscription_id}/billing-model-changes`)).body
     .data;
   expect(changes).toHaveLength(1);
 });

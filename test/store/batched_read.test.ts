@@ -2,29 +2,29 @@ import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { insertClient } from "../../src/tenancy/clients/queries.ts";
 import { clientTable } from "../../src/tenancy/clients/tables.ts";
-import { gathered } from "../../src/store/batched_read.ts";
+import { batchedRead } from "../../src/store/batched_read.ts";
 import { useService } from "../support/harness.ts";
 
-const house = useService();
+const service = useService();
 
 /** Counts a company's clients, and tells of each read what it was asked for. */
 function counting() {
   const reads: { company_id: number; keys: string[] }[] = [];
-  const count = gathered(async (q, company_id: number, keys: string[]) => {
+  const count = batchedRead(async (q, company_id: number, keys: string[]) => {
     reads.push({ company_id, keys });
     if (keys.includes("fail")) throw new Error("Cannot count");
     return q.$count(q.use(clientTable), eq(q.use(clientTable).company_id, company_id));
   });
   return {
     reads,
-    count: (company_id: number, ...keys: string[]) => count(house.deps.store.read, company_id, keys),
+    count: (company_id: number, ...keys: string[]) => count(service.deps.store.read, company_id, keys),
   };
 }
 
 test("what is asked for in one turn is read once, by group, with the keys of all", async () => {
   const { reads, count } = counting();
-  const other = await house.addTenant();
-  const { company_id: a } = house;
+  const other = await service.addTenant();
+  const { company_id: a } = service;
   const { company_id: b } = other;
   await Promise.all([count(a, "x", "y"), count(b, "x"), count(a, "y", "z"), count(a)]);
   expect(reads).toEqual([
@@ -37,7 +37,7 @@ test("what is asked for in one turn is read once, by group, with the keys of all
 
 test("each asker sees what was committed before it asked", async () => {
   const { count } = counting();
-  const { company_id, api } = await house.addTenant();
+  const { company_id, api } = await service.addTenant();
   for (const expected of [1, 2, 3]) {
     await api("POST", "/clients", { name: `Client ${expected}` });
     expect(await count(company_id)).toBe(expected);
@@ -47,15 +47,15 @@ test("each asker sees what was committed before it asked", async () => {
 test("what is asked for while a read runs is read anew", async () => {
   const started: PromiseWithResolvers<void>[] = [];
   const ended: PromiseWithResolvers<number>[] = [];
-  const read = gathered((_q, _same: string) => {
+  const read = batchedRead((_q, _same: string) => {
     started[ended.length]?.resolve();
     ended.push(Promise.withResolvers<number>());
     return ended.at(-1)?.promise ?? Promise.resolve(0);
   });
   started.push(Promise.withResolvers(), Promise.withResolvers());
-  const first = read(house.deps.store.read, "same");
+  const first = read(service.deps.store.read, "same");
   await started[0]?.promise;
-  const second = read(house.deps.store.read, "same");
+  const second = read(service.deps.store.read, "same");
   await started[1]?.promise;
   ended[1]?.resolve(2);
   ended[0]?.resolve(1);
@@ -64,21 +64,21 @@ test("what is asked for while a read runs is read anew", async () => {
 
 test("a read that fails fails for all who asked, and for nobody after", async () => {
   const { count } = counting();
-  const { company_id } = house;
+  const { company_id } = service;
   const asked = await Promise.allSettled([count(company_id, "x"), count(company_id, "fail")]);
   expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(await count(company_id, "x")).toBeNumber();
 });
 
 test("a transaction reads for itself", async () => {
-  const { company_id } = await house.addTenant();
+  const { company_id } = await service.addTenant();
   const scope = { company_id };
-  const count = gathered((q, id: number) =>
+  const count = batchedRead((q, id: number) =>
     q.$count(q.use(clientTable), eq(q.use(clientTable).company_id, id)),
   );
-  const counts = await house.deps.store.tx(async (q) => {
-    await insertClient({ q, scope, now: house.deps.clock.now() }, "Inside");
-    return Promise.all([count(q, company_id), count(house.deps.store.read, company_id)]);
+  const counts = await service.deps.store.tx(async (q) => {
+    await insertClient({ q, scope, now: service.deps.clock.now() }, "Inside");
+    return Promise.all([count(q, company_id), count(service.deps.store.read, company_id)]);
   });
   expect(counts).toEqual([1, 0]);
 });

@@ -60,7 +60,7 @@ export class TestClock implements Clock {
 }
 
 /** The whole service on temporary stores, listening on a free port. */
-export interface House extends Tenant {
+export interface Service extends Tenant {
   deps: Deps;
   url: string;
   /** Calls without a token. */
@@ -72,7 +72,7 @@ export interface House extends Tenant {
   stop(): Promise<void>;
 }
 
-export interface HouseOptions {
+export interface ServiceOptions {
   clock?: Clock;
   /** What a password's hash takes: next to nothing, unless sign-in itself is tested. */
   password_cost?: PasswordCost;
@@ -82,22 +82,22 @@ export interface HouseOptions {
 }
 
 /** The numbers of the process, as Prometheus reads them. */
-export function readMetrics(house: Pick<House, "anonymous">): Promise<Answer> {
-  return house.anonymous("GET", "origin:/metrics", undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
+export function readMetrics(service: Pick<Service, "anonymous">): Promise<Answer> {
+  return service.anonymous("GET", "origin:/metrics", undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
 }
 
 /** The least that Argon2id takes. */
 const CHEAP: PasswordCost = { memoryCost: 8, timeCost: 1 };
 
 /** A service for the tests of a file: it starts before them and stops after them. */
-export function useService(options: HouseOptions = {}): House {
-  let started: House | undefined;
-  const service = (): House => {
+export function useService(options: ServiceOptions = {}): Service {
+  let started: Service | undefined;
+  const service = (): Service => {
     if (started === undefined) throw new Error("The service starts before the first test, not before that");
     return started;
   };
   beforeAll(async () => {
-    started = await startHouse(options);
+    started = await startService(options);
   });
   afterAll(() => started?.stop());
   return {
@@ -123,7 +123,7 @@ export function useService(options: HouseOptions = {}): House {
 }
 
 /** Starts the service; stop it after the tests. */
-export async function startHouse(options: HouseOptions = {}): Promise<House> {
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const config = await testConfig(data_dir, options.env);
   const { clock = systemClock, password_cost = CHEAP } = options;
@@ -137,7 +137,7 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
     if (status !== 200) throw new Error(`Cannot sign ${email} in: ${status} ${JSON.stringify(body)}`);
     return apiOf(server.url, { authorization: `Bearer ${body.token}` });
   };
-  const addTenant: House["addTenant"] = async (place = {}) => {
+  const addTenant: Service["addTenant"] = async (place = {}) => {
     const admin_email = `admin${++emails}@example.com`;
     const ctx = deps.openContext({
       actor: { kind: "operator" },

@@ -4,8 +4,8 @@ import type { JsonSchemaValidator } from "@modelcontextprotocol/server";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { Agent as Registered } from "../access/oauth/fixtures.ts";
-import type { House, Json } from "./harness.ts";
+import { OAuthClient as Registered } from "../access/oauth/fixtures.ts";
+import type { Service, Json } from "./harness.ts";
 
 /** What a tool answered, as any of the clients tells it. */
 export interface ToolAnswer {
@@ -15,7 +15,7 @@ export interface ToolAnswer {
 }
 
 /** An agent with an access token, by a real client of the protocol. */
-export interface Agent {
+export interface McpClient {
   token: string;
   list(): Promise<Json[]>;
   /** Once the tools are listed, checks the answer. Errors: the protocol's, such as that of an unknown tool. */
@@ -28,14 +28,18 @@ export const CLIENTS = ["sdk 1.x", "client 2.x", "client 2.x, legacy"] as const;
 export type ClientKind = (typeof CLIENTS)[number];
 
 /** Has a user allow a new agent to act for it, as a browser would. */
-export async function grantAccess(house: House, email: string): Promise<string> {
-  const registered = await Registered.register(house);
+export async function grantAccess(service: Service, email: string): Promise<string> {
+  const registered = await Registered.register(service);
   return (await registered.authorize(email)).access_token;
 }
 
 /** Connects a client with a token. */
-export async function connect(house: House, token: string, kind: ClientKind = "client 2.x"): Promise<Agent> {
-  const url = new URL(`${house.url}/api/v1/mcp`);
+export async function connect(
+  service: Service,
+  token: string,
+  kind: ClientKind = "client 2.x",
+): Promise<McpClient> {
+  const url = new URL(`${service.url}/api/v1/mcp`);
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   const identity = { name: "meterhouse-test", version: "1.0.0" };
   if (kind === "sdk 1.x") {
@@ -59,7 +63,7 @@ interface AnyClient {
 
 const ajv = new AjvJsonSchemaValidator();
 
-function agentOf(token: string, client: AnyClient): Agent {
+function agentOf(token: string, client: AnyClient): McpClient {
   const checks = new Map<string, JsonSchemaValidator<unknown>>();
   return {
     token,
@@ -94,7 +98,7 @@ export interface Asking {
   readonly refusal: (name: string, args: object) => Promise<string>;
 }
 
-export function asking(agent: Agent): Asking {
+export function asking(agent: McpClient): Asking {
   return {
     async ask(name, args = {}) {
       const { is_error, text, structured } = await agent.call(name, args);
@@ -110,8 +114,8 @@ export function asking(agent: Agent): Asking {
 }
 
 /** Grants and connects in one step. */
-export async function agentFor(house: House, email: string, kind?: ClientKind): Promise<Agent> {
-  return connect(house, await grantAccess(house, email), kind);
+export async function agentFor(service: Service, email: string, kind?: ClientKind): Promise<McpClient> {
+  return connect(service, await grantAccess(service, email), kind);
 }
 
 /** What a model pays for a text, roughly: a token is about four characters. */

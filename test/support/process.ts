@@ -8,13 +8,13 @@ import { testPostgres } from "./postgres.ts";
 import { afterEverything } from "./preload.ts";
 
 /** A data directory, and the settings with which commands use it. */
-export interface Place {
+export interface CommandFolder {
   data_dir: string;
   env: Record<string, string>;
   remove(): void;
 }
 
-export async function makePlace(): Promise<Place> {
+export async function makeCommandFolder(): Promise<CommandFolder> {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const database =
     TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createDatabase() } : {};

@@ -1,10 +1,10 @@
 import { JOBS, runJob } from "../../src/server/scheduler.ts";
-import type { House, TestClock } from "./harness.ts";
+import type { Service, TestClock } from "./harness.ts";
 
 /** Lets some seconds go by on a house's clock, step by step, with all that runs every second at each of them. */
-export async function pass(house: House, clock: TestClock, steps_s: readonly number[]): Promise<void> {
+export async function pass(service: Service, clock: TestClock, steps_s: readonly number[]): Promise<void> {
   for (const seconds of steps_s) {
     clock.set(clock.now().add({ seconds }).toString());
-    for (const job of JOBS) if (job.due) await runJob(house.deps, job);
+    for (const job of JOBS) if (job.due) await runJob(service.deps, job);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { decimal } from "../../src/core/money.ts";
+import { toBig } from "../../src/core/money.ts";
 import { externalIdOf, readMoment, roundUsage, windowOf } from "../../src/usage/rules.ts";
 
 describe("roundUsage()", () => {
@@ -39,7 +39,7 @@ describe("roundUsage()", () => {
       fc.property(fc.double({ min: -1e11, max: 1e11, noNaN: true }), (usage) => {
         const rounded = roundUsage(usage) ?? "";
         expect(rounded).toMatch(/^-?\d+(\.\d{1,6})?$/);
-        expect(decimal(rounded).minus(decimal(usage)).abs().lte("0.0000005")).toBe(true);
+        expect(toBig(rounded).minus(toBig(usage)).abs().lte("0.0000005")).toBe(true);
         expect(roundUsage(rounded)).toBe(rounded);
       }),
     );

@@ -285,7 +285,7 @@ function totalsCases(): void {
   test("haveNewer() tells the windows that hold an event of a later instant or a higher number", async () => {
     const company_id = newCompany();
     const ask = (known: Partial<KnownWindow>[]) =>
-      store.haveNewer(
+      store.haveLateEvents(
         company_id,
         known.map((one) => ({ ...everything, ...one })),
         TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { decimal } from "../../src/core/money.ts";
+import { toBig } from "../../src/core/money.ts";
 import type {
   AggregateQuery,
   AggregateRow,
@@ -32,8 +32,8 @@ export function matching(events: readonly ModelEvent[], filter: EventFilter): Mo
       (subscription_ids === undefined || subscription_ids.includes(event.subscription_id)) &&
       (start_ms === undefined || event.timestamp >= start_ms) &&
       (end_ms === undefined || event.timestamp < end_ms) &&
-      (min_usage === undefined || decimal(min_usage).times("1000000").lte(String(event.millionths))) &&
-      (max_usage === undefined || decimal(max_usage).times("1000000").gte(String(event.millionths))) &&
+      (min_usage === undefined || toBig(min_usage).times("1000000").lte(String(event.millionths))) &&
+      (max_usage === undefined || toBig(max_usage).times("1000000").gte(String(event.millionths))) &&
       Object.entries(metadata ?? {}).every(([key, value]) => holds(event.object, key, value)) &&
       (metadata_search === undefined ||
         strings(event.object).some((text) => lower(text).includes(lower(metadata_search)))),

@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Reads } from "../../store/store.ts";
 import type { KeyClaims } from "../sessions/tokens.ts";
 import { findCredentials } from "./queries.ts";
-import { goodSecrets } from "./rules.ts";
+import { validSecrets } from "./rules.ts";
 
 /**
  * Which machine a key's token speaks for. The key is read each time, so that the end of the key, or of the secret
@@ -11,12 +11,12 @@ import { goodSecrets } from "./rules.ts";
  */
 export async function authenticateKey(
   q: Reads,
-  { clientId, role: told, secret_version }: KeyClaims,
+  { clientId, role: token_role, secret_version }: KeyClaims,
   now: Temporal.Instant,
 ): Promise<Actor> {
   const key = await findCredentials(q, clientId);
   const is_good =
-    key?.role === told && goodSecrets(key, now).some(({ version }) => version === secret_version);
+    key?.role === token_role && validSecrets(key, now).some(({ version }) => version === secret_version);
   if (!key || !is_good) {
     throw new AppError(
       "unauthorized",

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmed } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmedText } from "../../core/schema.ts";
 
 const role = oneOf(KEY_ROLES, "lender, agent or ingest");
 const environment = oneOf(ENVIRONMENTS, "staging or production");
@@ -52,7 +52,7 @@ export type ApiKeyFilter = Omit<Static<typeof ListApiKeys>, "page" | "limit">;
 
 export const CreateApiKey = strict(
   {
-    name: trimmed(LIMITS.api_key_name_length),
+    name: trimmedText(LIMITS.api_key_name_length),
     role,
     environment,
     replaces_id: Type.Optional(

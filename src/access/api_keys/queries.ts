@@ -2,10 +2,10 @@ import { and, asc, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm"
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofCompany } from "../../store/expressions.ts";
-import { gathered } from "../../store/batched_read.ts";
-import { kept } from "../../store/prepared_query.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, companyOwned } from "../../store/expressions.ts";
+import { batchedRead } from "../../store/batched_read.ts";
+import { preparedQuery } from "../../store/prepared_query.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { ApiKey, ApiKeyFilter } from "./model.ts";
 import type { KeySecrets } from "./rules.ts";
@@ -16,8 +16,8 @@ function keyColumns(q: Reads) {
   const t = q.use(apiKeyTable);
   const { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at } = t;
   const { replaces_id, last_used_at, revoked_at, created_at, updated_at } = t;
-  const told = { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at };
-  return { ...told, replaces_id, last_used_at, revoked_at, created_at, updated_at };
+  const shown = { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at };
+  return { ...shown, replaces_id, last_used_at, revoked_at, created_at, updated_at };
 }
 
 /** Keys by id, and how many there are in all. */
@@ -29,7 +29,7 @@ export async function listApiKeys(
   const t = q.use(apiKeyTable);
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.clientId, search));
   const where = and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     role === undefined ? undefined : eq(t.role, role),
     environment === undefined ? undefined : eq(t.environment, environment),
     revoked === undefined ? undefined : (revoked ? isNotNull : isNull)(t.revoked_at),
@@ -51,7 +51,7 @@ export async function findFirstKeyId({ q, scope }: ReadTx, id: number): Promise<
   const [key] = await q
     .select({ first_key_id: t.first_key_id })
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return key?.first_key_id ?? id;
 }
 
@@ -60,14 +60,14 @@ export async function findApiKey({ q, scope }: ReadTx, id: number): Promise<ApiK
   const [key] = await q
     .select(keyColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return key;
 }
 
 /** How many of the company's keys are not revoked. */
 export function countApiKeys({ q, scope }: ReadTx): Promise<number> {
   const t = q.use(apiKeyTable);
-  return q.$count(t, and(ofCompany(t, scope), isNull(t.revoked_at))).then(Number);
+  return q.$count(t, and(companyOwned(t, scope), isNull(t.revoked_at))).then(Number);
 }
 
 export async function insertApiKey(
@@ -82,7 +82,7 @@ export async function insertApiKey(
     .insert(q.use(apiKeyTable))
     .values({ ...key, company_id: scope.company_id, secret_version: 1, ...stamped(now) })
     .returning(keyColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /**
@@ -128,7 +128,7 @@ async function updateLive(
   const [key] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, id), isNull(t.revoked_at)))
+    .where(and(companyOwned(t, scope), eq(t.id, id), isNull(t.revoked_at)))
     .returning(keyColumns(q));
   return key;
 }
@@ -139,7 +139,7 @@ export async function updateLastUsed({ q, scope, now }: Tx, id: number): Promise
   await q
     .update(t)
     .set({ last_used_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
 }
 
 /** What the door needs to know of a key, whatever the company. */
@@ -149,7 +149,7 @@ export interface Credentials
   first_key_id: number | null;
 }
 
-const credentialsByClientId = kept<Credentials[]>("api_key_by_client_id", (q) => {
+const credentialsByClientId = preparedQuery<Credentials[]>("api_key_by_client_id", (q) => {
   const t = q.use(apiKeyTable);
   const { id, first_key_id, company_id, clientId, role, environment, last_used_at } = t;
   const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = t;
@@ -161,7 +161,7 @@ const credentialsByClientId = kept<Credentials[]>("api_key_by_client_id", (q) =>
 });
 
 /** The key that a clientId names, in any company. */
-export const findCredentials = gathered(async (q, clientId: string): Promise<Credentials | undefined> => {
+export const findCredentials = batchedRead(async (q, clientId: string): Promise<Credentials | undefined> => {
   const [key] = await credentialsByClientId(q, { clientId });
   return key;
 });

@@ -15,14 +15,14 @@ export interface KeySecrets {
 }
 
 /** A secret that is good; `ends_at` is null for the one that is until the key is revoked. */
-export interface GoodSecret {
+export interface ValidSecret {
   version: number;
   hash: string;
   ends_at: Temporal.Instant | null;
 }
 
 /** The secrets of a key that are good at `now`: none of a revoked one, never more than two. Decision 0100. */
-export function goodSecrets(key: KeySecrets, now: Temporal.Instant): GoodSecret[] {
+export function validSecrets(key: KeySecrets, now: Temporal.Instant): ValidSecret[] {
   const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = key;
   if (revoked_at !== null) return [];
   const newest = { version: secret_version, hash: secret_hash, ends_at: null };

@@ -4,11 +4,11 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import { digestOf, isSame, makeLetters, makeSecret } from "../../core/random_secrets.ts";
+import { sha256, isSameSecret, randomAlphanumeric, randomSecret } from "../../core/random_secrets.ts";
 import { earlier, instant, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { insertEntry } from "../../audit/queries.ts";
-import { noteRefusal } from "../../audit/failed_sign_ins.ts";
+import { recordFailedSignIn } from "../../audit/failed_sign_ins.ts";
 import { LoginResponse } from "../sessions/model.ts";
 import {
   ApiKey,
@@ -19,7 +19,7 @@ import {
   RotateApiKey,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { checkEnvironment, type GoodSecret, goodSecrets, PREFIXES } from "./rules.ts";
+import { checkEnvironment, type ValidSecret, validSecrets, PREFIXES } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's keys by id, revoked ones too; whole when no page is asked for. */
@@ -57,7 +57,7 @@ export const createApiKey = operation({
   output: ApiKeyWithSecret,
   async run(ctx, { name, role, environment, replaces_id = null }) {
     checkEnvironment(role, environment);
-    const clientId = PREFIXES[environment] + makeLetters(24);
+    const clientId = PREFIXES[environment] + randomAlphanumeric(24);
     const { clientSecret, ...secret } = newSecret();
     return transaction(ctx, async (tx) => {
       if ((await queries.countApiKeys(tx)) >= LIMITS.api_keys) {
@@ -93,7 +93,7 @@ export const rotateApiKey = operation({
     const old_until = grace_hours === 0 ? null : ctx.now.add({ hours: grace_hours });
     return transaction(ctx, async (tx) => {
       const key = await queries.rotateApiKey(tx, id, { ...secret, old_until });
-      if (!key) throw await refusalOf(tx, id, "rotate");
+      if (!key) throw await exchangeProblem(tx, id, "rotate");
       return { ...key, clientSecret };
     });
   },
@@ -108,7 +108,7 @@ export const revokeApiKey = operation({
   run: (ctx, { id }) =>
     transaction(ctx, async (tx) => {
       const key = await queries.revokeApiKey(tx, id);
-      if (!key) throw await refusalOf(tx, id, "revoke");
+      if (!key) throw await exchangeProblem(tx, id, "revoke");
       return {};
     }),
 });
@@ -126,14 +126,14 @@ export const exchangeApiKey = operation({
   async run(ctx, { clientId, clientSecret }) {
     const { store, now, address, login_guard, tokens } = ctx;
     const key = await queries.findCredentials(store.read, clientId);
-    const secret = findSecret(key ? goodSecrets(key, now) : [], clientSecret);
+    const secret = findSecret(key ? validSecrets(key, now) : [], clientSecret);
     const fits = await login_guard.attempt(
       { address, names: [clientId], is_password: false },
       async () => secret !== undefined,
     );
-    if (key && fits.length === 0) noteRefusal(ctx, refusedExchange(key));
+    if (key && fits.length === 0) recordFailedSignIn(ctx, exchangeError(key));
     if (!key || !secret || fits.length === 0) throw new AppError("unauthorized", "Invalid credentials");
-    await noteUse(ctx, key);
+    await recordUse(ctx, key);
     const hour = now.add({ hours: LIMITS.api_key_token_hours });
     const until = secret.ends_at === null ? hour : earlier(hour, secret.ends_at);
     const { token, expires_at } = await tokens.signKey({ ...key, secret_version: secret.version }, until);
@@ -142,14 +142,14 @@ export const exchangeApiKey = operation({
 });
 
 /** Compared with where there is nothing to compare with: an unknown id takes as long as a known one. */
-const NO_SECRET: GoodSecret = { version: 0, hash: "", ends_at: null };
+const NO_SECRET: ValidSecret = { version: 0, hash: "", ends_at: null };
 
-function findSecret(good: GoodSecret[], clientSecret: string): GoodSecret | undefined {
-  const given = digestOf(clientSecret);
-  return (good.length > 0 ? good : [NO_SECRET]).find(({ hash }) => isSame(hash, given));
+function findSecret(good: ValidSecret[], clientSecret: string): ValidSecret | undefined {
+  const sent_hash = sha256(clientSecret);
+  return (good.length > 0 ? good : [NO_SECRET]).find(({ hash }) => isSameSecret(hash, sent_hash));
 }
 
-function refusedExchange({ id, company_id, clientId }: queries.Credentials) {
+function exchangeError({ id, company_id, clientId }: queries.Credentials) {
   return {
     company_id,
     actor: { kind: "anonymous" as const },
@@ -161,7 +161,7 @@ function refusedExchange({ id, company_id, clientId }: queries.Credentials) {
 }
 
 /** Writes down that a key was used, in the log too; what was written a moment ago is good enough. */
-async function noteUse(ctx: Context, key: queries.Credentials) {
+async function recordUse(ctx: Context, key: queries.Credentials) {
   const { store, now, origin, address, request_id } = ctx;
   const { id, company_id, clientId, last_used_at } = key;
   const since = now.subtract({ minutes: LIMITS.api_key_used_minutes });
@@ -188,8 +188,8 @@ async function noteUse(ctx: Context, key: queries.Credentials) {
 
 /** A new secret, and what is kept of it. */
 function newSecret() {
-  const clientSecret = makeSecret();
-  return { clientSecret, secret_hash: digestOf(clientSecret), last4: clientSecret.slice(-4) };
+  const clientSecret = randomSecret();
+  return { clientSecret, secret_hash: sha256(clientSecret), last4: clientSecret.slice(-4) };
 }
 
 /** The first of the keys whose work an agent's new key carries on. Errors: invalid. */
@@ -209,7 +209,7 @@ async function findReplaced(
 }
 
 /** Why a key was not changed: it is not there, or it is revoked. */
-async function refusalOf(tx: ReadTx, id: number, action: string): Promise<AppError> {
+async function exchangeProblem(tx: ReadTx, id: number, action: string): Promise<AppError> {
   const key = await queries.findApiKey(tx, id);
   if (!key) return notFound("API key", id);
   return new AppError("conflict", `Cannot ${action} API key ${id}: it is revoked`);

@@ -2,58 +2,58 @@ import type { Context } from "../../app/context.ts";
 import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
-import { refusalPage } from "../../core/page_layout.ts";
+import { errorPage } from "../../core/page_layout.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { isSame, makeSecret } from "../../core/random_secrets.ts";
+import { isSameSecret, randomSecret } from "../../core/random_secrets.ts";
 import { decode } from "../../core/validate.ts";
 import { page } from "../../http/responses.ts";
 import { readForm } from "../../http/body.ts";
-import { openCounter } from "../../http/address_rate_limit.ts";
+import { addressRateLimit } from "../../http/address_rate_limit.ts";
 import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { Login } from "../sessions/model.ts";
-import { readFields, type Visit } from "./token_endpoints.ts";
+import { readFields, type EndpointRequest } from "./token_endpoints.ts";
 import {
   findWaitingAgent,
   grantAuthorization,
   openAuthorization,
   refuseAuthorization,
-  refusePage,
+  pageExpired,
   signInToAuthorize,
 } from "./grants.ts";
-import { type SignInFacts, signInPage } from "./authorize_page.ts";
-import { csrfOf, SentBack } from "./rules.ts";
+import { type SignInPageContent, signInPage } from "./authorize_page.ts";
+import { csrfOf, AuthorizationError } from "./rules.ts";
 
 /** The sign-in page of an agent's request, and the user's answer to it. */
-export function openBrowserDoor(deps: Deps) {
-  const count = openCounter(deps, LIMITS.oauth_calls_minute);
+export function authorizeEndpoint(deps: Deps) {
+  const count = addressRateLimit(deps, LIMITS.oauth_calls_minute);
   return {
-    show: (visit: Visit) =>
-      answered(async () => {
+    show: (visit: EndpointRequest) =>
+      htmlResponse(async () => {
         count(visit.ctx);
         return show(deps, visit);
       }),
-    decide: (visit: Visit) =>
-      answered(async () => {
+    decide: (visit: EndpointRequest) =>
+      htmlResponse(async () => {
         count(visit.ctx);
         return decide(deps, visit);
       }),
   };
 }
 
-async function show({ config }: Deps, { ctx, request, server }: Visit): Promise<Response> {
+async function show({ config }: Deps, { ctx, request, server }: EndpointRequest): Promise<Response> {
   const origin = publicOrigin(config, server);
   const query = readFields(new URL(request.url).searchParams, ["resource"]);
   if ((query.state ?? "").length > LIMITS.oauth_state_length)
     throw new AppError("malformed", `The agent's state is over ${LIMITS.oauth_state_length} characters`);
   const { transaction, waiting } = await call(ctx, openAuthorization, { origin, query });
   // A browser keeps its cookie, so that a second tab does not break the first.
-  const browser = browserOf(request, origin) ?? makeSecret();
-  const facts = { transaction, waiting, csrf: csrfOf(browser, transaction) };
+  const browser = browserOf(request, origin) ?? randomSecret();
+  const facts = { transaction, authorization: waiting, csrf: csrfOf(browser, transaction) };
   return signIn(facts, { headers: { "set-cookie": cookieOf(browser, origin) } });
 }
 
-async function decide(deps: Deps, { ctx, request, server }: Visit): Promise<Response> {
+async function decide(deps: Deps, { ctx, request, server }: EndpointRequest): Promise<Response> {
   const origin = publicOrigin(deps.config, server);
   const from = request.headers.get("origin");
   if (from !== null && from !== origin) throw new AppError("forbidden", "This was sent from another site");
@@ -65,16 +65,17 @@ async function decide(deps: Deps, { ctx, request, server }: Visit): Promise<Resp
     password,
   } = readFields(await readForm(request, ctx));
   const browser = browserOf(request, origin);
-  if (browser === null || !isSame(csrf, csrfOf(browser, transaction))) throw refusePage();
-  const waiting = await call(ctx, findWaitingAgent, { transaction });
-  if (decision === "deny") return sendTo(await call(ctx, refuseAuthorization, { id: waiting.id, origin }));
+  if (browser === null || !isSameSecret(csrf, csrfOf(browser, transaction))) throw pageExpired();
+  const authorization = await call(ctx, findWaitingAgent, { transaction });
+  if (decision === "deny")
+    return sendTo(await call(ctx, refuseAuthorization, { id: authorization.id, origin }));
   if (decision !== "allow") throw new AppError("malformed", "The decision must be allow or deny");
   try {
-    return sendTo(await allow(deps, ctx, { id: waiting.id, origin, login: { email, password } }));
+    return sendTo(await allow(deps, ctx, { id: authorization.id, origin, login: { email, password } }));
   } catch (error) {
-    const problem = problemOf(error);
+    const problem = errorText(error);
     if (problem === null) throw error;
-    return signIn({ waiting, transaction, csrf, email, problem: problem.message }, problem);
+    return signIn({ authorization, transaction, csrf, email, problem: problem.message }, problem);
   }
 }
 
@@ -96,7 +97,7 @@ async function allow(
 }
 
 /** What the user can mend on the page; null for what ends it. */
-function problemOf(
+function errorText(
   error: unknown,
 ): { status: number; message: string; headers: Record<string, string> } | null {
   if (!(error instanceof AppError)) return null;
@@ -108,26 +109,26 @@ function problemOf(
   return kind === "rate_limited" ? { status: 429, message, headers } : null;
 }
 
-async function answered(work: () => Promise<Response>): Promise<Response> {
+async function htmlResponse(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SentBack) return sendTo(error, 302);
+    if (error instanceof AuthorizationError) return sendTo(error, 302);
     if (!(error instanceof AppError)) throw error;
     const { kind, message } = error;
-    const headers = { ...FRAMELESS, ...headersOf(error) };
-    return page(refusalPage(message), { status: STATUS[kind], headers });
+    const headers = { ...DENY_FRAMES, ...headersOf(error) };
+    return page(errorPage(message), { status: STATUS[kind], headers });
   }
 }
 
-const FRAMELESS = { "x-frame-options": "DENY" };
+const DENY_FRAMES = { "x-frame-options": "DENY" };
 
 /** The page with its form. Under `no-referrer` browsers would call the form's origin "null". */
 function signIn(
-  facts: SignInFacts,
+  facts: SignInPageContent,
   { status = 200, headers }: { status?: number; headers: Record<string, string> },
 ): Promise<Response> {
-  const all = { ...FRAMELESS, "referrer-policy": "same-origin", ...headers };
+  const all = { ...DENY_FRAMES, "referrer-policy": "same-origin", ...headers };
   return page(signInPage(facts), { status, headers: all });
 }
 

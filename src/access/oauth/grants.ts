@@ -3,14 +3,14 @@ import { operation } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Id } from "../../core/schema.ts";
-import { digestOf, makeSecret } from "../../core/random_secrets.ts";
+import { sha256, randomSecret } from "../../core/random_secrets.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import { Login } from "../sessions/model.ts";
 import { signIn } from "../sessions/sign_in.ts";
 import { User } from "../users/model.ts";
 import { findAccount } from "../users/queries.ts";
-import { AuthorizationQuery, SCOPE, SentTo, WaitingAgent } from "./model.ts";
+import { AuthorizationQuery, SCOPE, RedirectTarget, PendingAuthorization } from "./model.ts";
 import * as queries from "./queries.ts";
 import {
   addToQuery,
@@ -20,12 +20,12 @@ import {
   isRegistered,
   makeToken,
   OAuthError,
-  SentBack,
+  AuthorizationError,
 } from "./rules.ts";
 import { transaction } from "../../app/transaction.ts";
 
 /** The page that was open for too long, was answered, or is not this browser's. */
-export function refusePage(): AppError {
+export function pageExpired(): AppError {
   return new AppError(
     "forbidden",
     "This page has expired or was answered: go back to your agent and start again",
@@ -41,23 +41,23 @@ export const openAuthorization = operation({
   name: "open_authorization",
   permission: "session:open",
   input: Type.Object({ origin: Type.String(), query: AuthorizationQuery }),
-  output: Type.Object({ transaction: Type.String(), waiting: WaitingAgent }),
+  output: Type.Object({ transaction: Type.String(), waiting: PendingAuthorization }),
   async run({ store, now }, { origin, query }) {
     const { agent, redirect_uri } = await findDestination(store.read, query);
     const { code_challenge = "", state = null } = query;
     try {
       checkQuery(origin, query);
     } catch (error) {
-      throw error instanceof OAuthError ? new SentBack(error, origin, redirect_uri, state) : error;
+      throw error instanceof OAuthError ? new AuthorizationError(error, origin, redirect_uri, state) : error;
     }
-    const secret = makeSecret();
-    const hash = digestOf(secret);
+    const secret = randomSecret();
+    const hash = sha256(secret);
     const expires_at = iso(now.add({ minutes: LIMITS.oauth_request_minutes }));
-    const asked = { agent_id: agent.id, redirect_uri, code_challenge, state };
+    const request = { agent_id: agent.id, redirect_uri, code_challenge, state };
     const id = await store.tx(async (q) => {
       // Anyone may open a page: they must not fill the disk.
       await queries.deleteOldestRequests(q, LIMITS.oauth_requests - 1);
-      return queries.insertRequest(q, { ...asked, hash, expires_at });
+      return queries.insertRequest(q, { ...request, hash, expires_at });
     });
     return { transaction: secret, waiting: { id, agent_name: agent.name, redirect_uri } };
   },
@@ -68,10 +68,10 @@ export const findWaitingAgent = operation({
   name: "find_waiting_agent",
   permission: "session:open",
   input: Type.Object({ transaction: Type.String() }),
-  output: WaitingAgent,
+  output: PendingAuthorization,
   async run({ store, now }, { transaction: secret }) {
-    const waiting = await queries.findWaiting(store.read, digestOf(secret), now);
-    if (!waiting) throw refusePage();
+    const waiting = await queries.findRequest(store.read, sha256(secret), now);
+    if (!waiting) throw pageExpired();
     return waiting;
   },
 });
@@ -81,12 +81,14 @@ export const refuseAuthorization = operation({
   name: "refuse_authorization",
   permission: "session:open",
   input: Type.Object({ id: Id, origin: Type.String() }),
-  output: SentTo,
+  output: RedirectTarget,
   async run({ store }, { id, origin }) {
-    const asked = await store.tx((q) => queries.takeRequest(q, id));
-    if (!asked) throw refusePage();
+    const request = await store.tx((q) => queries.takeRequest(q, id));
+    if (!request) throw pageExpired();
     const refusal = new OAuthError("access_denied", "The user said no");
-    return { location: new SentBack(refusal, origin, asked.redirect_uri, asked.state).location };
+    return {
+      location: new AuthorizationError(refusal, origin, request.redirect_uri, request.state).location,
+    };
   },
 });
 
@@ -115,38 +117,41 @@ export const grantAuthorization = operation({
   permission: "profile:write",
   target: "authorization",
   input: Type.Object({ waiting_id: Id, origin: Type.String(), version: Type.Integer() }),
-  output: Type.Object({ id: Id, ...SentTo.properties }),
+  output: Type.Object({ id: Id, ...RedirectTarget.properties }),
   run: (ctx, { waiting_id, origin, version }) =>
     transaction(ctx, async (tx) => {
-      const asked = await queries.takeRequest(tx.q, waiting_id);
-      if (!asked) throw refusePage();
+      const request = await queries.takeRequest(tx.q, waiting_id);
+      if (!request) throw pageExpired();
       const account = ctx.actor.kind === "user" ? await findAccount(tx.q, ctx.actor.user_id) : undefined;
       if (account?.token_version !== version) throw new AppError("unauthorized", "Sign in again");
-      const { state, ...granted } = asked;
+      const { state, ...granted } = request;
       const expires_at = iso(ctx.now.add({ seconds: LIMITS.oauth_code_s }));
       const row = { ...granted, user_id: account.id, expires_at };
       const id = await queries.insertAuthorization(tx, row);
       const code = makeToken("code");
-      const kept = { authorization_id: id, kind: "code" as const, hash: digestOf(code), expires_at };
-      await queries.insertTokens(tx.q, [kept]);
-      const agent_name = await queries.findAgentName(tx.q, granted.agent_id);
-      ctx.note({ before: {}, after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE } });
+      const token = { authorization_id: id, kind: "code" as const, hash: sha256(code), expires_at };
+      await queries.insertTokens(tx.q, [token]);
+      const agent_name = await queries.findClientName(tx.q, granted.agent_id);
+      ctx.annotateAudit({
+        before: {},
+        after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE },
+      });
       return { id, location: addToQuery(granted.redirect_uri, { code, state, iss: origin }) };
     }),
 });
 
 /** The agent and the registered address that a request names. Errors: malformed. */
 async function findDestination(q: Reads, { client_id = "", redirect_uri }: AuthorizationQuery) {
-  const agent = await queries.findAgent(q, client_id);
+  const agent = await queries.findClient(q, client_id);
   if (!agent) {
     throw new AppError("malformed", "The agent that sent you is not registered here: let it register again");
   }
-  const [first, ...others] = agent.redirect_uris;
-  const given = redirect_uri ?? (others.length === 0 ? first : undefined);
-  if (given === undefined || !isRegistered(agent.redirect_uris, given)) {
+  const [first, ...rest] = agent.redirect_uris;
+  const uri = redirect_uri ?? (rest.length === 0 ? first : undefined);
+  if (uri === undefined || !isRegistered(agent.redirect_uris, uri)) {
     throw new AppError("malformed", "The agent wants to be answered at an address that it did not register");
   }
-  return { agent, redirect_uri: given };
+  return { agent, redirect_uri: uri };
 }
 
 /** Errors: OAuthError. */

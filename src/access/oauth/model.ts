@@ -32,7 +32,7 @@ const { agent_redirect_uris, agent_redirect_uri_length, name_length } = LIMITS;
 const APPLICATION_TYPES = ["native", "web"] as const;
 
 /** What an agent says of itself: RFC 7591, section 2. */
-export const AgentMetadata = Type.Object(
+export const ClientMetadata = Type.Object(
   {
     redirect_uris: Type.Array(Type.String({ maxLength: agent_redirect_uri_length }), {
       minItems: 1,
@@ -43,13 +43,13 @@ export const AgentMetadata = Type.Object(
   },
   { title: "AgentMetadata" },
 );
-export type AgentMetadata = Static<typeof AgentMetadata>;
+export type ClientMetadata = Static<typeof ClientMetadata>;
 
-export const RegisteredAgent = Type.Object(
+export const RegisteredClient = Type.Object(
   {
     client_id: Type.String(),
     client_id_issued_at: Type.Integer(),
-    ...AgentMetadata.properties,
+    ...ClientMetadata.properties,
     token_endpoint_auth_method: Type.Literal("none"),
     grant_types: Type.Array(Type.String()),
     response_types: Type.Array(Type.String()),
@@ -98,15 +98,15 @@ export type IssuedTokens = Static<typeof IssuedTokens>;
 export const RevokedToken = Type.Object({ client_id: Text, token: Text });
 
 /** An agent that waits for a user's word. */
-export const WaitingAgent = Type.Object({
+export const PendingAuthorization = Type.Object({
   id: Id,
   agent_name: nullable(Type.String()),
   redirect_uri: Type.String(),
 });
-export type WaitingAgent = Static<typeof WaitingAgent>;
+export type PendingAuthorization = Static<typeof PendingAuthorization>;
 
 /** An address that the browser is sent to. */
-export const SentTo = Type.Object({ location: Type.String() });
+export const RedirectTarget = Type.Object({ location: Type.String() });
 
 export const OAuthErrorBody = Type.Object(
   { error: Type.String({ description: "A code" }), error_description: Type.String() },

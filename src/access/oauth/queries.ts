@@ -2,10 +2,10 @@ import { and, asc, desc, eq, exists, gt, inArray, isNull, lte, not, or, sql } fr
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { kept } from "../../store/prepared_query.ts";
-import { only } from "../../store/exactly_one.ts";
+import { preparedQuery } from "../../store/prepared_query.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
-import { type Authorization, SCOPE, type TokenKind, type WaitingAgent } from "./model.ts";
+import { type Authorization, SCOPE, type TokenKind, type PendingAuthorization } from "./model.ts";
 import {
   authorizationRequestTable,
   authorizationTable,
@@ -21,7 +21,7 @@ export interface Access {
   user_id: number;
 }
 
-const accessByHash = kept<Access[]>("access_by_hash", (q) => {
+const accessByHash = preparedQuery<Access[]>("access_by_hash", (q) => {
   const a = q.use(authorizationTable);
   const t = q.use(authorizationTokenTable);
   return q
@@ -50,22 +50,22 @@ export async function isAuthorizationOpen(q: Reads, id: number, now: Temporal.In
   return (await q.$count(t, and(eq(t.id, id), isNull(t.ended_at), gt(t.expires_at, iso(now))))) > 0;
 }
 
-export interface Agent {
+export interface OAuthClient {
   id: number;
   public_id: string;
   name: string | null;
   redirect_uris: string[];
 }
 
-export async function insertAgent(
+export async function insertClient(
   q: Queries,
   now: Temporal.Instant,
-  agent: Omit<Agent, "id">,
+  agent: Omit<OAuthClient, "id">,
 ): Promise<void> {
   await q.insert(q.use(oauthClientTable)).values({ ...agent, ...stamped(now) });
 }
 
-export async function findAgent(q: Reads, public_id: string): Promise<Agent | undefined> {
+export async function findClient(q: Reads, public_id: string): Promise<OAuthClient | undefined> {
   const t = q.use(oauthClientTable);
   const { id, name, redirect_uris } = t;
   const [agent] = await q
@@ -76,14 +76,14 @@ export async function findAgent(q: Reads, public_id: string): Promise<Agent | un
 }
 
 /** What the agent behind a record calls itself. */
-export async function findAgentName(q: Reads, id: number): Promise<string | null> {
+export async function findClientName(q: Reads, id: number): Promise<string | null> {
   const t = q.use(oauthClientTable);
   const [agent] = await q.select({ name: t.name }).from(t).where(eq(t.id, id));
   return agent?.name ?? null;
 }
 
 /** What an agent asked a user for. */
-export interface Asked {
+export interface AuthorizationRequest {
   agent_id: number;
   redirect_uri: string;
   code_challenge: string;
@@ -92,18 +92,18 @@ export interface Asked {
 
 export async function insertRequest(
   q: Queries,
-  request: Asked & { hash: string; expires_at: string },
+  request: AuthorizationRequest & { hash: string; expires_at: string },
 ): Promise<number> {
   const t = q.use(authorizationRequestTable);
-  return only(await q.insert(t).values(request).returning({ id: t.id })).id;
+  return exactlyOne(await q.insert(t).values(request).returning({ id: t.id })).id;
 }
 
 /** The agent that waits behind a sign-in page. */
-export async function findWaiting(
+export async function findRequest(
   q: Reads,
   hash: string,
   now: Temporal.Instant,
-): Promise<WaitingAgent | undefined> {
+): Promise<PendingAuthorization | undefined> {
   const t = q.use(authorizationRequestTable);
   const agents = q.use(oauthClientTable);
   const [waiting] = await q
@@ -115,20 +115,20 @@ export async function findWaiting(
 }
 
 /** Takes what was asked for, to answer it. Of many who try, one gets it. */
-export async function takeRequest(q: Queries, id: number): Promise<Asked | undefined> {
+export async function takeRequest(q: Queries, id: number): Promise<AuthorizationRequest | undefined> {
   const t = q.use(authorizationRequestTable);
   const { agent_id, redirect_uri, code_challenge, state } = t;
-  const [asked] = await q
+  const [request] = await q
     .delete(t)
     .where(eq(t.id, id))
     .returning({ agent_id, redirect_uri, code_challenge, state });
-  return asked;
+  return request;
 }
 
 export async function insertAuthorization(
   { q, scope, now }: Tx,
   granted: { user_id: number; expires_at: string } & Pick<
-    Asked,
+    AuthorizationRequest,
     "agent_id" | "redirect_uri" | "code_challenge"
   >,
 ): Promise<number> {
@@ -137,7 +137,7 @@ export async function insertAuthorization(
     .insert(t)
     .values({ ...granted, company_id: scope.company_id, ...stamped(now) })
     .returning({ id: t.id });
-  return only(rows).id;
+  return exactlyOne(rows).id;
 }
 
 /** The authorizations of a user that hold, the last granted first. */
@@ -209,7 +209,7 @@ export async function insertTokens(
 }
 
 /** A token that someone came with, and what it belongs to. */
-export interface Held {
+export interface TokenWithGrant {
   token_id: number;
   kind: TokenKind;
   expires_at: string;
@@ -223,12 +223,19 @@ export interface Held {
   public_id: string;
 }
 
-export async function findHeld(q: Reads, hash: string): Promise<Held | undefined> {
+export async function findToken(q: Reads, hash: string): Promise<TokenWithGrant | undefined> {
   const t = q.use(authorizationTokenTable);
   const a = q.use(authorizationTable);
   const agents = q.use(oauthClientTable);
   const { ended_at, company_id, user_id, redirect_uri, code_challenge } = a;
-  const of = { authorization_id: a.id, ended_at, company_id, user_id, redirect_uri, code_challenge };
+  const authorization = {
+    authorization_id: a.id,
+    ended_at,
+    company_id,
+    user_id,
+    redirect_uri,
+    code_challenge,
+  };
   const [held] = await q
     .select({
       token_id: t.id,
@@ -236,7 +243,7 @@ export async function findHeld(q: Reads, hash: string): Promise<Held | undefined
       expires_at: t.expires_at,
       used_at: t.used_at,
       public_id: agents.public_id,
-      ...of,
+      ...authorization,
     })
     .from(t)
     .innerJoin(a, eq(a.id, t.authorization_id))
@@ -246,7 +253,7 @@ export async function findHeld(q: Reads, hash: string): Promise<Held | undefined
 }
 
 /** Uses a code or refresh token. Of many who try, one does. */
-export async function useToken(q: Queries, id: number, now: Temporal.Instant): Promise<boolean> {
+export async function markUsed(q: Queries, id: number, now: Temporal.Instant): Promise<boolean> {
   const t = q.use(authorizationTokenTable);
   const used = await q
     .update(t)
@@ -294,13 +301,13 @@ export async function deleteAuthorizationsBefore(
 }
 
 /** How many agents have registered since an instant. */
-export function countAgentsSince(q: Reads, registered: string): Promise<number> {
+export function countClientsSince(q: Reads, registered: string): Promise<number> {
   const t = q.use(oauthClientTable);
   return q.$count(t, gt(t.created_at, registered)).then(Number);
 }
 
 /** Forgets agents from before an instant that no authorization refers to, the oldest first. */
-export async function deleteAgentsBefore(q: Queries, registered: string, limit: number): Promise<number> {
+export async function deleteClientsBefore(q: Queries, registered: string, limit: number): Promise<number> {
   const t = q.use(oauthClientTable);
   const a = q.use(authorizationTable);
   const granted = q.select({ id: a.id }).from(a).where(eq(a.agent_id, t.id));

@@ -2,18 +2,18 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../app/deps.ts";
-import { described, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
+import { documentedOnly, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
 import { endpoint, route, routes } from "../../http/route.ts";
-import { openBrowserDoor } from "./authorize_endpoint.ts";
-import { openAgentDoors, openMetadata, PREFLIGHT } from "./token_endpoints.ts";
+import { authorizeEndpoint } from "./authorize_endpoint.ts";
+import { tokenEndpoints, metadataEndpoints, PREFLIGHT } from "./token_endpoints.ts";
 import {
-  AgentMetadata,
+  ClientMetadata,
   CodeGrant,
   IssuedTokens,
   McpMetadata,
   OAuthErrorBody,
   RefreshGrant,
-  RegisteredAgent,
+  RegisteredClient,
   ResourceMetadata,
   RevokedToken,
   ServerMetadata,
@@ -32,7 +32,7 @@ used once, and a second use of a code or refresh token ends all that came of it.
 
 const form = (...schemas: TSchema[]) => ({
   required: true,
-  content: { "application/x-www-form-urlencoded": described(Type.Union(schemas)) },
+  content: { "application/x-www-form-urlencoded": documentedOnly(Type.Union(schemas)) },
 });
 const refusals = { 400: OAuthErrorBody, 413: OAuthErrorBody, 429: OAuthErrorBody };
 const open = { security: [] };
@@ -40,7 +40,7 @@ const hidden = { detail: { hide: true } };
 const OTHER_PAGES = { 400: ErrorBody, 403: ErrorBody, 429: ErrorBody };
 
 export const metadataRoutes = (deps: Deps) => {
-  const metadata = openMetadata(deps);
+  const metadata = metadataEndpoints(deps);
   return new Elysia({ name: "metadata", prefix: "/.well-known", tags: ["Agents"] })
     .get("/mcp.json", ({ server }) => metadata.mcp({ server }), {
       response: { 200: McpMetadata },
@@ -73,18 +73,18 @@ export const oauthRoutes = (deps: Deps) =>
 
 /** Their answers and errors are OAuth's own: RFC 6749, 7009 and 7591. */
 function oauthRows(deps: Deps) {
-  const agents = openAgentDoors(deps);
-  const browser = openBrowserDoor(deps);
+  const agents = tokenEndpoints(deps);
+  const browser = authorizeEndpoint(deps);
   return [
     endpoint(
       "POST /oauth/register",
       {
-        response: { 201: RegisteredAgent, ...refusals },
+        response: { 201: RegisteredClient, ...refusals },
         detail: {
           operationId: "register_agent",
           summary: "Register an agent",
           description: REGISTER,
-          requestBody: { required: true, content: { "application/json": described(AgentMetadata) } },
+          requestBody: { required: true, content: { "application/json": documentedOnly(ClientMetadata) } },
         },
       },
       agents.register,

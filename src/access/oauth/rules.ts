@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.ts";
-import { digestOf, isSame, makeSecret } from "../../core/random_secrets.ts";
+import { sha256, isSameSecret, randomSecret } from "../../core/random_secrets.ts";
 import { SCOPE, type TokenKind } from "./model.ts";
 
 /** What OAuth calls what went wrong: RFC 6749, 7591, 8707. */
@@ -25,7 +25,7 @@ export class OAuthError extends AppError {
 }
 
 /** A refusal that an agent is told of through the browser, at an address that is its own. */
-export class SentBack extends OAuthError {
+export class AuthorizationError extends OAuthError {
   readonly location: string;
   constructor(refusal: OAuthError, origin: string, redirect_uri: string, state: string | null) {
     super(refusal.code, refusal.message);
@@ -42,17 +42,17 @@ export class SentBack extends OAuthError {
 const PREFIX: Record<TokenKind, string> = { code: "mhc_", access: "mha_", refresh: "mhr_" };
 
 export function makeToken(kind: TokenKind): string {
-  return makeSecret(PREFIX[kind]);
+  return randomSecret(PREFIX[kind]);
 }
 
 /** What a sign-in page must bring back: it follows from the browser's cookie, which no other site can read. */
 export function csrfOf(browser: string, transaction: string): string {
-  return digestOf(`${browser} ${transaction}`);
+  return sha256(`${browser} ${transaction}`);
 }
 
 /** Whether a verifier is the one whose challenge an agent sent before (PKCE with S256, RFC 7636). */
 export function isVerifierOf(challenge: string, verifier: string): boolean {
-  return /^[A-Za-z0-9\-._~]{43,128}$/.test(verifier) && isSame(digestOf(verifier), challenge);
+  return /^[A-Za-z0-9\-._~]{43,128}$/.test(verifier) && isSameSecret(sha256(verifier), challenge);
 }
 
 export function isChallenge(challenge: string): boolean {
@@ -96,9 +96,9 @@ export function isRedirectUri(text: string): boolean {
  * Whether an address is one of those registered: letter by letter, but for the port of this machine, which
  * installed programs learn only when they start (RFC 8252, 7.3).
  */
-export function isRegistered(redirect_uris: readonly string[], given: string): boolean {
-  if (redirect_uris.includes(given)) return true;
-  const anyPort = withoutPort(given);
+export function isRegistered(redirect_uris: readonly string[], requested: string): boolean {
+  if (redirect_uris.includes(requested)) return true;
+  const anyPort = withoutPort(requested);
   return anyPort !== null && redirect_uris.some((registered) => withoutPort(registered) === anyPort);
 }
 
@@ -118,7 +118,7 @@ export function addToQuery(uri: string, fields: Record<string, string | null>): 
 }
 
 /** What a person should look at in an address: where it leads. */
-export function placeIn(uri: string): string {
+export function pathIn(uri: string): string {
   const { protocol, host } = new URL(uri);
   return /^https?:$/.test(protocol) ? host : `${protocol}${host === "" ? "" : `//${host}`}`;
 }

@@ -2,13 +2,13 @@ import { operation } from "../../app/operation.ts";
 import { type Actor, scopeOf } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import { makeSecret } from "../../core/random_secrets.ts";
+import { randomSecret } from "../../core/random_secrets.ts";
 import { iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
-import { AgentMetadata, Authorization, ListAuthorizations, RegisteredAgent, SCOPE } from "./model.ts";
+import { ClientMetadata, Authorization, ListAuthorizations, RegisteredClient, SCOPE } from "./model.ts";
 import * as queries from "./queries.ts";
 import { isRedirectUri, OAuthError } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
@@ -20,8 +20,8 @@ import { readTx, transaction } from "../../app/transaction.ts";
 export const registerAgent = operation({
   name: "register_agent",
   permission: "session:open",
-  input: AgentMetadata,
-  output: RegisteredAgent,
+  input: ClientMetadata,
+  output: RegisteredClient,
   async run({ store, now }, metadata) {
     const { redirect_uris, client_name } = metadata;
     if (!redirect_uris.every(isRedirectUri)) {
@@ -32,13 +32,13 @@ export const registerAgent = operation({
     }
     // What can't be seen can't be told apart.
     const name = client_name?.replaceAll(/[\p{C}\s]+/gu, " ").trim() || null;
-    const agent = { public_id: makeSecret("mh_"), name, redirect_uris };
+    const agent = { public_id: randomSecret("mh_"), name, redirect_uris };
     await store.tx(async (q) => {
       const since = iso(now.subtract({ hours: LIMITS.agent_unused_hours }));
       // Anyone may register: it must not fill the disk, nor keep others from registering.
-      if ((await queries.countAgentsSince(q, since)) >= LIMITS.agents_unused)
-        await queries.deleteAgentsBefore(q, iso(now), 1);
-      await queries.insertAgent(q, now, agent);
+      if ((await queries.countClientsSince(q, since)) >= LIMITS.agents_unused)
+        await queries.deleteClientsBefore(q, iso(now), 1);
+      await queries.insertClient(q, now, agent);
     });
     return {
       ...metadata,
@@ -96,9 +96,9 @@ export const pruneAuthorizations = operation({
       (q, limit) => queries.deleteTokensBefore(q, ago(LIMITS.oauth_token_kept_hours), limit),
       (q, limit) =>
         queries.deleteAuthorizationsBefore({ q, scope, now }, ago(LIMITS.agent_ended_days * 24), limit),
-      (q, limit) => queries.deleteAgentsBefore(q, ago(LIMITS.agent_unused_hours), limit),
+      (q, limit) => queries.deleteClientsBefore(q, ago(LIMITS.agent_unused_hours), limit),
     ];
-    for (const work of works) await prune(background, (limit) => store.tx((q) => work(q, limit)));
+    for (const work of works) await deleteInBatches(background, (limit) => store.tx((q) => work(q, limit)));
     return {};
   },
 });

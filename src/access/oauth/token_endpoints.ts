@@ -6,17 +6,17 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { decode } from "../../core/validate.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
-import { openCounter } from "../../http/address_rate_limit.ts";
+import { addressRateLimit } from "../../http/address_rate_limit.ts";
 import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { exchangeCode, refreshTokens, revokeToken } from "./tokens.ts";
 import { mcpMetadata, resourceMetadata, serverMetadata } from "./discovery.ts";
-import { AgentMetadata, CodeGrant, RefreshGrant, RevokedToken } from "./model.ts";
+import { ClientMetadata, CodeGrant, RefreshGrant, RevokedToken } from "./model.ts";
 import { checkResource, checkScope, OAuthError } from "./rules.ts";
 import { registerAgent } from "./service.ts";
 
 /** A request to the authorization server, its body not yet read. */
-export interface Visit {
+export interface EndpointRequest {
   ctx: Context;
   request: Request;
   server: { port?: number | undefined } | null;
@@ -24,7 +24,7 @@ export interface Visit {
 
 /** Agents that run in a browser call from other origins. Nothing here depends on who the browser knows. */
 const CORS = { "access-control-allow-origin": "*" };
-const UNKEPT = { "cache-control": "no-store", pragma: "no-cache" };
+const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
 
 export const PREFLIGHT = {
   ...CORS,
@@ -34,8 +34,8 @@ export const PREFLIGHT = {
 };
 
 /** What agents read before they can ask for anything. */
-export function openMetadata({ config }: Deps) {
-  const answer = (make: (origin: string) => object) => (visit: Pick<Visit, "server">) =>
+export function metadataEndpoints({ config }: Deps) {
+  const answer = (make: (origin: string) => object) => (visit: Pick<EndpointRequest, "server">) =>
     Response.json(make(publicOrigin(config, visit.server)), {
       headers: { ...CORS, "cache-control": "public, max-age=300" },
     });
@@ -47,27 +47,27 @@ export function openMetadata({ config }: Deps) {
 }
 
 /** What agents call themselves: registration, tokens, revocation. All of them answer errors as OAuth has them. */
-export function openAgentDoors(deps: Deps) {
-  const countRegistration = openCounter(deps, LIMITS.oauth_registrations_minute);
-  const countCall = openCounter(deps, LIMITS.oauth_calls_minute);
+export function tokenEndpoints(deps: Deps) {
+  const countRegistration = addressRateLimit(deps, LIMITS.oauth_registrations_minute);
+  const countCall = addressRateLimit(deps, LIMITS.oauth_calls_minute);
   return {
-    register: (visit: Visit) =>
-      answered(201, "invalid_client_metadata", async () => {
+    register: (visit: EndpointRequest) =>
+      jsonResponse(201, "invalid_client_metadata", async () => {
         countRegistration(visit.ctx);
         mediaTypeOf(visit.request, ["application/json"]);
         const metadata = readMetadata(await readJson(visit.request, visit.ctx));
         return call(visit.ctx, registerAgent, metadata);
       }),
-    token: (visit: Visit) =>
-      answered(200, "invalid_request", async () => {
+    token: (visit: EndpointRequest) =>
+      jsonResponse(200, "invalid_request", async () => {
         countCall(visit.ctx);
         const form = readFields(await readForm(visit.request, visit.ctx));
         checkResource(publicOrigin(deps.config, visit.server), form.resource);
         checkScope(form.scope);
         return grant(visit.ctx, form);
       }),
-    revoke: (visit: Visit) =>
-      answered(200, "invalid_request", async () => {
+    revoke: (visit: EndpointRequest) =>
+      jsonResponse(200, "invalid_request", async () => {
         countCall(visit.ctx);
         const form = readFields(await readForm(visit.request, visit.ctx));
         return call(visit.ctx, revokeToken, readAs(RevokedToken, form));
@@ -84,9 +84,9 @@ function grant(ctx: Context, form: Record<string, string>) {
 
 /** Errors: OAuthError. */
 function readMetadata(body: unknown) {
-  const known = typeof body === "object" && body !== null ? pick(AgentMetadata, body) : body;
+  const picked = typeof body === "object" && body !== null ? pick(ClientMetadata, body) : body;
   try {
-    return decode(AgentMetadata, known);
+    return decode(ClientMetadata, picked);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const is_uri = error.details?.[0]?.path.startsWith("/redirect_uris") === true;
@@ -122,26 +122,26 @@ function readAs<T extends TSchema & { properties: object }>(
   }
 }
 
-function pick({ properties }: { properties: object }, given: object): object {
-  const known = new Set(Object.keys(properties));
-  return Object.fromEntries(Object.entries(given).filter(([name]) => known.has(name)));
+function pick({ properties }: { properties: object }, body: object): object {
+  const names = new Set(Object.keys(properties));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => names.has(name)));
 }
 
 /** Answers what the work comes to, errors as `{error, error_description}`; anything but an AppError is thrown on. */
-async function answered(
+async function jsonResponse(
   status: number,
   otherwise: "invalid_client_metadata" | "invalid_request",
   work: () => Promise<object>,
 ): Promise<Response> {
   try {
-    return Response.json(await work(), { status, headers: { ...CORS, ...UNKEPT } });
+    return Response.json(await work(), { status, headers: { ...CORS, ...NO_STORE } });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { kind, message } = error;
     const is_busy = kind === "rate_limited" || kind === "unavailable" || kind === "conflict";
     const code = is_busy ? "temporarily_unavailable" : otherwise;
     const body = { error: error instanceof OAuthError ? error.code : code, error_description: message };
-    const headers = { ...CORS, ...UNKEPT, ...headersOf(error) };
+    const headers = { ...CORS, ...NO_STORE, ...headersOf(error) };
     const is_unreadable = kind === "invalid" || kind === "unsupported_media_type";
     // Whatever can't be read is a 400 in OAuth.
     return Response.json(body, { status: is_unreadable ? 400 : STATUS[kind], headers });

@@ -12,29 +12,29 @@ export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config,
   const networks = new Gates(new RateLimiter(rate_limit_login * LIMITS.login_names_network));
   const account_failures = rate_limit_login * LIMITS.login_networks_account;
   const accounts = new Gates(new RateLimiter(account_failures, LIMITS.login_account_window_s));
-  const known = new KnownPairs();
+  const known_pairs = new KnownPairs();
   return {
     async attempt({ address, names, is_password }, verify) {
       const network = networkOf(address);
       const paths = names.map((name) => {
         const pair = `${network} ${name}`;
         const path = new Path(name, pair, [[pairs, pair]]);
-        if (is_password && !known.has(pair)) path.gates.push([accounts, name]);
+        if (is_password && !known_pairs.has(pair)) path.gates.push([accounts, name]);
         return path;
       });
-      const door = new Path("", network, [[networks, network]]);
-      const open = await enterAll(door, paths, clock);
+      const network_path = new Path("", network, [[networks, network]]);
+      const open = await enterAll(network_path, paths, clock);
       try {
         const tried = await fitting(names, verify);
         const fits = tried.filter((name) => open.some((path) => path.name === name));
         for (const path of open) {
-          if (fits.includes(path.name)) known.add(path.pair);
+          if (fits.includes(path.name)) known_pairs.add(path.pair);
           else path.fail(clock.now());
         }
-        if (fits.length === 0) door.fail(clock.now());
+        if (fits.length === 0) network_path.fail(clock.now());
         return fits;
       } finally {
-        for (const path of [door, ...open]) path.leave();
+        for (const path of [network_path, ...open]) path.leave();
       }
     },
   };
@@ -82,12 +82,12 @@ class Path {
 }
 
 /** Enters by the door and every path that is not past a limit, at once. Errors: rate_limited when there is none. */
-async function enterAll(door: Path, paths: readonly Path[], clock: Clock): Promise<Path[]> {
+async function enterAll(network_path: Path, paths: readonly Path[], clock: Clock): Promise<Path[]> {
   for (;;) {
     // Asked anew after each wait, by the time it is then.
     const now = clock.now();
     let refusal: unknown;
-    let full = door.fullGate(now);
+    let full = network_path.fullGate(now);
     const open = paths.filter((path) => {
       try {
         const gate = path.fullGate(now);
@@ -103,7 +103,7 @@ async function enterAll(door: Path, paths: readonly Path[], clock: Clock): Promi
       await full[0].wait(full[1]);
       continue;
     }
-    for (const path of [door, ...open]) path.enter();
+    for (const path of [network_path, ...open]) path.enter();
     return open;
   }
 }

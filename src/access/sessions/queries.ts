@@ -1,13 +1,13 @@
 import { eq, inArray, lte, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
-import { gathered } from "../../store/batched_read.ts";
-import { kept } from "../../store/prepared_query.ts";
+import { batchedRead } from "../../store/batched_read.ts";
+import { preparedQuery } from "../../store/prepared_query.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { endedTokenTable } from "./tables.ts";
 
 // A token belongs to whoever holds it: what asks for it has no scope.
 
-const endedById = kept<{ token_id: string }[]>("ended_token_by_id", (q) => {
+const endedById = preparedQuery<{ token_id: string }[]>("ended_token_by_id", (q) => {
   const t = q.use(endedTokenTable);
   return q
     .select({ token_id: t.token_id })
@@ -16,7 +16,7 @@ const endedById = kept<{ token_id: string }[]>("ended_token_by_id", (q) => {
 });
 
 /** Whether a token was ended before its time. */
-export const isTokenEnded = gathered(
+export const isTokenEnded = batchedRead(
   async (q: Reads, token_id: string): Promise<boolean> => (await endedById(q, { token_id })).length > 0,
 );
 

@@ -1,7 +1,7 @@
 import { operation } from "../../app/operation.ts";
 import { type Actor, permissionsOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
@@ -76,14 +76,14 @@ export const logout = operation({
   target: "user",
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, note }) {
+  async run({ store, actor, annotateAudit }) {
     if (actor.kind !== "user" || !actor.token)
       throw new AppError("not_found", "Only a token can be signed out");
     const { id: token_id, expires_ms } = actor.token;
     const expires_at = Temporal.Instant.fromEpochMilliseconds(expires_ms);
     await store.tx(async (q) => {
       await insertEndedToken(q, { token_id, expires_at });
-      note({ target: { type: "user", id: actor.user_id } });
+      annotateAudit({ target: { type: "user", id: actor.user_id } });
     });
     return {};
   },
@@ -97,7 +97,7 @@ export const pruneEndedTokens = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, now, background }) {
-    await prune(background, (limit) => store.tx((q) => deleteEndedTokensBefore(q, now, limit)));
+    await deleteInBatches(background, (limit) => store.tx((q) => deleteEndedTokensBefore(q, now, limit)));
     return {};
   },
 });

@@ -2,7 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { insertEntry } from "../../audit/queries.ts";
-import { noteRefusal } from "../../audit/failed_sign_ins.ts";
+import { recordFailedSignIn } from "../../audit/failed_sign_ins.ts";
 import type { User } from "../users/model.ts";
 import { type Account, listAccountsByEmail } from "../users/queries.ts";
 import type { Login } from "./model.ts";
@@ -27,15 +27,15 @@ export async function signIn(ctx: Context, login: Static<typeof Login>): Promise
   });
   const account = accounts.find((candidate) => fits.includes(guardedName(candidate)));
   if (account) {
-    await tellOfSignIn(ctx, account);
+    await recordSignIn(ctx, account);
     return account;
   }
-  for (const known of accounts) noteRefusal(ctx, refusalOf(known));
+  for (const known of accounts) recordFailedSignIn(ctx, refusalOf(known));
   throw new AppError("unauthorized", "Invalid credentials");
 }
 
 /** Nobody is let in without an entry in the company's log. */
-async function tellOfSignIn(ctx: Context, { id, company_id, email, role }: Account): Promise<void> {
+async function recordSignIn(ctx: Context, { id, company_id, email, role }: Account): Promise<void> {
   const { store, now: at, origin, address, request_id } = ctx;
   const entry = {
     company_id,

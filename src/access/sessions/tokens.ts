@@ -62,12 +62,12 @@ export function openTokens(secret: string, clock: Clock): Tokens & TokenVerifier
 
   /** What a token says beside who made it when, for whom and until when. */
   async function issue(
-    { sub, aud, ...said }: { sub: string; aud: string; ver: number } & Record<string, unknown>,
+    { sub, aud, ...payload }: { sub: string; aud: string; ver: number } & Record<string, unknown>,
     until: Temporal.Instant,
   ): Promise<SignedToken> {
     const issued_s = Math.floor(clock.now().epochMilliseconds / 1_000);
     const expires_s = Math.floor(until.epochMilliseconds / 1_000);
-    const token = await new SignJWT(said)
+    const token = await new SignJWT(payload)
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })
       .setSubject(sub)
       .setIssuer(ISSUER)
@@ -86,8 +86,8 @@ export function openTokens(secret: string, clock: Clock): Tokens & TokenVerifier
         clock.now().add({ hours: LIMITS.rest_token_hours }),
       ),
     signKey({ clientId, role, company_id, environment, secret_version }, until) {
-      const said = { role, company_id, environment, ver: secret_version };
-      return issue({ sub: clientId, aud: KEY_AUDIENCES[role], ...said }, until);
+      const payload = { role, company_id, environment, ver: secret_version };
+      return issue({ sub: clientId, aud: KEY_AUDIENCES[role], ...payload }, until);
     },
     async verify(token) {
       const known = verified.get(token);

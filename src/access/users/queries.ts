@@ -4,9 +4,9 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
-import { gathered } from "../../store/batched_read.ts";
-import { kept } from "../../store/prepared_query.ts";
-import { only } from "../../store/exactly_one.ts";
+import { batchedRead } from "../../store/batched_read.ts";
+import { preparedQuery } from "../../store/prepared_query.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { endAuthorizationsOf } from "../oauth/queries.ts";
 import type { User } from "./model.ts";
@@ -76,7 +76,7 @@ export async function listAccountsByEmail(
     .limit(LIMITS.sign_in_accounts);
 }
 
-const accountById = kept<Account[]>("account_by_id", (q) =>
+const accountById = preparedQuery<Account[]>("account_by_id", (q) =>
   q
     .select(accountColumns(q))
     .from(q.use(userTable))
@@ -84,7 +84,7 @@ const accountById = kept<Account[]>("account_by_id", (q) =>
 );
 
 /** The account that a token names, in any company. */
-export const findAccount = gathered(async (q, id: number): Promise<Account | undefined> => {
+export const findAccount = batchedRead(async (q, id: number): Promise<Account | undefined> => {
   const [account] = await accountById(q, { id });
   return account;
 });
@@ -103,7 +103,7 @@ export async function insertUser(
     .insert(q.use(userTable))
     .values({ ...user, company_id: scope.company_id, token_version: 1, ...stamped(now) })
     .returning(userColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /**

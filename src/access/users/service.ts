@@ -81,7 +81,7 @@ export const updateUser = operation({
       };
       const user = await queries.updateUser(tx, id, { ...change, end_tokens });
       if (!user) throw notFound("User", id);
-      ctx.note({ before, after: user });
+      ctx.annotateAudit({ before, after: user });
       return user;
     });
   },

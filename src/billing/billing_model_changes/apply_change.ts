@@ -5,24 +5,24 @@ import { AppError, invalid, notFound } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
-import { tellOfHouse } from "../../audit/recorder.ts";
+import { recordSystemChange } from "../../audit/recorder.ts";
 import type { BillingModel } from "../billing_models/model.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import type { SubscriptionDetail } from "../subscriptions/detail.ts";
 import { findSubscription, listZones, updateSubscription } from "../subscriptions/queries.ts";
 import {
-  type Adjusting,
-  FactsChanged,
-  nothingClosed,
+  type PlannedAdjustments,
+  StaleRead,
+  noAdjustments,
   rateClosed,
   recordAdjustments,
-  type Tools,
-  untilFactsHold,
+  type AdjustmentDeps,
+  retryWhileStale,
 } from "./adjust_closed_periods.ts";
 import type { BillingModelChange } from "./model.ts";
 import * as queries from "./queries.ts";
-import { changeEvent, firstModel, nextAttempt, relink } from "./rules.ts";
+import { changeEvent, firstModel, nextAttempt, relinkTimeline } from "./rules.ts";
 
 /**
  * How a change takes effect, whoever asks for it. What it costs in periods that are closed is rated before,
@@ -31,14 +31,14 @@ import { changeEvent, firstModel, nextAttempt, relink } from "./rules.ts";
  */
 
 /** A subscription as it stands, with the changes that are not cancelled, ascending. */
-export interface Standing {
+export interface ChangeTimeline {
   readonly subscription: SubscriptionDetail;
   readonly changes: readonly BillingModelChange[];
   readonly zones: ZoneTimeline;
 }
 
 /** Errors: not_found. */
-export async function findStanding(tx: ReadTx, subscription_id: number): Promise<Standing> {
+export async function findTimeline(tx: ReadTx, subscription_id: number): Promise<ChangeTimeline> {
   const subscription = await findSubscription(tx, subscription_id);
   if (!subscription) throw notFound("Subscription", subscription_id);
   const changes = await queries.listTimelineChanges(tx, subscription_id);
@@ -50,31 +50,31 @@ type Step = Pick<BillingModelChange, "new_billing_model_id" | "effective_at">;
 
 /** Rates the closed periods that a step reaches into as if it were made. */
 async function rateStep(
-  tools: Tools,
+  tools: AdjustmentDeps,
   scope: Scope,
-  standing: Standing,
+  current: ChangeTimeline,
   { new_billing_model_id: id, effective_at }: Step,
-): Promise<Adjusting> {
+): Promise<PlannedAdjustments> {
   const billing_model = (await findStoredModels({ q: tools.store.read, scope, now: tools.now }, [id])).get(
     id,
   );
-  if (!billing_model) throw new FactsChanged();
-  return rateClosed(tools, scope, standing, effective_at, ({ timeline }) => [
+  if (!billing_model) throw new StaleRead();
+  return rateClosed(tools, scope, current, effective_at, ({ timeline }) => [
     ...timeline,
     { billing_model, from: effective_at },
   ]);
 }
 
 /** What a change that was applied means for its subscription, and for the changes after it. */
-async function settleApplied(
+async function finishApply(
   tx: Tx,
-  standing: Standing,
+  current: ChangeTimeline,
   applied: BillingModelChange,
-  adjusting: Adjusting,
+  adjusting: PlannedAdjustments,
 ): Promise<BillingModelChange> {
-  const { id } = standing.subscription;
+  const { id } = current.subscription;
   await updateSubscription(tx, id, { billing_model_id: applied.new_billing_model_id });
-  const ids = await recordAdjustments(tx, standing, applied.effective_at, adjusting);
+  const ids = await recordAdjustments(tx, current, applied.effective_at, adjusting);
   const change = ids.length === 0 ? applied : await queries.setAdjustments(tx, applied.id, ids);
   await relinkChanges(tx, id);
   await recordEvents(tx, [changeEvent(change)]);
@@ -87,7 +87,7 @@ async function settleApplied(
  */
 export async function findNewModel(
   tx: ReadTx,
-  { subscription, changes }: Standing,
+  { subscription, changes }: ChangeTimeline,
   id: number,
 ): Promise<BillingModel> {
   const model = await findBillingModel(tx, id);
@@ -110,12 +110,12 @@ export async function findNewModel(
  * that would change nothing any more.
  */
 export async function relinkChanges(tx: Tx, subscription_id: number): Promise<void> {
-  const { subscription, changes } = await findStanding(tx, subscription_id);
-  const { moved, pointless } = relink(firstModel(subscription, changes), changes);
-  for (const { id, old_billing_model_id } of moved) {
+  const { subscription, changes } = await findTimeline(tx, subscription_id);
+  const { relinked, redundant } = relinkTimeline(firstModel(subscription, changes), changes);
+  for (const { id, old_billing_model_id } of relinked) {
     await queries.updateChange(tx, id, { old_billing_model_id });
   }
-  await cancelChanges(tx, subscription_id, pointless);
+  await cancelChanges(tx, subscription_id, redundant);
 }
 
 /** Cancels the changes with these ids that are still scheduled, and tells of them. */
@@ -131,7 +131,7 @@ export async function cancelChanges(
 }
 
 /** A change that is asked for, as it may be made by what stands. */
-export interface Decided
+export interface PlannedChange
   extends Pick<
     BillingModelChange,
     "new_billing_model_id" | "old_billing_model_id" | "effective_at" | "kind" | "credits_added"
@@ -154,29 +154,29 @@ export async function requestChange(
   ctx: Context,
   scope: Scope,
   subscription_id: number,
-  decide: (q: Reads, standing: Standing) => Promise<Decided>,
+  decide: (q: Reads, current: ChangeTimeline) => Promise<PlannedChange>,
   note: (q: Queries, change: BillingModelChange) => Promise<void> = async () => undefined,
 ): Promise<BillingModelChange> {
   const { store, now, actor } = ctx;
   const requested_by = actor.kind === "user" ? actor.user_id : null;
-  return untilFactsHold(async () => {
+  return retryWhileStale(async () => {
     // Not what was asked for: it stays, also when that is refused.
-    await applyBefore({ ...ctx, store: ctx.untold }, scope, subscription_id);
-    const before = await findStanding({ q: store.read, scope, now }, subscription_id);
+    await applyBefore({ ...ctx, store: ctx.unaudited_store }, scope, subscription_id);
+    const before = await findTimeline({ q: store.read, scope, now }, subscription_id);
     const planned = await decide(store.read, before);
-    const adjusting = planned.is_applied ? await rateStep(ctx, scope, before, planned) : nothingClosed(now);
+    const adjusting = planned.is_applied ? await rateStep(ctx, scope, before, planned) : noAdjustments(now);
     return store.tx(async (q) => {
-      const standing = await findStanding({ q, scope, now }, subscription_id);
+      const current = await findTimeline({ q, scope, now }, subscription_id);
       // Another call, with a later clock, may have scheduled what is due by this one's.
-      if (nextOf(standing, now)) throw new FactsChanged();
-      const { replaces, is_applied, ...decided } = await decide(q, standing);
-      if (decided.effective_at !== planned.effective_at) throw new FactsChanged();
+      if (nextOf(current, now)) throw new StaleRead();
+      const { replaces, is_applied, ...change_fields } = await decide(q, current);
+      if (change_fields.effective_at !== planned.effective_at) throw new StaleRead();
       await cancelChanges({ q, scope, now }, subscription_id, replaces);
       const status = is_applied ? "applied" : "scheduled";
-      const row = { ...decided, subscription_id, status, requested_by } as const;
+      const row = { ...change_fields, subscription_id, status, requested_by } as const;
       const written = await queries.insertChange({ q, scope, now }, row);
       if (is_applied) {
-        const change = await settleApplied({ q, scope, now }, standing, written, adjusting);
+        const change = await finishApply({ q, scope, now }, current, written, adjusting);
         await note(q, change);
         return change;
       }
@@ -200,7 +200,7 @@ export async function applyBefore(ctx: Context, scope: Scope, subscription_id: n
 }
 
 /** The change that is due by now, before all others of the subscription. */
-export function nextOf({ changes }: Standing, now: Temporal.Instant): BillingModelChange | undefined {
+export function nextOf({ changes }: ChangeTimeline, now: Temporal.Instant): BillingModelChange | undefined {
   const next = changes.find(({ status }) => status === "scheduled");
   return next && next.effective_at <= iso(now) ? next : undefined;
 }
@@ -214,15 +214,15 @@ export async function applyDueOf(ctx: Context, scope: Scope, subscription_id: nu
     try {
       await applyNext(ctx, scope, subscription_id);
     } catch (error) {
-      await noteFailure(ctx, scope, next, error);
+      await saveFailure(ctx, scope, next, error);
       throw error;
     }
   }
 }
 
 /** What a change that failed says of it: our own rules' words; a database's are only logged. */
-async function noteFailure(
-  { store, now }: Tools,
+async function saveFailure(
+  { store, now }: AdjustmentDeps,
   scope: Scope,
   { id, attempts: before }: BillingModelChange,
   error: unknown,
@@ -231,14 +231,14 @@ async function noteFailure(
   const last_error = error instanceof AppError ? error.message : "Internal error";
   const failure = { last_error, attempts, next_attempt_at: nextAttempt(attempts, now) };
   // Where the database is what failed, the change stays due and is tried again at once.
-  await store.tx((q) => queries.noteFailure({ q, scope, now }, id, failure)).catch(() => undefined);
+  await store.tx((q) => queries.recordFailure({ q, scope, now }, id, failure)).catch(() => undefined);
 }
 
 /** Applies the next due change of a subscription, if there still is one. */
 function applyNext(ctx: Context, scope: Scope, subscription_id: number): Promise<void> {
   const { store, now } = ctx;
-  return untilFactsHold(async () => {
-    const before = await findStanding({ q: store.read, scope, now }, subscription_id);
+  return retryWhileStale(async () => {
+    const before = await findTimeline({ q: store.read, scope, now }, subscription_id);
     const next = nextOf(before, now);
     if (!next) return;
     const adjusting = await rateStep(ctx, scope, before, next);
@@ -250,7 +250,7 @@ function applyNext(ctx: Context, scope: Scope, subscription_id: number): Promise
  * Applies one due change of each subscription, all in one transaction, where no closed period comes with it.
  * Returns false, and has applied none, when that is not so.
  */
-export async function applyTogether(
+export async function applyBatch(
   ctx: Context,
   scope: Scope,
   subscription_ids: readonly number[],
@@ -261,13 +261,13 @@ export async function applyTogether(
       for (const id of subscription_ids) {
         const next = await queries.findNextChange({ q, scope, now }, id);
         if (next && next.effective_at <= iso(now)) {
-          await applyNextIn(ctx, q, scope, id, next.id, nothingClosed(now));
+          await applyNextIn(ctx, q, scope, id, next.id, noAdjustments(now));
         }
       }
     });
     return true;
   } catch (error) {
-    if (error instanceof FactsChanged) return false;
+    if (error instanceof StaleRead) return false;
     throw error;
   }
 }
@@ -279,16 +279,16 @@ async function applyNextIn(
   scope: Scope,
   subscription_id: number,
   change_id: number,
-  adjusting: Adjusting,
+  adjusting: PlannedAdjustments,
 ): Promise<void> {
   const { now } = ctx;
-  const standing = await findStanding({ q, scope, now }, subscription_id);
-  const next = nextOf(standing, now);
-  if (next?.id !== change_id) throw new FactsChanged();
-  const old_model_id = standing.subscription.billing_model_id;
+  const current = await findTimeline({ q, scope, now }, subscription_id);
+  const next = nextOf(current, now);
+  if (next?.id !== change_id) throw new StaleRead();
+  const old_model_id = current.subscription.billing_model_id;
   const applied = await queries.applyScheduledChange({ q, scope, now }, change_id, old_model_id);
-  if (!applied) throw new FactsChanged();
-  await settleApplied({ q, scope, now }, standing, applied, adjusting);
+  if (!applied) throw new StaleRead();
+  await finishApply({ q, scope, now }, current, applied, adjusting);
   const target = { type: "billing_model_change", id: change_id };
-  await tellOfHouse(ctx, q, scope, "apply_billing_model_change", target);
+  await recordSystemChange(ctx, q, scope, "apply_billing_model_change", target);
 }

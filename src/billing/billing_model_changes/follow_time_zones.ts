@@ -8,7 +8,7 @@ import {
   listZones,
   updateSubscription,
 } from "../subscriptions/queries.ts";
-import { subscriptionEvent, turnOf } from "../subscriptions/rules.ts";
+import { subscriptionEvent, monotonicNow } from "../subscriptions/rules.ts";
 import { relinkChanges } from "./apply_change.ts";
 import * as queries from "./queries.ts";
 import { changeEvent } from "./rules.ts";
@@ -44,7 +44,7 @@ async function moveEnds(tx: Tx): Promise<{ id: number; ends_at: string }[]> {
     const { id, billing_anchor_day } = subscription;
     const ends_at = iso(periodContaining(instant(last_period_at), billing_anchor_day, zones).to);
     if (ends_at === subscription.ends_at) continue;
-    const turn = turnOf(subscription, tx.now);
+    const turn = monotonicNow(subscription, tx.now);
     await updateSubscription({ ...tx, now: turn }, id, { ends_at });
     await recordEvents({ ...tx, now: turn }, [
       subscriptionEvent("subscription.updated", { ...subscription, ends_at }),
@@ -61,8 +61,8 @@ async function moveChanges(tx: Tx): Promise<number[]> {
   for (const { change, after_period_at, billing_anchor_day } of await queries.listChangesAfterPeriods(tx)) {
     const { id, subscription_id } = change;
     let at = periodContaining(instant(after_period_at), billing_anchor_day, zones).to;
-    const others = await queries.listTimelineChanges(tx, subscription_id);
-    const taken = new Set(others.filter((other) => other.id !== id).map((other) => other.effective_at));
+    const siblings = await queries.listTimelineChanges(tx, subscription_id);
+    const taken = new Set(siblings.filter((other) => other.id !== id).map((other) => other.effective_at));
     // An instant belongs to one change.
     while (taken.has(iso(at))) at = at.add({ milliseconds: 1 });
     if (iso(at) === change.effective_at) continue;

@@ -2,7 +2,7 @@ import { and, asc, count, eq, gte, inArray, isNotNull, lte, ne, or, type SQL, sq
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillingModelChange } from "./model.ts";
@@ -148,7 +148,7 @@ export async function countScheduledChangesTo(
 }
 
 /** Whether any change, a cancelled one too, names the billing model. */
-export async function isNamedByChange({ q, scope }: ReadTx, billing_model_id: number): Promise<boolean> {
+export async function isUsedByChange({ q, scope }: ReadTx, billing_model_id: number): Promise<boolean> {
   const t = q.use(billingModelChangeTable);
   const named = await q
     .select({ id: t.id })
@@ -197,7 +197,7 @@ export async function insertChange({ q, scope, now }: Tx, change: NewChange): Pr
       ...stamped(now),
     })
     .returning(changeColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /** Applies a change if it is still scheduled; else returns nothing. */
@@ -239,11 +239,11 @@ export async function setAdjustments(
     .set({ adjustment_billing_record_ids })
     .where(and(inCompany(tx), eq(t.id, id)))
     .returning(changeColumns(tx.q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /** Writes down why a scheduled change could not be applied, and when it is tried again. */
-export async function noteFailure(
+export async function recordFailure(
   tx: Tx,
   id: number,
   failure: { last_error: string; attempts: number; next_attempt_at: IsoInstant },

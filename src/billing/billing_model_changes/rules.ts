@@ -16,12 +16,12 @@ export interface TimelineOwner {
 }
 
 /** A change that may be made, and what it takes over from. */
-export interface Placed {
+export interface ValidChange {
   readonly old_billing_model_id: number;
 }
 
 /** Why a change can't be made, as a rule on one of its two fields. */
-export interface Refused {
+export interface InvalidChange {
   readonly field: "effective_at" | "new_billing_model_id";
   readonly message: string;
 }
@@ -39,11 +39,11 @@ export function firstModel(owner: TimelineOwner, changes: readonly TimelineChang
  * instant of its own, and to another model than its neighbours'. `changes` are those that are not cancelled.
  * Decision 0065.
  */
-export function placeChange(
+export function validateChange(
   owner: TimelineOwner,
   changes: readonly TimelineChange[],
   { new_billing_model_id, effective_at }: Pick<TimelineChange, "new_billing_model_id" | "effective_at">,
-): Placed | Refused {
+): ValidChange | InvalidChange {
   const ordered = changes.toSorted(ascending);
   const last_applied = ordered.findLast(({ status }) => status === "applied");
   if (effective_at < owner.started_at) {
@@ -70,20 +70,20 @@ export function placeChange(
   return { old_billing_model_id };
 }
 
-function atInstant(message: string): Refused {
+function atInstant(message: string): InvalidChange {
   return { field: "effective_at", message };
 }
 
-function toModel(message: string): Refused {
+function toModel(message: string): InvalidChange {
   return { field: "new_billing_model_id", message };
 }
 
 /** What changes become when one before them came or went. */
-export interface Relinked {
+export interface RelinkedTimeline {
   /** Changes that take over from another model than they say. */
-  readonly moved: readonly { readonly id: number; readonly old_billing_model_id: number }[];
+  readonly relinked: readonly { readonly id: number; readonly old_billing_model_id: number }[];
   /** Changes that would change nothing any more, or that no longer hold. */
-  readonly pointless: readonly number[];
+  readonly redundant: readonly number[];
   /** The model that the applied ones leave in force. */
   readonly in_force: number;
 }
@@ -93,33 +93,36 @@ export interface Relinked {
  * neighbour and adjacent models differ. `first_model_id`: as `firstModel` tells it. `holds`: whether a change may
  * still be made of the model before it. Decisions 0065, 0132.
  */
-export function relink(
+export function relinkTimeline(
   first_model_id: number,
   changes: readonly TimelineChange[],
   holds: (change: TimelineChange, before: number) => boolean = () => true,
-): Relinked {
-  const moved: { id: number; old_billing_model_id: number }[] = [];
-  const pointless: number[] = [];
+): RelinkedTimeline {
+  const relinked: { id: number; old_billing_model_id: number }[] = [];
+  const redundant: number[] = [];
   let before = first_model_id;
   let in_force = first_model_id;
   for (const change of changes.toSorted(ascending)) {
     const { id, status, old_billing_model_id, new_billing_model_id } = change;
     if (new_billing_model_id === before || !holds(change, before)) {
-      pointless.push(id);
+      redundant.push(id);
       continue;
     }
-    if (old_billing_model_id !== before) moved.push({ id, old_billing_model_id: before });
+    if (old_billing_model_id !== before) relinked.push({ id, old_billing_model_id: before });
     before = new_billing_model_id;
     if (status === "applied") in_force = before;
   }
-  return { moved, pointless, in_force };
+  return { relinked, redundant, in_force };
 }
 
 /**
  * When a change that is asked for at `now` takes effect at the earliest: at once, but after the last one that
  * was applied, also when that happened in the same millisecond, or in a later one of another call's clock.
  */
-export function soonest(changes: readonly TimelineChange[], now: Temporal.Instant): Temporal.Instant {
+export function earliestEffectiveAt(
+  changes: readonly TimelineChange[],
+  now: Temporal.Instant,
+): Temporal.Instant {
   const last = changes.toSorted(ascending).findLast(({ status }) => status === "applied");
   return last ? later(now, instant(last.effective_at).add({ milliseconds: 1 })) : now;
 }

@@ -9,10 +9,10 @@ import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import { findSubscription } from "../subscriptions/queries.ts";
 import {
   applyDueOf,
-  applyTogether,
+  applyBatch,
   cancelChanges,
   findNewModel,
-  findStanding,
+  findTimeline,
   relinkChanges,
   requestChange,
 } from "./apply_change.ts";
@@ -26,7 +26,7 @@ import {
 } from "./model.ts";
 import { listSubscriptionsWithDueChanges } from "./due_queries.ts";
 import * as queries from "./queries.ts";
-import { placeChange } from "./rules.ts";
+import { validateChange } from "./rules.ts";
 import { voidChange } from "./void_change.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
@@ -56,13 +56,13 @@ export const createBillingModelChange = operation({
   permission: "subscriptions:write",
   input: CreateBillingModelChange,
   output: BillingModelChange,
-  run(ctx, { id, new_billing_model_id, effective_at: told }) {
+  run(ctx, { id, new_billing_model_id, effective_at: requested_at }) {
     const scope = scopeOf(ctx.actor);
-    const effective_at = iso(instant(told));
-    return requestChange(ctx, scope, id, async (q, standing) => {
-      await findNewModel({ q, scope, now: ctx.now }, standing, new_billing_model_id);
+    const effective_at = iso(instant(requested_at));
+    return requestChange(ctx, scope, id, async (q, current) => {
+      await findNewModel({ q, scope, now: ctx.now }, current, new_billing_model_id);
       checkAhead(effective_at, ctx.now);
-      const placed = placeChange(standing.subscription, standing.changes, {
+      const placed = validateChange(current.subscription, current.changes, {
         new_billing_model_id,
         effective_at,
       });
@@ -85,7 +85,7 @@ export const cancelBillingModelChange = operation({
   output: BillingModelChange,
   run(ctx, { id, changeId }) {
     return transaction(ctx, async (tx) => {
-      await findStanding(tx, id);
+      await findTimeline(tx, id);
       const [cancelled] = await cancelChanges(tx, id, [changeId]);
       if (!cancelled) throw notFound("Scheduled billing model change", changeId);
       await relinkChanges(tx, id);
@@ -121,21 +121,21 @@ export const applyDueChanges = operation({
   output: AppliedChanges,
   async run(ctx) {
     const scope = scopeOf(ctx.actor);
-    const told = { applied: 0, failed: 0 };
+    const counts = { applied: 0, failed: 0 };
     let after_id = 0;
     while (!ctx.background.is_stopping) {
       const batch = { after_id, limit: LIMITS.changes_batch };
       const ids = await listSubscriptionsWithDueChanges(readTx(ctx), batch);
       const last = ids.at(-1);
       if (last === undefined) break;
-      const { applied, failed } = await applyBatch(ctx, scope, ids);
-      told.applied += applied;
-      told.failed += failed;
+      const { applied, failed } = await applyEach(ctx, scope, ids);
+      counts.applied += applied;
+      counts.failed += failed;
       after_id = last;
       // An embedded database answers without ever leaving the process: requests get their turn here.
       await Bun.sleep(0);
     }
-    return told;
+    return counts;
   },
 });
 
@@ -155,28 +155,28 @@ export const followZoneRules = operation({
   },
 });
 
-async function applyBatch(
+async function applyEach(
   ctx: Context,
   scope: Scope,
   ids: readonly number[],
 ): Promise<{ applied: number; failed: number }> {
-  const told = { applied: 0, failed: 0 };
+  const counts = { applied: 0, failed: 0 };
   const ready: number[] = [];
   for (const id of ids) if (await isReady(ctx, scope, id)) ready.push(id);
-  const together = ready.length > 1 && (await applyTogether(ctx, scope, ready).catch(() => false));
-  if (together) told.applied += ready.length;
+  const together = ready.length > 1 && (await applyBatch(ctx, scope, ready).catch(() => false));
+  if (together) counts.applied += ready.length;
   for (const id of ready) {
     try {
-      told.applied += await applyDueOf(ctx, scope, id);
+      counts.applied += await applyDueOf(ctx, scope, id);
     } catch (error) {
-      told.failed += 1;
+      counts.failed += 1;
       ctx.log.warn(
         { err: error, request_id: ctx.request_id, subscription_id: id },
         "cannot apply a billing model change",
       );
     }
   }
-  return told;
+  return counts;
 }
 
 /** Whether the first change of a subscription may be tried: a later one never goes before it. */

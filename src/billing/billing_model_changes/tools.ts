@@ -13,7 +13,7 @@ import { downgradeSubscription, upgradeSubscription } from "../credits/service.t
 import { data, dataOf } from "../../http/responses.ts";
 import { page } from "../../mcp/params.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { subscription_id } from "../tools.ts";
 
 const CREDIT_MOVES = { upgrade: upgradeSubscription, downgrade: downgradeSubscription };
@@ -27,10 +27,10 @@ const changePlan = tool({
   is_destructive: true,
   input: {
     subscription_id,
-    kind: said(oneOf(CHANGE_KINDS), "What kind of change"),
-    new_billing_model_id: said(Id, "The model it moves to"),
+    kind: describe(oneOf(CHANGE_KINDS), "What kind of change"),
+    new_billing_model_id: describe(Id, "The model it moves to"),
     effective_at: Type.Optional(
-      said(
+      describe(
         createBillingModelChange.input.properties.effective_at,
         "From when on; for kind change, and only there",
       ),
@@ -65,23 +65,23 @@ const listPlanChanges = tool({
     call(ctx, listBillingModelChanges, { id, page: at, ...rest }),
 });
 
-const UNDOINGS = { cancel: cancelBillingModelChange, void: voidBillingModelChange };
+const CANCELLATIONS = { cancel: cancelBillingModelChange, void: voidBillingModelChange };
 
 const cancelPlanChange = tool({
   name: "billing_cancel_plan_change",
   title: "Cancel or void a plan change",
   description:
     "cancel ends a plan change while it is scheduled. void takes an applied one back as if it had never been made: the plan before it holds again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
-  operations: Object.values(UNDOINGS),
+  operations: Object.values(CANCELLATIONS),
   is_destructive: true,
   input: {
     subscription_id,
-    change_id: said(Id, "The change's id"),
-    how: Type.Optional(said(oneOf(["cancel", "void"]), "cancel unless told")),
+    change_id: describe(Id, "The change's id"),
+    how: Type.Optional(describe(oneOf(["cancel", "void"]), "cancel unless told")),
   },
   output: dataOf(BillingModelChange),
   run: (ctx, { subscription_id: id, change_id: changeId, how = "cancel" }) =>
-    data(call(ctx, UNDOINGS[how], { id, changeId })),
+    data(call(ctx, CANCELLATIONS[how], { id, changeId })),
 });
 
 export const planChangeTools = [changePlan, listPlanChanges, cancelPlanChange];

@@ -6,17 +6,23 @@ import type { BillableSubscription } from "../runs/timelines.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { updateSubscription } from "../subscriptions/queries.ts";
-import { FactsChanged, rateClosed, recordAdjustments, untilFactsHold } from "./adjust_closed_periods.ts";
-import { applyBefore, cancelChanges, findStanding, nextOf, type Standing } from "./apply_change.ts";
+import { StaleRead, rateClosed, recordAdjustments, retryWhileStale } from "./adjust_closed_periods.ts";
+import { applyBefore, cancelChanges, findTimeline, nextOf, type ChangeTimeline } from "./apply_change.ts";
 import type { BillingModelChange } from "./model.ts";
 import * as queries from "./queries.ts";
-import { changeEvent, firstModel, relink, type Relinked, type TimelineChange } from "./rules.ts";
+import {
+  changeEvent,
+  firstModel,
+  relinkTimeline,
+  type RelinkedTimeline,
+  type TimelineChange,
+} from "./rules.ts";
 
 // An applied change is taken out of the timeline, and closed periods become what they would be without it: rated
 // before and written in one transaction, as when a change is applied. Decision 0132.
 
 /** What taking a change out of a timeline comes to. */
-interface Voiding extends Relinked {
+interface PlannedVoid extends RelinkedTimeline {
   readonly change: BillingModelChange;
   /** The applied changes that go: it, and those after it that would then change nothing. */
   readonly voided: readonly BillingModelChange[];
@@ -35,39 +41,43 @@ export async function voidChange(
   change_id: number,
 ): Promise<BillingModelChange> {
   const { store, now } = ctx;
-  return untilFactsHold(async () => {
+  return retryWhileStale(async () => {
     // Not what was asked for: it stays, also when that is refused.
-    await applyBefore({ ...ctx, store: ctx.untold }, scope, subscription_id);
-    const before = await findStanding({ q: store.read, scope, now }, subscription_id);
+    await applyBefore({ ...ctx, store: ctx.unaudited_store }, scope, subscription_id);
+    const before = await findTimeline({ q: store.read, scope, now }, subscription_id);
     const planned = await planVoiding({ q: store.read, scope, now }, before, change_id);
     const { effective_at } = planned.change;
     const adjusting = await rateClosed(ctx, scope, before, effective_at, (facts) =>
       timelineWithout(facts, planned),
     );
     return store.tx(async (q) => {
-      const standing = await findStanding({ q, scope, now }, subscription_id);
-      if (nextOf(standing, now)) throw new FactsChanged();
-      const voiding = await planVoiding({ q, scope, now }, standing, change_id);
-      const voided = await takeOut({ q, scope, now }, standing, voiding);
-      const ids = await recordAdjustments({ q, scope, now }, standing, effective_at, adjusting);
-      const { adjustment_billing_record_ids: made } = voiding.change;
-      const after = await queries.setAdjustments({ q, scope, now }, change_id, [...made, ...ids]);
+      const current = await findTimeline({ q, scope, now }, subscription_id);
+      if (nextOf(current, now)) throw new StaleRead();
+      const voiding = await planVoiding({ q, scope, now }, current, change_id);
+      const voided = await removeFromTimeline({ q, scope, now }, current, voiding);
+      const ids = await recordAdjustments({ q, scope, now }, current, effective_at, adjusting);
+      const { adjustment_billing_record_ids: record_ids } = voiding.change;
+      const after = await queries.setAdjustments({ q, scope, now }, change_id, [...record_ids, ...ids]);
       await recordEvents({ q, scope, now }, voided.map(changeEvent));
-      ctx.note({ before: voiding.change, after });
+      ctx.annotateAudit({ before: voiding.change, after });
       return after;
     });
   });
 }
 
 /** Errors: not_found, conflict. */
-async function planVoiding(tx: ReadTx, standing: Standing, change_id: number): Promise<Voiding> {
-  const { subscription, changes } = standing;
+async function planVoiding(tx: ReadTx, current: ChangeTimeline, change_id: number): Promise<PlannedVoid> {
+  const { subscription, changes } = current;
   const change = await queries.findChange(tx, subscription.id, change_id);
   if (!change) throw notFound("Billing model change", change_id);
   if (change.status !== "applied") throw refusal(change_id, statusOf(change));
-  const left = changes.filter(({ id }) => id !== change_id);
-  const relinked = relink(firstModel(subscription, changes), left, await downgradesHold(tx, changes));
-  const goes = new Set([change_id, ...relinked.pointless]);
+  const remaining = changes.filter(({ id }) => id !== change_id);
+  const relinked = relinkTimeline(
+    firstModel(subscription, changes),
+    remaining,
+    await downgradesHold(tx, changes),
+  );
+  const goes = new Set([change_id, ...relinked.redundant]);
   const { in_force } = relinked;
   const is_other = subscription.status === "active" && in_force !== subscription.billing_model_id;
   if (is_other && !(await findBillingModel(tx, in_force))) {
@@ -105,26 +115,26 @@ async function downgradesHold(tx: ReadTx, changes: readonly BillingModelChange[]
 /** The models of a subscription without the changes that go. */
 function timelineWithout(
   { timeline }: BillableSubscription,
-  { voided }: Voiding,
+  { voided }: PlannedVoid,
 ): BillableSubscription["timeline"] {
-  const gone = new Set(voided.map(({ effective_at }) => effective_at));
+  const removed = new Set(voided.map(({ effective_at }) => effective_at));
   // The first model is there from the start, also where a change takes effect at that instant.
-  return timeline.filter(({ from }, index) => index === 0 || !gone.has(from));
+  return timeline.filter(({ from }, index) => index === 0 || !removed.has(from));
 }
 
 /** Writes the timeline without the changes that go. Errors: FactsChanged. */
-async function takeOut(
+async function removeFromTimeline(
   tx: Tx,
-  { subscription: { id } }: Standing,
-  { voided, cancelled, moved, in_force }: Voiding,
+  { subscription: { id } }: ChangeTimeline,
+  { voided, cancelled, relinked, in_force }: PlannedVoid,
 ): Promise<BillingModelChange[]> {
   const ids = voided.map((change) => change.id);
-  const gone = await queries.voidAppliedChanges(tx, ids);
-  if (gone.length !== ids.length) throw new FactsChanged();
+  const voided_changes = await queries.voidAppliedChanges(tx, ids);
+  if (voided_changes.length !== ids.length) throw new StaleRead();
   await cancelChanges(tx, id, cancelled);
-  for (const { id: change_id, old_billing_model_id } of moved) {
+  for (const { id: change_id, old_billing_model_id } of relinked) {
     await queries.updateChange(tx, change_id, { old_billing_model_id });
   }
   await updateSubscription(tx, id, { billing_model_id: in_force });
-  return gone;
+  return voided_changes;
 }

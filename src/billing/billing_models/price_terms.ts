@@ -1,11 +1,11 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
-import { compare, type Decimal, decimal, isCurrency, isZero } from "../../core/money.ts";
+import { compare, type Decimal, toBig, isCurrency, isZero } from "../../core/money.ts";
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";
 import type { CreditPlan, UsageTier } from "./model.ts";
 
 /** What a price is made of, as far as rating asks. Fields that a type does not take are unset. */
-export interface BillingModelFacts {
+export interface PriceTerms {
   readonly id: number;
   readonly name: string;
   readonly billing_type: BillingType;
@@ -25,17 +25,17 @@ export interface BillingModelFacts {
  * A stored billing model as its facts: the type by name, the price as an exact decimal. Errors: throws on a
  * billing_type_id that is not in `BILLING_TYPES`.
  */
-export function modelFacts(
-  row: Omit<BillingModelFacts, "billing_type" | "price"> & {
+export function priceTermsOf(
+  row: Omit<PriceTerms, "billing_type" | "price"> & {
     readonly billing_type_id: number;
     readonly price: number;
   },
-): BillingModelFacts {
+): PriceTerms {
   const billing_type = billingTypeOf(row.billing_type_id);
   if (billing_type === undefined) {
     throw new Error(`Cannot read billing model ${row.id}: there is no billing type ${row.billing_type_id}`);
   }
-  return { ...row, billing_type, price: decimal(row.price).toFixed() };
+  return { ...row, billing_type, price: toBig(row.price).toFixed() };
 }
 
 const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
@@ -44,7 +44,7 @@ const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
  * Checks a billing model across its fields; decimals come from `readDecimal`. Answers every broken rule with
  * its JSON pointer; nothing when the model can be billed.
  */
-export function validateModel(model: BillingModelFacts): ErrorDetail[] {
+export function validateModel(model: PriceTerms): ErrorDetail[] {
   const { usage_tiers, credit_plan } = model;
   return [
     ...(isCurrency(model.currency)
@@ -62,7 +62,7 @@ export function validateModel(model: BillingModelFacts): ErrorDetail[] {
 }
 
 /** For each field, whether a model uses it. */
-const IS_SET: Readonly<Record<TypedField, (model: BillingModelFacts) => boolean>> = {
+const IS_SET: Readonly<Record<TypedField, (model: PriceTerms) => boolean>> = {
   recurring_fee: (model) => !isZero(model.recurring_fee),
   free_units: (model) => !isZero(model.free_units),
   usage_tiers: (model) => model.usage_tiers.length > 0,
@@ -73,7 +73,7 @@ const IS_SET: Readonly<Record<TypedField, (model: BillingModelFacts) => boolean>
   credit_plan: (model) => model.credit_plan !== null,
 };
 
-function fieldsOfType(model: BillingModelFacts): ErrorDetail[] {
+function fieldsOfType(model: PriceTerms): ErrorDetail[] {
   const { billing_type } = model;
   const rule = BILLING_TYPES.find((candidate) => candidate.billing_type === billing_type);
   const { needs, optional } = rule ?? { needs: [], optional: [] };
@@ -128,7 +128,7 @@ function upperBound(
     : [{ path, message: `must be more than ${floor}, where the tier begins` }];
 }
 
-function chargeLimits({ minimum_charge, maximum_charge }: BillingModelFacts): ErrorDetail[] {
+function chargeLimits({ minimum_charge, maximum_charge }: PriceTerms): ErrorDetail[] {
   const crossed =
     minimum_charge !== null && maximum_charge !== null && compare(minimum_charge, maximum_charge) > 0
       ? [{ path: "/minimum_charge", message: `must be at most the maximum_charge, ${maximum_charge}` }]

@@ -3,9 +3,9 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
-import { modelFacts } from "./price_terms.ts";
+import { priceTermsOf } from "./price_terms.ts";
 import type { BillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
 import { billingModelTable } from "./tables.ts";
@@ -37,7 +37,7 @@ export function billingModelColumns(q: Reads) {
 
 /** A stored billing model as its record: all that is not stored is the billing type's name. */
 export function toBillingModel(row: StoredBillingModel): BillingModel {
-  return { ...row, billing_type: modelFacts(row).billing_type };
+  return { ...row, billing_type: priceTermsOf(row).billing_type };
 }
 
 /** Billing models by id, and how many there are in all; archived ones are left out. */
@@ -95,7 +95,7 @@ export async function insertBillingModel(
     .insert(q.use(billingModelTable))
     .values({ ...model, company_id: scope.company_id, status: "active", ...stamped(now) })
     .returning(billingModelColumns(q));
-  return toBillingModel(only(rows));
+  return toBillingModel(exactlyOne(rows));
 }
 
 export async function updateBillingModel(

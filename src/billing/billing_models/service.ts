@@ -7,7 +7,7 @@ import type { ReadTx } from "../../store/store.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { countScheduledChangesTo, isNamedByChange } from "../billing_model_changes/queries.ts";
+import { countScheduledChangesTo, isUsedByChange } from "../billing_model_changes/queries.ts";
 import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
 import {
   BillingModel,
@@ -17,7 +17,7 @@ import {
   UpdateBillingModel,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { hasPricing, mergePricing, UNPRICED } from "./rules.ts";
+import { isSamePrice, mergePricing, DEFAULT_PRICING } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the billing types, which are the same for every company. */
@@ -67,7 +67,7 @@ export const createBillingModel = operation({
   output: BillingModel,
   async run(ctx, { name, description, ...input }) {
     const { billing_type_id, currency } = input;
-    const pricing = mergePricing({ ...UNPRICED, billing_type_id, currency }, input);
+    const pricing = mergePricing({ ...DEFAULT_PRICING, billing_type_id, currency }, input);
     return transaction(ctx, async (tx) => {
       const model = await queries.insertBillingModel(tx, { name, description, ...pricing });
       await recordEvents(tx, [event("billing_model.created", model)]);
@@ -91,7 +91,7 @@ export const updateBillingModel = operation({
       const before = await queries.findBillingModel(tx, id);
       if (!before) throw notFound("Billing model", id);
       const pricing = mergePricing(before, input);
-      if (!hasPricing(before, pricing) && (await isUsed(tx, id))) {
+      if (!isSamePrice(before, pricing) && (await isUsed(tx, id))) {
         throw new AppError(
           "conflict",
           `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
@@ -101,7 +101,7 @@ export const updateBillingModel = operation({
       const model = await queries.updateBillingModel(tx, id, { name, description, ...pricing });
       if (!model) throw notFound("Billing model", id);
       await recordEvents(tx, [event("billing_model.updated", model)]);
-      ctx.note({ before, after: model });
+      ctx.annotateAudit({ before, after: model });
       return model;
     }),
 });
@@ -137,5 +137,5 @@ function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
 
 /** Whether anything was, is or was going to be billed by the model. Decision 0011. */
 async function isUsed(tx: ReadTx, id: number): Promise<boolean> {
-  return (await isBillingModelUsed(tx, id)) || (await isNamedByChange(tx, id));
+  return (await isBillingModelUsed(tx, id)) || (await isUsedByChange(tx, id));
 }

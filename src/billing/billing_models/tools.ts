@@ -5,7 +5,7 @@ import { createBillingModel, getBillingModel, listBillingModels, updateBillingMo
 import { page, search } from "../../mcp/params.ts";
 import { finder, saver } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 
 /** Left out of concise results: only some billing types have them. */
 const PRICING_DETAILS = ["package_size", "maximum_charge", "charge_flat_on_zero"];
@@ -19,7 +19,7 @@ const findBillingModels = tool({
   finds: ["billing_model_id", "new_billing_model_id"],
   details: PRICING_DETAILS,
   input: {
-    billing_model_id: Type.Optional(said(Id, "The billing model's id")),
+    billing_model_id: Type.Optional(describe(Id, "The billing model's id")),
     search,
     ...page,
   },
@@ -39,22 +39,22 @@ const saveBillingModel = tool({
   ...saver("billing_model_id", createBillingModel, updateBillingModel),
   takes_request_id: true,
   input: {
-    billing_model_id: Type.Optional(said(Id, "The model to change; left out, a new one is created")),
-    name: said(pricing.name, "The model's name"),
-    description: said(pricing.description, "What it is for"),
-    billing_type_id: Type.Optional(said(pricing.billing_type_id, "1 to 6, see the types above")),
-    price: Type.Optional(said(pricing.price, "What it means depends on the type")),
+    billing_model_id: Type.Optional(describe(Id, "The model to change; left out, a new one is created")),
+    name: describe(pricing.name, "The model's name"),
+    description: describe(pricing.description, "What it is for"),
+    billing_type_id: Type.Optional(describe(pricing.billing_type_id, "1 to 6, see the types above")),
+    price: Type.Optional(describe(pricing.price, "What it means depends on the type")),
     currency: Type.Optional(pricing.currency),
-    recurring_fee: said(pricing.recurring_fee, "Fee per month beside the usage"),
-    free_units: said(pricing.free_units, "Units a month that cost nothing"),
-    usage_tiers: said(
+    recurring_fee: describe(pricing.recurring_fee, "Fee per month beside the usage"),
+    free_units: describe(pricing.free_units, "Units a month that cost nothing"),
+    usage_tiers: describe(
       pricing.usage_tiers,
       "Steps in ascending order of up_to, the last with up_to null; each with unit_price and, if wanted, flat_fee",
     ),
-    package_size: said(pricing.package_size, "Units of a package"),
-    minimum_charge: said(pricing.minimum_charge, "What usage costs at least"),
-    maximum_charge: said(pricing.maximum_charge, "What usage costs at most"),
-    charge_flat_on_zero: said(pricing.charge_flat_on_zero, "Whether flat fees are due without usage"),
+    package_size: describe(pricing.package_size, "Units of a package"),
+    minimum_charge: describe(pricing.minimum_charge, "What usage costs at least"),
+    maximum_charge: describe(pricing.maximum_charge, "What usage costs at most"),
+    charge_flat_on_zero: describe(pricing.charge_flat_on_zero, "Whether flat fees are due without usage"),
     credit_plan: pricing.credit_plan,
   },
 });

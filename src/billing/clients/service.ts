@@ -59,7 +59,7 @@ export const updateClient = operation({
       const before = await queries.findClient(tx, id);
       const client = await queries.updateClient(tx, id, { name });
       if (!before || !client) throw notFound("Client", id);
-      ctx.note({ before, after: client });
+      ctx.annotateAudit({ before, after: client });
       await recordEvents(tx, [{ type: "client.updated", data: { id } }]);
       return client;
     }),

@@ -4,7 +4,7 @@ import { createClient, getClient, listClients, updateClient } from "./service.ts
 import { page, search } from "../../mcp/params.ts";
 import { finder, saver } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { client_id } from "../tools.ts";
 
 const findClients = tool({
@@ -26,8 +26,8 @@ const saveClient = tool({
   ...saver("client_id", createClient, updateClient),
   takes_request_id: true,
   input: {
-    client_id: Type.Optional(said(Id, "The client to rename; left out, a new one is created")),
-    name: said(Name, "The client's name"),
+    client_id: Type.Optional(describe(Id, "The client to rename; left out, a new one is created")),
+    name: describe(Name, "The client's name"),
   },
 });
 

@@ -41,7 +41,7 @@ export const updateCompany = operation({
       const before = await queries.findCompany(tx);
       const company = await queries.updateCompany(tx, change);
       if (!before || !company) throw notFound("Company", tx.scope.company_id);
-      ctx.note({ before, after: company });
+      ctx.annotateAudit({ before, after: company });
       if (before.timezone !== company.timezone) {
         await queries.insertTimezone(tx, company.timezone);
         await followZones(tx);
@@ -99,7 +99,7 @@ export const foundCompany = operation({
 
 async function insertWithAdmin(
   q: Queries,
-  { now, note }: Context,
+  { now, annotateAudit }: Context,
   { name, admin_email: email, timezone = "UTC", currency = "USD" }: AddCompany,
   password_hash: string,
 ): Promise<Company> {
@@ -114,6 +114,6 @@ async function insertWithAdmin(
       password_hash,
     },
   );
-  note({ company_id: company.id, target: { type: "company", id: company.id } });
+  annotateAudit({ company_id: company.id, target: { type: "company", id: company.id } });
   return company;
 }

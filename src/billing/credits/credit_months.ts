@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
-import { cutPeriod } from "../runs/meter_usage.ts";
+import { segmentsOf } from "../runs/meter_usage.ts";
 import { creditMonth } from "../rating/credit_month.ts";
 import type { CreditMonth } from "../rating/charges.ts";
 import type { DuePeriod } from "../runs/outcomes.ts";
@@ -11,12 +11,12 @@ import type { Segment } from "../rating/segments.ts";
  * the same rule. One question to the usage store, without the proof that bills keep. Null where no credit plan
  * was in force. Decision 0067.
  */
-export async function countMonths(
+export async function creditMonths(
   { usage, config }: Pick<Context, "usage" | "config">,
   { company_id }: Scope,
   items: readonly DuePeriod[],
 ): Promise<(CreditMonth | null)[]> {
-  const cut = items.map((item) => ({ item, parts: cutPeriod(item) }));
+  const cut = items.map((item) => ({ item, parts: segmentsOf(item) }));
   // Usage under other plans takes no credits: it need not be read.
   const windows = cut.flatMap(({ item, parts }) =>
     parts.filter(isOnCredits).map(({ from, to }) => ({
@@ -30,9 +30,9 @@ export async function countMonths(
   let next = 0;
   return cut.map(({ item, parts }) => {
     const used = parts.map((segment) => {
-      const counted = isOnCredits(segment) ? sums[next++] : NO_USAGE;
-      if (!counted) throw new Error("Cannot count credits: a segment's usage was not summed");
-      return { segment, usage: counted };
+      const sum = isOnCredits(segment) ? sums[next++] : NO_USAGE;
+      if (!sum) throw new Error("Cannot count credits: a segment's usage was not summed");
+      return { segment, usage: sum };
     });
     return creditMonth(used, item.period);
   });

@@ -24,4 +24,4 @@ export const ChangePlan = strict({ id: Id, new_billing_model_id: Id }, { title: 
 export const THRESHOLDS = [80, 100] as const;
 
 /** What a look at the credits came to: how many thresholds were told of. */
-export const ThresholdsTold = Type.Object({ told: Type.Integer() });
+export const RecordedThresholds = Type.Object({ told: Type.Integer() });

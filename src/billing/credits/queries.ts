@@ -51,7 +51,7 @@ export interface ReachedThreshold {
 }
 
 /** What was told of the months of these subscriptions that start at `since` or later, first told first. */
-export async function listToldThresholds(
+export async function listRecordedThresholds(
   { q, scope }: ReadTx,
   subscription_ids: readonly number[],
   since: IsoInstant,

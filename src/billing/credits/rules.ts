@@ -87,7 +87,7 @@ export function reached(month: CreditMonth): number[] {
 }
 
 /** Credits as an event tells them: as text where a JSON number would lose a digit on its way. */
-export function toldCredits(credits: bigint): number | string {
+export function thresholdCredits(credits: bigint): number | string {
   const number = Number(credits);
   return Number.isSafeInteger(number) ? number : String(credits);
 }

@@ -8,26 +8,26 @@ import { ById, Nothing } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { Queries, ReadTx } from "../../store/store.ts";
 import {
-  type Decided,
+  type PlannedChange,
   findNewModel,
   requestChange,
-  type Standing,
+  type ChangeTimeline,
 } from "../billing_model_changes/apply_change.ts";
 import { BillingModelChange } from "../billing_model_changes/model.ts";
-import { placeChange, soonest } from "../billing_model_changes/rules.ts";
+import { validateChange, earliestEffectiveAt } from "../billing_model_changes/rules.ts";
 import { timelineOf } from "../runs/meter_usage.ts";
 import { listBillable, listRecordedBounds } from "../records/queries.ts";
 import type { CreditMonth } from "../rating/charges.ts";
 import type { DuePeriod } from "../runs/outcomes.ts";
 import type { BillableSubscription } from "../runs/timelines.ts";
-import { modelFacts } from "../billing_models/price_terms.ts";
+import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { EventType } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
-import { ChangePlan, CreditBalance, THRESHOLDS, ThresholdsTold } from "./model.ts";
-import { countMonths } from "./credit_months.ts";
+import { ChangePlan, CreditBalance, THRESHOLDS, RecordedThresholds } from "./model.ts";
+import { creditMonths } from "./credit_months.ts";
 import * as queries from "./queries.ts";
-import { balanceOf, checkPlans, creditsAdded, reached, toldCredits, watchedInstants } from "./rules.ts";
+import { balanceOf, checkPlans, creditsAdded, reached, thresholdCredits, watchedInstants } from "./rules.ts";
 
 /**
  * Tells the credits of a subscription in its running billing month, as its bill would have them by now. Errors:
@@ -55,7 +55,7 @@ export const getCredits = operation({
     const [facts] = await listBillable({ q: store.read, scope, now }, { ids: [id], limit: 1 });
     const recorded = (await listRecordedBounds({ q: store.read, scope, now }, [id])).get(id);
     const running = facts ? [monthOf(facts, now, zones, recorded)] : [];
-    const [month = null] = await countMonths(ctx, scope, running);
+    const [month = null] = await creditMonths(ctx, scope, running);
     return balanceOf(billing_model, billing_model.credit_plan, month);
   },
 });
@@ -77,17 +77,20 @@ export const upgradeSubscription = operation({
       ctx,
       scope,
       id,
-      async (q, standing) => {
-        const model = await findNewModel({ q, scope, now: ctx.now }, standing, new_billing_model_id);
-        checkPlans("upgrade", standing.subscription.billing_model, model);
-        const from = soonest(standing.changes, ctx.now);
-        const decided = placePlan(standing, "upgrade", new_billing_model_id, iso(from));
+      async (q, current) => {
+        const model = await findNewModel({ q, scope, now: ctx.now }, current, new_billing_model_id);
+        checkPlans("upgrade", current.subscription.billing_model, model);
+        const from = earliestEffectiveAt(current.changes, ctx.now);
+        const planned = placePlan(current, "upgrade", new_billing_model_id, iso(from));
         const [facts] = await listBillable({ q, scope, now: ctx.now }, { ids: [id], limit: 1 });
         if (!facts) throw notFound("Subscription", id);
         const { started_at, ends_at } = facts;
         const life = { timeline: timelineOf(facts), started_at, ends_at };
-        const { period } = monthOf(facts, from, standing.zones);
-        return { ...decided, credits_added: creditsAdded(life, period, { model: modelFacts(model), from }) };
+        const { period } = monthOf(facts, from, current.zones);
+        return {
+          ...planned,
+          credits_added: creditsAdded(life, period, { model: priceTermsOf(model), from }),
+        };
       },
       noting(ctx, scope, "credits.upgraded"),
     );
@@ -111,15 +114,15 @@ export const downgradeSubscription = operation({
       ctx,
       scope,
       id,
-      async (q, standing) => {
-        const model = await findNewModel({ q, scope, now: ctx.now }, standing, new_billing_model_id);
-        const { subscription, zones } = standing;
+      async (q, current) => {
+        const model = await findNewModel({ q, scope, now: ctx.now }, current, new_billing_model_id);
+        const { subscription, zones } = current;
         checkPlans("downgrade", subscription.billing_model, model);
         const { started_at, billing_anchor_day } = subscription;
         const live = later(ctx.now, instant(started_at));
         const next_month = periodContaining(live, billing_anchor_day, zones).to;
-        const decided = placePlan(standing, "downgrade", new_billing_model_id, iso(next_month));
-        return { ...decided, after_period_at: iso(live) };
+        const planned = placePlan(current, "downgrade", new_billing_model_id, iso(next_month));
+        return { ...planned, after_period_at: iso(live) };
       },
       noting(ctx, scope, "credits.downgrade_scheduled"),
     );
@@ -135,7 +138,7 @@ export const tellThresholds = operation({
   permission: "subscriptions:write",
   unaudited: true,
   input: Nothing,
-  output: ThresholdsTold,
+  output: RecordedThresholds,
   async run(ctx) {
     const scope = scopeOf(ctx.actor);
     const { read } = ctx.store;
@@ -148,7 +151,7 @@ export const tellThresholds = operation({
       const ids = await queries.listCreditSubscriptions({ q: read, scope, now: ctx.now }, since, batch);
       const last = ids.at(-1);
       if (last === undefined) break;
-      told += await tellBatch(ctx, scope, zones, ids);
+      told += await recordBatch(ctx, scope, zones, ids);
       after_id = last;
     }
     return { told };
@@ -167,11 +170,11 @@ function monthOf(
 
 /** The change of plan that may be made, in place of the downgrades that wait. Errors: invalid. */
 function placePlan(
-  { subscription, changes }: Standing,
+  { subscription, changes }: ChangeTimeline,
   kind: "upgrade" | "downgrade",
   new_billing_model_id: number,
   effective_at: IsoInstant,
-): Decided {
+): PlannedChange {
   const waiting = changes.filter((change) => change.status === "scheduled" && change.kind === "downgrade");
   const path = "/new_billing_model_id";
   if (
@@ -180,8 +183,8 @@ function placePlan(
   ) {
     throw invalid(path, "is a duplicate schedule: the downgrade to it waits already");
   }
-  const others = changes.filter((change) => !waiting.includes(change));
-  const placed = placeChange(subscription, others, { new_billing_model_id, effective_at });
+  const rest = changes.filter((change) => !waiting.includes(change));
+  const placed = validateChange(subscription, rest, { new_billing_model_id, effective_at });
   if ("field" in placed) {
     if (placed.field === "new_billing_model_id") throw invalid(path, placed.message);
     throw invalid(path, `can't be changed to at ${effective_at}: the instant ${placed.message}`);
@@ -202,30 +205,30 @@ function noting({ now }: Context, scope: Scope, type: EventType) {
 
 const LONGEST_MONTH_DAYS = 31;
 
-async function tellBatch(
+async function recordBatch(
   ctx: Context,
   scope: Scope,
   zones: ZoneTimeline,
   ids: readonly number[],
 ): Promise<number> {
   const { store, now } = ctx;
-  const months = await untoldMonths({ q: store.read, scope, now }, zones, ids);
-  const counted = await countMonths(ctx, scope, months);
+  const months = await unrecordedMonths({ q: store.read, scope, now }, zones, ids);
+  const months_counted = await creditMonths(ctx, scope, months);
   const rows = months.flatMap(({ subscription, month_start }, i) =>
-    thresholdsOf(counted[i] ?? null).map((threshold) => ({
+    thresholdsOf(months_counted[i] ?? null).map((threshold) => ({
       subscription_id: subscription.id,
       month_start,
       threshold,
     })),
   );
   if (rows.length === 0) return 0;
-  const credits = new Map(months.map((month, i) => [keyOf(month), counted[i] ?? null]));
+  const credits = new Map(months.map((month, i) => [keyOf(month), months_counted[i] ?? null]));
   return store.tx(async (q) => {
     const fresh = await queries.insertThresholds({ q, scope, now }, rows);
     const events = fresh.map(({ subscription_id, month_start, threshold }) => {
       const month = credits.get(`${subscription_id} ${month_start}`);
-      const allocated = toldCredits(month?.allocated ?? 0n);
-      const consumed = toldCredits(month?.consumed ?? 0n);
+      const allocated = thresholdCredits(month?.allocated ?? 0n);
+      const consumed = thresholdCredits(month?.consumed ?? 0n);
       const data = { subscription_id, month_start, threshold, allocated, consumed };
       return { type: "credits.threshold_reached" as const, data };
     });
@@ -248,7 +251,7 @@ function keyOf({ subscription, month_start }: WatchedMonth): string {
 }
 
 /** The months to look at: the running one and, just after its start, the one before; not those told of whole. */
-async function untoldMonths(
+async function unrecordedMonths(
   tx: ReadTx,
   zones: ZoneTimeline,
   ids: readonly number[],
@@ -259,19 +262,19 @@ async function untoldMonths(
   const around = { from: earliest.subtract({ hours: 24 * LONGEST_MONTH_DAYS }), to: latest };
   const recorded = await listRecordedBounds(tx, ids, around);
   const since = iso(earliest.subtract({ hours: 24 * 2 * LONGEST_MONTH_DAYS }));
-  const told = Map.groupBy(
-    await queries.listToldThresholds(tx, ids, since),
+  const thresholds_recorded = Map.groupBy(
+    await queries.listRecordedThresholds(tx, ids, since),
     ({ subscription_id }) => subscription_id,
   );
   const months = facts.flatMap((subscription) =>
     [latest, earliest].flatMap((at): WatchedMonth[] => {
       const month = monthOf(subscription, at, zones, recorded.get(subscription.id));
       const { from } = month.period;
-      const own = (told.get(subscription.id) ?? []).filter((row) =>
+      const rows_of_month = (thresholds_recorded.get(subscription.id) ?? []).filter((row) =>
         isSameStart(instant(row.month_start), from),
       );
-      const is_told = new Set(own.map(({ threshold }) => threshold)).size === THRESHOLDS.length;
-      return is_told ? [] : [{ ...month, month_start: own[0]?.month_start ?? iso(from) }];
+      const is_told = new Set(rows_of_month.map(({ threshold }) => threshold)).size === THRESHOLDS.length;
+      return is_told ? [] : [{ ...month, month_start: rows_of_month[0]?.month_start ?? iso(from) }];
     }),
   );
   return [...new Map(months.map((month) => [keyOf(month), month])).values()];

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Product } from "./model.ts";
 import { productTable } from "./tables.ts";
@@ -33,7 +33,7 @@ export async function insertProduct({ q, scope, now }: Tx, name: string): Promis
     .insert(q.use(productTable))
     .values({ name, company_id: scope.company_id, ...stamped(now) })
     .returning(productColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 export async function updateProduct(

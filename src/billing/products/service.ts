@@ -57,7 +57,7 @@ export const updateProduct = operation({
       const before = await queries.findProduct(tx, id);
       const product = await queries.updateProduct(tx, id, { name });
       if (!before || !product) throw notFound("Product", id);
-      ctx.note({ before, after: product });
+      ctx.annotateAudit({ before, after: product });
       await recordEvents(tx, [{ type: "product.updated", data: { id } }]);
       return product;
     }),

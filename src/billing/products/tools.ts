@@ -4,7 +4,7 @@ import { createProduct, getProduct, listProducts, updateProduct } from "./servic
 import { page, search } from "../../mcp/params.ts";
 import { finder, saver } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { product_id } from "../tools.ts";
 
 const findProducts = tool({
@@ -24,8 +24,8 @@ const saveProduct = tool({
   ...saver("product_id", createProduct, updateProduct),
   takes_request_id: true,
   input: {
-    product_id: Type.Optional(said(Id, "The product to rename; left out, a new one is created")),
-    name: said(Name, "The product's name"),
+    product_id: Type.Optional(describe(Id, "The product to rename; left out, a new one is created")),
+    name: describe(Name, "The product's name"),
   },
 });
 

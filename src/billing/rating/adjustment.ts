@@ -1,11 +1,11 @@
 import { isZero, roundMoney, subtract, sum } from "../../core/money.ts";
-import { type BillLine, inOrder } from "./charges.ts";
+import { type BillLine, sortLines } from "./charges.ts";
 
 /**
  * What makes two lines the same charge: what it is for, under which model, over which stretch, and for how
  * many of its days.
  */
-export function identity({ kind, billing_model_id, from, to, proration }: BillLine): string {
+export function lineKey({ kind, billing_model_id, from, to, proration }: BillLine): string {
   return [kind, billing_model_id, from, to, proration?.numerator].join(" ");
 }
 
@@ -48,34 +48,34 @@ function plus(a: BillLine, b: BillLine, currency: string): BillLine {
   };
 }
 
-function negative(of: BillLine, currency: string): BillLine {
+function negative(line: BillLine, currency: string): BillLine {
   return {
-    ...of,
-    quantity: subtract("0", of.quantity),
-    amount: roundMoney(subtract("0", of.amount), currency),
-    event_count: of.event_count === null ? null : 0 - of.event_count,
-    usage_digest: of.usage_digest === null ? null : negateDigest(of.usage_digest),
+    ...line,
+    quantity: subtract("0", line.quantity),
+    amount: roundMoney(subtract("0", line.amount), currency),
+    event_count: line.event_count === null ? null : 0 - line.event_count,
+    usage_digest: line.usage_digest === null ? null : negateDigest(line.usage_digest),
   };
 }
 
 /** One line for each identity: what all records of the period say together. */
-export function net(lines: readonly BillLine[], currency: string): Map<string, BillLine> {
-  const groups = Map.groupBy(lines, identity);
+export function netByLine(lines: readonly BillLine[], currency: string): Map<string, BillLine> {
+  const groups = Map.groupBy(lines, lineKey);
   return new Map([...groups].map(([key, group]) => [key, group.reduce((a, b) => plus(a, b, currency))]));
 }
 
 /** Says what an adjustment's line is, in place of what an earlier one said. */
-function described(as: "Adjustment" | "Reversal", of: BillLine): BillLine {
-  return { ...of, description: `${as}: ${of.description.replace(/^(Adjustment|Reversal): /, "")}` };
+function withDescription(as: "Adjustment" | "Reversal", line: BillLine): BillLine {
+  return { ...line, description: `${as}: ${line.description.replace(/^(Adjustment|Reversal): /, "")}` };
 }
 
 /** Whether what all lines of a charge say together comes to nothing: it was taken back. */
-export function isNothing({ amount, quantity, event_count }: BillLine): boolean {
+export function isFullyReversed({ amount, quantity, event_count }: BillLine): boolean {
   return isZero(amount) && isZero(quantity) && (event_count ?? 0) === 0;
 }
 
 /** Whether a line moves neither money nor units nor events. */
-function saysNothing({ kind, amount, quantity, event_count }: BillLine): boolean {
+function isEmptyLine({ kind, amount, quantity, event_count }: BillLine): boolean {
   const counts_units = kind === "usage" || kind === "overage";
   return isZero(amount) && (event_count ?? 0) === 0 && !(counts_units && !isZero(quantity));
 }
@@ -97,20 +97,22 @@ function saysNothing({ kind, amount, quantity, event_count }: BillLine): boolean
  * identity add up to the count and digest of the events in `[from, to)` that were stored when it was written.
  * Decision 0030.
  */
-export function difference(
+export function adjustmentLines(
   expected: readonly BillLine[],
   recorded: readonly BillLine[],
   currency: string,
 ): BillLine[] {
-  if (recorded.length === 0) return inOrder(expected);
-  const before = net(recorded, currency);
-  const wanted = net(expected, currency);
+  if (recorded.length === 0) return sortLines(expected);
+  const before = netByLine(recorded, currency);
+  const wanted = netByLine(expected, currency);
   const now = [...wanted].map(([key, line]) => {
     const on_record = before.get(key);
-    return on_record ? described("Adjustment", plus(line, negative(on_record, currency), currency)) : line;
+    return on_record
+      ? withDescription("Adjustment", plus(line, negative(on_record, currency), currency))
+      : line;
   });
-  const gone = [...before]
+  const removed = [...before]
     .filter(([key]) => !wanted.has(key))
-    .map(([, line]) => described("Reversal", negative(line, currency)));
-  return inOrder([...now, ...gone].filter((line) => !saysNothing(line)));
+    .map(([, line]) => withDescription("Reversal", negative(line, currency)));
+  return sortLines([...now, ...removed].filter((line) => !isEmptyLine(line)));
 }

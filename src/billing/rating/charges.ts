@@ -7,14 +7,14 @@ import {
   multiply,
   roundMoney,
   roundQuotient,
-  smaller,
+  min,
   subtract,
   sum,
 } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { BillingType } from "../billing_models/billing_types.ts";
-import type { BillingModelFacts } from "../billing_models/price_terms.ts";
-import { joined, type Proration, type Segment, stretchesOf } from "./segments.ts";
+import type { PriceTerms } from "../billing_models/price_terms.ts";
+import { joinStretches, type Proration, type Segment, stretchesOf } from "./segments.ts";
 
 export type LineKind = "fee" | "usage" | "maximum_cap" | "minimum_true_up" | "overage";
 
@@ -55,7 +55,7 @@ export interface CreditMonth {
 }
 
 /** A field that the model's type needs: `validateModel` lets no model in without it. */
-function needed<T>(value: T | null | undefined, field: string, model: BillingModelFacts): T {
+function requireField<T>(value: T | null | undefined, field: string, model: PriceTerms): T {
   if (value !== null && value !== undefined) return value;
   throw new Error(`Cannot rate billing model ${model.id}: ${model.billing_type} without ${field}`);
 }
@@ -63,57 +63,57 @@ function needed<T>(value: T | null | undefined, field: string, model: BillingMod
 // The formulas, exact: nothing is rounded here. Units are never negative.
 
 /** max(0, units − free_units) × price. */
-function perUnitCharge(model: BillingModelFacts, units: Decimal): Decimal {
+function perUnitCharge(model: PriceTerms, units: Decimal): Decimal {
   return multiply(atLeastZero(subtract(units, model.free_units)), model.price);
 }
 
 /** ceil(max(0, units − free_units) / package_size) × price. */
-function packageCharge(model: BillingModelFacts, units: Decimal): Decimal {
-  const size = needed(model.package_size, "package_size", model);
+function packageCharge(model: PriceTerms, units: Decimal): Decimal {
+  const size = requireField(model.package_size, "package_size", model);
   return multiply(ceilQuotient(atLeastZero(subtract(units, model.free_units)), size), model.price);
 }
 
 /** Each tier's units × its unit_price, plus its flat_fee when any unit falls in it. */
-function graduatedCharge(model: BillingModelFacts, units: Decimal): Decimal {
-  if (isZero(units)) return chargeOfNothing(model);
+function graduatedCharge(model: PriceTerms, units: Decimal): Decimal {
+  if (isZero(units)) return zeroCharge(model);
   const reached = model.usage_tiers
     .map((tier, index) => ({ ...tier, above: model.usage_tiers[index - 1]?.up_to ?? "0" }))
     .filter(({ above }) => compare(units, above) > 0);
   return sum(
     reached.flatMap(({ above, up_to, unit_price, flat_fee }) => {
-      const units_in_tier = subtract(up_to === null ? units : smaller(units, up_to), above);
+      const units_in_tier = subtract(up_to === null ? units : min(units, up_to), above);
       return [multiply(units_in_tier, unit_price), flat_fee];
     }),
   );
 }
 
 /** All units at the tier that the total falls in, plus its flat_fee. */
-function volumeCharge(model: BillingModelFacts, units: Decimal): Decimal {
-  if (isZero(units)) return chargeOfNothing(model);
+function volumeCharge(model: PriceTerms, units: Decimal): Decimal {
+  if (isZero(units)) return zeroCharge(model);
   const tier = model.usage_tiers.find(({ up_to }) => up_to === null || compare(units, up_to) <= 0);
-  const { unit_price, flat_fee } = needed(tier, "an open tier", model);
+  const { unit_price, flat_fee } = requireField(tier, "an open tier", model);
   return sum([multiply(units, unit_price), flat_fee]);
 }
 
 /** Zero units charge nothing, or the first tier's flat_fee with charge_flat_on_zero. */
-function chargeOfNothing(model: BillingModelFacts): Decimal {
-  return model.charge_flat_on_zero ? needed(model.usage_tiers[0], "tiers", model).flat_fee : "0";
+function zeroCharge(model: PriceTerms): Decimal {
+  return model.charge_flat_on_zero ? requireField(model.usage_tiers[0], "tiers", model).flat_fee : "0";
 }
 
 /** How a type charges a month's fee, and usage before its limits. */
 interface Charges {
   /** Where the fee stands; `price` is that of one unit or package where it is not the fee. */
   readonly fee: "price" | "recurring_fee";
-  readonly usage: (model: BillingModelFacts, units: Decimal) => Decimal;
+  readonly usage: (model: PriceTerms, units: Decimal) => Decimal;
   /** The usage line's words, after the model's name. */
-  readonly terms: (model: BillingModelFacts) => string;
+  readonly terms: (model: PriceTerms) => string;
 }
 
-const free = ({ free_units }: BillingModelFacts) => (isZero(free_units) ? "" : `, ${free_units} units free`);
-const nothing = () => "0";
+const free = ({ free_units }: PriceTerms) => (isZero(free_units) ? "" : `, ${free_units} units free`);
+const noCharges = () => "0";
 
 const CHARGES: Readonly<Record<BillingType, Charges>> = {
-  flat: { fee: "price", usage: nothing, terms: () => "usage, included" },
+  flat: { fee: "price", usage: noCharges, terms: () => "usage, included" },
   per_unit: {
     fee: "recurring_fee",
     usage: perUnitCharge,
@@ -130,7 +130,7 @@ const CHARGES: Readonly<Record<BillingType, Charges>> = {
     usage: packageCharge,
     terms: (model) => `usage in packages of ${model.package_size}${free(model)}`,
   },
-  credit: { fee: "price", usage: nothing, terms: () => "usage, paid with credits" },
+  credit: { fee: "price", usage: noCharges, terms: () => "usage, paid with credits" },
 };
 
 /** value × days / days of the period, rounded once. */
@@ -138,11 +138,11 @@ function prorated(value: Decimal, { numerator, denominator }: Proration, currenc
   return roundQuotient(multiply(value, String(numerator)), String(denominator), currency);
 }
 
-type LineFacts = Pick<BillLine, "kind" | "description" | "amount"> & Partial<BillLine>;
+type LineInput = Pick<BillLine, "kind" | "description" | "amount"> & Partial<BillLine>;
 
 function line(
   segment: Pick<Segment, "model" | "from" | "to">,
-  { description, ...facts }: LineFacts,
+  { description, ...facts }: LineInput,
 ): BillLine {
   return {
     billing_model_id: segment.model.id,
@@ -177,7 +177,7 @@ function feeLine(segment: Segment): BillLine | null {
 }
 
 /** A model as it charges where it owns no day: without flat fees. */
-function withoutFlatFees(model: BillingModelFacts): BillingModelFacts {
+function withoutFlatFees(model: PriceTerms): PriceTerms {
   return { ...model, usage_tiers: model.usage_tiers.map((tier) => ({ ...tier, flat_fee: "0" })) };
 }
 
@@ -189,28 +189,30 @@ function withoutFlatFees(model: BillingModelFacts): BillingModelFacts {
 function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLine[] {
   let units = "0";
   let charged = "0";
-  const lines = parts.map(({ segment, usage: { units: own, event_count, usage_digest } }, index) => {
-    const { model } = segment;
-    const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
-    const { fee, usage, terms } = CHARGES[model.billing_type];
-    // Corrections may exceed what they correct: rated as zero.
-    const quantity = atLeastZero(own);
-    units = sum([units, quantity]);
-    const charge = usage(owns_a_day ? model : withoutFlatFees(model), units);
-    const so_far = roundMoney(charge, model.currency);
-    const amount = roundMoney(subtract(so_far, charged), model.currency);
-    charged = so_far;
-    if (!is_metered && event_count === 0) return null;
-    return line(segment, {
-      kind: "usage",
-      description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
-      quantity,
-      unit_price: fee === "price" || index > 0 ? null : model.price,
-      amount,
-      event_count,
-      usage_digest,
-    });
-  });
+  const lines = parts.map(
+    ({ segment, usage: { units: segment_units, event_count, usage_digest } }, index) => {
+      const { model } = segment;
+      const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
+      const { fee, usage, terms } = CHARGES[model.billing_type];
+      // Corrections may exceed what they correct: rated as zero.
+      const quantity = atLeastZero(segment_units);
+      units = sum([units, quantity]);
+      const charge = usage(owns_a_day ? model : withoutFlatFees(model), units);
+      const so_far = roundMoney(charge, model.currency);
+      const amount = roundMoney(subtract(so_far, charged), model.currency);
+      charged = so_far;
+      if (!is_metered && event_count === 0) return null;
+      return line(segment, {
+        kind: "usage",
+        description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
+        quantity,
+        unit_price: fee === "price" || index > 0 ? null : model.price,
+        amount,
+        event_count,
+        usage_digest,
+      });
+    },
+  );
   return present(lines);
 }
 
@@ -240,7 +242,7 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
  * day has no fee of any kind. Decision 0130.
  */
 export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
-  const whole = joined(parts);
+  const whole = joinStretches(parts);
   const { currency } = whole.model;
   const fee = feeLine(whole);
   const used = usageLines(parts, whole.proration.numerator > 0);
@@ -255,8 +257,8 @@ export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): Bi
  */
 export function overageLines({ overage }: CreditMonth): BillLine[] {
   return stretchesOf(overage).flatMap((parts) => {
-    const whole = joined(parts);
-    const { overage_rate } = needed(whole.model.credit_plan, "credit_plan", whole.model);
+    const whole = joinStretches(parts);
+    const { overage_rate } = requireField(whole.model.credit_plan, "credit_plan", whole.model);
     const credits_over = parts.reduce((all, { credits }) => all + credits, 0n);
     if (overage_rate === null || credits_over === 0n) return [];
     const quantity = String(credits_over);
@@ -295,10 +297,10 @@ export function rate(used: readonly UsedSegment[], currency: string, credits: Cr
         `Cannot rate billing model ${model.id} in ${currency}: its currency is ${model.currency}`,
       );
     }
-    if (model.billing_type === "credit") needed(credits, "the month's credits", model);
+    if (model.billing_type === "credit") requireField(credits, "the month's credits", model);
   }
   const lines = [...stretchesOf(used).flatMap(rateStretch), ...(credits ? overageLines(credits) : [])];
-  return { lines: inOrder(lines), total: total(lines, currency) };
+  return { lines: sortLines(lines), total: total(lines, currency) };
 }
 
 /** The sum of the lines' amounts in the currency's digits; "0.00" of none. */
@@ -318,14 +320,14 @@ function present(lines: readonly (BillLine | null)[]): BillLine[] {
 const KINDS: readonly LineKind[] = ["fee", "usage", "maximum_cap", "minimum_true_up", "overage"];
 
 /** As a bill reads: by time, and at one time the fee first, whatever order they come in. */
-export function inOrder(lines: readonly BillLine[]): BillLine[] {
-  const place = (of: BillLine) =>
+export function sortLines(lines: readonly BillLine[]): BillLine[] {
+  const place = (billed_line: BillLine) =>
     [
-      of.from,
-      of.to,
-      KINDS.indexOf(of.kind),
-      String(of.billing_model_id).padStart(16, "0"),
-      String(of.proration?.numerator ?? 0).padStart(2, "0"),
+      billed_line.from,
+      billed_line.to,
+      KINDS.indexOf(billed_line.kind),
+      String(billed_line.billing_model_id).padStart(16, "0"),
+      String(billed_line.proration?.numerator ?? 0).padStart(2, "0"),
     ].join(" ");
   return lines.toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
 }

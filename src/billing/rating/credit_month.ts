@@ -5,7 +5,7 @@ import type { CreditMonth, Usage } from "./charges.ts";
 import type { Segment } from "./segments.ts";
 
 /** A segment and, of what was used in it, as much as credits ask for. */
-export interface CountedSegment {
+export interface MeteredSegment {
   readonly segment: Segment;
   readonly usage: Pick<Usage, "units" | "event_count" | "corrections">;
 }
@@ -14,7 +14,7 @@ export interface CountedSegment {
 interface CreditPart {
   readonly segment: Segment;
   readonly plan: CreditPlan;
-  readonly given: bigint;
+  readonly so_far: bigint;
 }
 
 /**
@@ -39,23 +39,23 @@ function creditParts(segments: readonly Segment[], period: Period): CreditPart[]
   return parts.map(({ segment, plan }) => {
     const own_days = segment.proration.numerator;
     passed.push(plan.monthly_credits);
-    let given = 0n;
-    if (own_days === 0) return { segment, plan, given };
+    let so_far = 0n;
+    if (own_days === 0) return { segment, plan, so_far };
     for (const credits of passed.filter((some) => some <= plan.monthly_credits)) {
-      const more = BigInt(Math.max(0, credits - largest)) * BigInt(days_left);
-      given += BigInt(ceilQuotient(String(more), String(daysOf(period))));
+      const increase = BigInt(Math.max(0, credits - largest)) * BigInt(days_left);
+      so_far += BigInt(ceilQuotient(String(increase), String(daysOf(period))));
       largest = Math.max(largest, credits);
     }
     passed = [];
     days_left -= own_days;
-    return { segment, plan, given };
+    return { segment, plan, so_far };
   });
 }
 
 /** The credits that the plans of a billing month give; null where no credit plan was in force. */
 export function allocatedCredits(segments: readonly Segment[], period: Period): bigint | null {
   const parts = creditParts(segments, period);
-  return parts.length === 0 ? null : parts.reduce((all, { given }) => all + given, 0n);
+  return parts.length === 0 ? null : parts.reduce((all, { so_far }) => all + so_far, 0n);
 }
 
 /**
@@ -64,7 +64,7 @@ export function allocatedCredits(segments: readonly Segment[], period: Period): 
  * month's units, rounded up. Usage takes the credits that were given by then, and what is beyond them stays so,
  * whatever a later plan gives; corrections take it back, the last credits first. Decision 0131.
  */
-export function creditMonth(used: readonly CountedSegment[], period: Period): CreditMonth | null {
+export function creditMonth(used: readonly MeteredSegment[], period: Period): CreditMonth | null {
   const segments = used.map(({ segment }) => segment);
   const parts = creditParts(segments, period);
   if (parts.length === 0) return null;
@@ -73,34 +73,34 @@ export function creditMonth(used: readonly CountedSegment[], period: Period): Cr
   /** Credits given so far, those of them that were used, and all that was used. */
   let [allocated, base, consumed] = [0n, 0n, 0n];
   const overage: { segment: Segment; credits: bigint }[] = [];
-  for (const { segment, plan, given } of parts) {
+  for (const { segment, plan, so_far } of parts) {
     const usage = usages.get(segment) ?? { units: "0", event_count: 0 };
     if (plan.credit_consumption === "per_unit") units = sum([units, usage.units]);
     // A correction takes no credit, and gives back the one of the call that it corrects.
     else events += BigInt(usage.event_count - 2 * (usage.corrections ?? 0));
     // Corrections may exceed what they correct: that gives no credits.
-    const consumed_now = larger(0n, events) + larger(0n, BigInt(ceilQuotient(units, "1")));
-    const taken = larger(0n, consumed_now - consumed);
-    const taken_back = larger(0n, consumed - consumed_now);
+    const consumed_now = max(0n, events) + max(0n, BigInt(ceilQuotient(units, "1")));
+    const taken = max(0n, consumed_now - consumed);
+    const taken_back = max(0n, consumed - consumed_now);
     consumed = consumed_now;
-    allocated += given;
-    const within = smaller(taken, allocated - base);
+    allocated += so_far;
+    const within = min(taken, allocated - base);
     overage.push({ segment, credits: taken - within });
-    base += within - takeBack(overage, taken_back);
+    base += within - reverseCredits(overage, taken_back);
   }
   return { allocated, consumed, overage };
 }
 
 /** Takes overage back, the last first; returns how much more there is to take back. */
-function takeBack(overage: readonly { credits: bigint }[], credits: bigint): bigint {
-  let left = credits;
-  for (const part of left > 0n ? overage.toReversed() : []) {
-    const own = smaller(part.credits, left);
-    part.credits -= own;
-    left -= own;
+function reverseCredits(overage: readonly { credits: bigint }[], credits: bigint): bigint {
+  let remaining = credits;
+  for (const part of remaining > 0n ? overage.toReversed() : []) {
+    const taken = min(part.credits, remaining);
+    part.credits -= taken;
+    remaining -= taken;
   }
-  return left;
+  return remaining;
 }
 
-const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
-const larger = (a: bigint, b: bigint) => (a > b ? a : b);
+const min = (a: bigint, b: bigint) => (a < b ? a : b);
+const max = (a: bigint, b: bigint) => (a > b ? a : b);

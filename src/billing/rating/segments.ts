@@ -1,10 +1,10 @@
 import { dayOf, daysOf, type Period } from "../../core/periods.ts";
 import { earlier, later } from "../../core/time.ts";
-import type { BillingModelFacts } from "../billing_models/price_terms.ts";
+import type { PriceTerms } from "../billing_models/price_terms.ts";
 
 /** A model and the instant from which it is in force, until the next one's. */
 export interface TimelineEntry {
-  readonly model: BillingModelFacts;
+  readonly model: PriceTerms;
   readonly from: Temporal.Instant;
 }
 
@@ -16,7 +16,7 @@ export interface Proration {
 
 /** A stretch of a period under one model: usage counts in `[from, to)`, the fee by `proration`. */
 export interface Segment {
-  readonly model: BillingModelFacts;
+  readonly model: PriceTerms;
   readonly from: Temporal.Instant;
   readonly to: Temporal.Instant;
   /** The first day that this segment owns, `first_day + numerator` is the first one after it. */
@@ -84,9 +84,9 @@ export function stretchesOf<P extends Part>(parts: readonly P[]): [P, ...P[]][] 
 }
 
 /** The segments of a stretch as one, with the days of all of them. */
-export function joined(parts: readonly [Part, ...Part[]]): Segment {
-  const [{ segment: first }, ...others] = parts;
-  return others.reduce(
+export function joinStretches(parts: readonly [Part, ...Part[]]): Segment {
+  const [{ segment: first }, ...rest] = parts;
+  return rest.reduce(
     (whole, { segment: { to, proration } }) => ({
       ...whole,
       to,

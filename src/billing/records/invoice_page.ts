@@ -1,4 +1,4 @@
-import { type Html, type HtmlPage, html, htmlPage, told } from "../../core/html.ts";
+import { type Html, type HtmlPage, html, htmlPage, isolate } from "../../core/html.ts";
 import { type Decimal, formatMoney, groupDigits } from "../../core/money.ts";
 import type { Period } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
@@ -7,7 +7,7 @@ import type { BillingRecordDetail } from "./model.ts";
 import type { BillLine } from "../rating/charges.ts";
 
 /** What an invoice is made of. */
-export interface InvoiceFacts {
+export interface InvoiceContent {
   readonly company_name: string;
   readonly record: Omit<BillingRecordDetail, "lines"> & { readonly lines: readonly BillLine[] };
   readonly subscription: SubscriptionDetail;
@@ -55,12 +55,12 @@ footer { margin-top: 2.5rem; color: #555; font-size: 0.85rem; }
  * A billing record as a page to print: amounts in the currency's digits, dates in the zone that its period was
  * cut in, days inclusive. Names from outside are escaped. Decision 0073.
  */
-export function invoicePage(facts: InvoiceFacts): HtmlPage {
+export function invoicePage(facts: InvoiceContent): HtmlPage {
   const { company_name, record, period } = facts;
   const heading = `${record.kind === "adjustment" ? "Adjustment" : "Invoice"} ${record.id}`;
   const body = html`<main>
 <header>
-<p>${told(company_name)}</p>
+<p>${isolate(company_name)}</p>
 <h1>${heading}</h1>
 </header>
 <dl>
@@ -74,26 +74,26 @@ ${linesTable(record, period)}
   return htmlPage({ title: heading, style: STYLE, body });
 }
 
-function particulars({ record, subscription, period, original }: InvoiceFacts): Html[] {
+function particulars({ record, subscription, period, original }: InvoiceContent): Html[] {
   const { client, product, name, external_subscription_id } = subscription;
   const adjusts =
     original === null
       ? []
       : [["Adjusts", html`Invoice ${original.id} of ${issued(original.created_at, period)}`] as const];
   return [
-    ["Billed to", told(client.name)] as const,
+    ["Billed to", isolate(client.name)] as const,
     ["Issued", html`${issued(record.created_at, period)}`] as const,
     ...adjusts,
     [
       "Billing period",
       html`${firstDay(record.billingStartAt, period)} – ${lastDay(record.billingEndAt, period)}`,
     ] as const,
-    ["Product", told(product.name)] as const,
-    ["Subscription", html`${told(name)} (${told(external_subscription_id)})`] as const,
+    ["Product", isolate(product.name)] as const,
+    ["Subscription", html`${isolate(name)} (${isolate(external_subscription_id)})`] as const,
   ].map(([term, text]) => html`<dt>${term}</dt><dd>${text}</dd>`);
 }
 
-function linesTable({ lines, totalCharges, currency, kind }: InvoiceFacts["record"], period: Period): Html {
+function linesTable({ lines, totalCharges, currency, kind }: InvoiceContent["record"], period: Period): Html {
   const rows = lines.map((line) => lineRow(line, currency, period));
   const none = html`<tr><td colspan="6">Nothing is charged.</td></tr>`;
   return html`<table>
@@ -115,7 +115,7 @@ function lineRow(
   currency: string,
   period: Period,
 ): Html {
-  return html`<tr><th scope="row">${told(description)}</th><td>${firstDay(from, period)}</td><td>${lastDay(to, period)}</td><td class="number">${groupDigits(quantity)}</td><td class="number">${unitPrice(unit_price)}</td><td class="number">${formatMoney(amount, currency)}</td></tr>`;
+  return html`<tr><th scope="row">${isolate(description)}</th><td>${firstDay(from, period)}</td><td>${lastDay(to, period)}</td><td class="number">${groupDigits(quantity)}</td><td class="number">${unitPrice(unit_price)}</td><td class="number">${formatMoney(amount, currency)}</td></tr>`;
 }
 
 /** Not rounded: a price may have more digits than an amount of its currency. */

@@ -120,7 +120,7 @@ export async function listRecordedBounds(
 }
 
 /** A period that has a record, and up to which events its records have counted. */
-export type CountedPeriod = Pick<
+export type RecordedCount = Pick<
   RecordedPart,
   "subscription_id" | "billingStartAt" | "usage_until" | "usage_seq"
 > & {
@@ -137,7 +137,7 @@ export async function listCountedPeriods(
   { q, scope }: ReadTx,
   subscription_ids: readonly number[],
   which: { open_since: Temporal.Instant } | { settled_by: Temporal.Instant },
-): Promise<CountedPeriod[]> {
+): Promise<RecordedCount[]> {
   const t = q.use(billingRecordTable);
   const { subscription_id, billingStartAt } = t;
   const [ended, written] = [max(t.billingEndAt), max(t.created_at)];

@@ -7,7 +7,7 @@ import type { HtmlPage } from "../../core/html.ts";
 import { recordedPeriod } from "../../core/periods.ts";
 import { ById } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
-import { modelFacts } from "../billing_models/price_terms.ts";
+import { priceTermsOf } from "../billing_models/price_terms.ts";
 import { findStoredModels } from "../billing_models/queries.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
@@ -16,10 +16,10 @@ import { differencesOf } from "./verify_amounts.ts";
 import { runningPeriod } from "../runs/due_periods.ts";
 import { invoicePage } from "./invoice_page.ts";
 import { type BillingRecordDetail, BillPreview, Verification } from "./model.ts";
-import { type Claim, claimsOf, storedBy, verify, windowOf } from "./verify_usage.ts";
+import { type UsageAssertion, assertionsOf, storedBy, verify, windowOf } from "./verify_usage.ts";
 import { findRecord, listBillable, listRecorded, listRecordedBounds, type RecordedPart } from "./queries.ts";
 import { total } from "../rating/charges.ts";
-import { rateSoFar } from "../runs/reconcile.ts";
+import { ratePreview } from "../runs/reconcile.ts";
 import { readTx } from "../../app/transaction.ts";
 
 // What bills say, and what one would say now: nothing here is written.
@@ -41,7 +41,7 @@ export const previewSubscription = operation({
     const zones = await listZones(readTx(ctx));
     const recorded = await listRecordedBounds(readTx(ctx), [id]);
     const period = runningPeriod(subscription, zones, ctx.now, recorded.get(id));
-    const { lines, currency } = await rateSoFar(ctx, scope, { subscription, period });
+    const { lines, currency } = await ratePreview(ctx, scope, { subscription, period });
     const bounds = { from: iso(period.from), to: iso(period.to) };
     return { ...bounds, lines: [...lines], total: total(lines, currency), currency };
   },
@@ -69,13 +69,13 @@ export const verifyBillingRecord = operation({
     const modelOf = (model_id: number) => {
       const model = models.get(model_id);
       if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
-      return modelFacts(model);
+      return priceTermsOf(model);
     };
     const differences = differencesOf(record, recorded, modelOf);
-    const claims = claimsOf(recorded, currency);
-    const counted = await countClaims(ctx, scope, subscription_id, claims);
+    const assertions = assertionsOf(recorded, currency);
+    const counted = await countAssertions(ctx, scope, subscription_id, assertions);
     const lines = recorded.at(-1)?.lines ?? [];
-    return verify(claims, (claim, part) => counted(claim, part), lines, differences);
+    return verify(assertions, (claim, part) => counted(claim, part), lines, differences);
   },
 });
 
@@ -113,12 +113,12 @@ async function recordOf({ store, now }: Context, scope: Scope, id: number): Prom
 }
 
 /** What the events say to every claim, one question for each record whose events are asked for. */
-async function countClaims(
+async function countAssertions(
   { usage, config }: Context,
   { company_id }: Scope,
   subscription_id: number,
-  claims: readonly Claim[],
-): Promise<(claim: Claim, part: RecordedPart) => WindowTotal> {
+  claims: readonly UsageAssertion[],
+): Promise<(claim: UsageAssertion, part: RecordedPart) => WindowTotal> {
   const timeout_ms = config.usage_query_timeout_ms;
   const windows = claims.map(({ line }) => windowOf(line, subscription_id));
   const parts = new Set(claims.flatMap(({ until, since }) => [until, since]).filter((part) => part !== null));

@@ -5,7 +5,7 @@ import { verifyBillingRecord } from "./statements.ts";
 import { page } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { client_id, subscription_id } from "../tools.ts";
 
 /** Left out of concise results: what proves a bill. */
@@ -17,9 +17,9 @@ const recordFinder = {
 };
 
 const recordFilter = {
-  record_id: Type.Optional(said(Id, "One record, with its lines and its subscription")),
+  record_id: Type.Optional(describe(Id, "One record, with its lines and its subscription")),
   subscription_id: Type.Optional(subscription_id),
-  kind: said(
+  kind: describe(
     listBillingRecords.input.properties.kind,
     "period: a period's own bill; adjustment: what was learned later",
   ),
@@ -41,7 +41,7 @@ const verifyRecord = tool({
   description:
     "Counts the usage events behind a bill again and tells whether it says the same (matches): expected is what the stored events come to, actual what the bill says.",
   ...action(verifyBillingRecord, "record_id"),
-  input: { record_id: said(Id, "The billing record's id") },
+  input: { record_id: describe(Id, "The billing record's id") },
 });
 
 export const recordTools = [findRecords, verifyRecord];

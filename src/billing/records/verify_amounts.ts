@@ -1,7 +1,7 @@
 import { compare, type Decimal, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
-import type { BillingModelFacts } from "../billing_models/price_terms.ts";
-import { identity } from "../rating/adjustment.ts";
+import type { PriceTerms } from "../billing_models/price_terms.ts";
+import { lineKey } from "../rating/adjustment.ts";
 import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import { type BillLine, billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
@@ -15,13 +15,13 @@ export interface ToAdd {
   readonly lines: readonly BillLine[];
 }
 
-type ModelOf = (id: number) => BillingModelFacts;
+type ModelOf = (id: number) => PriceTerms;
 
 /**
  * Where the prices, amounts and sums of a period's last record are not what they should be: each line's price by
  * its billing model, its amount by what all lines of its charge say together less what those before it charged,
  * the total and the units by its lines. `records` are all of the period up to the record, first to last. Whether the
- * quantities of usage are those of the events, `claimsOf` asks. Decision 0129.
+ * quantities of usage are those of the events, `assertionsOf` asks. Decision 0129.
  */
 export function differencesOf(
   record: ToAdd,
@@ -32,26 +32,26 @@ export function differencesOf(
   const charges = chargesOf(records.flatMap((part) => part.lines));
   const before = Map.groupBy(
     records.slice(0, -1).flatMap((part) => part.lines),
-    identity,
+    lineKey,
   );
   const priced = lines.flatMap((line, i) => {
     const expected = priceOf(line, charges, modelOf(line.billing_model_id));
-    const charged = sum((before.get(identity(line)) ?? []).map(({ amount }) => amount));
+    const charged = sum((before.get(lineKey(line)) ?? []).map(({ amount }) => amount));
     const amounts = expected.amounts.map((amount) => roundMoney(subtract(amount, charged), currency));
     return [
-      ...differing(`/lines/${i}/unit_price`, expected.unit_prices, line.unit_price),
-      ...differing(`/lines/${i}/amount`, amounts, line.amount),
+      ...differingFields(`/lines/${i}/unit_price`, expected.unit_prices, line.unit_price),
+      ...differingFields(`/lines/${i}/amount`, amounts, line.amount),
     ];
   });
   return [
     ...priced,
     // A number on the wire, which can't hold every decimal.
-    ...differing("/billedUnits", [String(Number(billedUnits(lines)))], String(record.billedUnits)),
-    ...differing("/totalCharges", [total(lines, currency)], record.totalCharges),
+    ...differingFields("/billedUnits", [String(Number(billedUnits(lines)))], String(record.billedUnits)),
+    ...differingFields("/totalCharges", [total(lines, currency)], record.totalCharges),
   ];
 }
 
-function differing(
+function differingFields(
   path: string,
   expected: readonly (Decimal | null)[],
   actual: Decimal | null,
@@ -64,7 +64,7 @@ function differing(
 /** What all lines of a charge say together: its last line's words, and the sums of what adds up. */
 function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
   return new Map(
-    [...Map.groupBy(lines, identity)].map(([key, group]) => [
+    [...Map.groupBy(lines, lineKey)].map(([key, group]) => [
       key,
       group.reduce((all, line) => ({
         ...line,
@@ -75,7 +75,7 @@ function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
   );
 }
 
-const isTakenBack = ({ description }: BillLine) => description.startsWith("Reversal: ");
+const isReversed = ({ description }: BillLine) => description.startsWith("Reversal: ");
 
 /** What a line's price may be, and what its charge may come to: more than one where that depends on its days. */
 interface Price {
@@ -83,9 +83,9 @@ interface Price {
   readonly amounts: readonly Decimal[];
 }
 
-function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: BillingModelFacts): Price {
-  if (isTakenBack(line)) return { unit_prices: [line.unit_price], amounts: ["0"] };
-  const charge = charges.get(identity(line)) ?? line;
+function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: PriceTerms): Price {
+  if (isReversed(line)) return { unit_prices: [line.unit_price], amounts: ["0"] };
+  const charge = charges.get(lineKey(line)) ?? line;
   if (line.kind === "overage") {
     const unit_price = model.credit_plan?.overage_rate ?? null;
     const amount = roundMoney(multiply(charge.quantity, unit_price ?? "0"), model.currency);
@@ -96,10 +96,12 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
   const rated = days.flatMap((proration) =>
     stretchesWith(charge, charges, model, proration).map(rateStretch),
   );
-  const own = rated.map((lines) => lines.find((one) => identity(one) === identity(line)));
+  const rated_lines = rated.map((lines) => lines.find((one) => lineKey(one) === lineKey(line)));
   return {
-    unit_prices: isContinued(line) ? [null] : own.map((one) => (one ? one.unit_price : line.unit_price)),
-    amounts: own.map((one) => one?.amount ?? "0"),
+    unit_prices: isContinued(line)
+      ? [null]
+      : rated_lines.map((one) => (one ? one.unit_price : line.unit_price)),
+    amounts: rated_lines.map((one) => one?.amount ?? "0"),
   };
 }
 
@@ -113,13 +115,13 @@ const NO_DAY: Proration = { numerator: 0, denominator: 1 };
 function stretchesWith(
   charge: BillLine,
   charges: ReadonlyMap<string, BillLine>,
-  model: BillingModelFacts,
+  model: PriceTerms,
   proration: Proration,
 ): [UsedSegment, ...UsedSegment[]][] {
   const usage = [...charges.values()]
     .filter(
       (line) =>
-        line.kind === "usage" && line.billing_model_id === charge.billing_model_id && !isTakenBack(line),
+        line.kind === "usage" && line.billing_model_id === charge.billing_model_id && !isReversed(line),
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
   if (charge.kind !== "usage") return [[segmentOf(unitsOf(charge, usage), model, proration)]];
@@ -128,8 +130,8 @@ function stretchesWith(
   const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
   // The line of a beginning in which nothing was used may be missing.
   return (begins.length > 0 ? begins : [0]).map((i) => {
-    const [first, ...others] = [...before.slice(i), charge];
-    return [segmentOf(first, model, proration), ...others.map((line) => segmentOf(line, model, none))];
+    const [first, ...rest] = [...before.slice(i), charge];
+    return [segmentOf(first, model, proration), ...rest.map((line) => segmentOf(line, model, none))];
   });
 }
 
@@ -138,13 +140,13 @@ function stretchesWith(
  * missing, or have the bounds of a stretch that is no more: it says nothing that had to be taken back.
  */
 function unitsOf(charge: BillLine, usage: readonly BillLine[]): BillLine {
-  const own = usage.filter(({ from, to }) => charge.from <= from && to <= charge.to);
-  return { ...charge, kind: "usage", quantity: sum(own.map(({ quantity }) => quantity)) };
+  const inside = usage.filter(({ from, to }) => charge.from <= from && to <= charge.to);
+  return { ...charge, kind: "usage", quantity: sum(inside.map(({ quantity }) => quantity)) };
 }
 
 function segmentOf(
   { from, to, quantity, event_count }: BillLine,
-  model: BillingModelFacts,
+  model: PriceTerms,
   proration: Proration,
 ): UsedSegment {
   const first_day = instant(from).toZonedDateTimeISO("UTC").toPlainDate();

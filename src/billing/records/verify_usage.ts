@@ -1,7 +1,7 @@
 import { atLeastZero, compare, subtract } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
 import type { TotalsOptions, UsageWindow, WindowTotal } from "../../usage_store/port.ts";
-import { identity, isNothing, net, NO_EVENTS, subtractDigests } from "../rating/adjustment.ts";
+import { lineKey, isFullyReversed, netByLine, NO_EVENTS, subtractDigests } from "../rating/adjustment.ts";
 import type { Difference, UsageProof, Verification } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import type { BillLine } from "../rating/charges.ts";
@@ -10,7 +10,7 @@ import type { BillLine } from "../rating/charges.ts";
  * What a usage line claims to hold: the events of its stretch that were stored when the record `until` was
  * written, without those that were stored when the record `since` was. Null: no events.
  */
-export interface Claim {
+export interface UsageAssertion {
   readonly line: BillLine;
   readonly until: RecordedPart | null;
   readonly since: RecordedPart | null;
@@ -22,21 +22,23 @@ export interface Claim {
  * takes its stretch back, so that all lines of it come to nothing, claims away what the one before left.
  * Decision 0072.
  */
-export function claimsOf(records: readonly RecordedPart[], currency: string): Claim[] {
+export function assertionsOf(records: readonly RecordedPart[], currency: string): UsageAssertion[] {
   const record = records.at(-1);
   if (!record) return [];
   return record.lines.filter(isUsage).map((line) => {
-    const key = identity(line);
-    const telling = records.slice(0, -1).filter(({ lines }) => lines.some((of) => identity(of) === key));
-    const comesToNothing = (some: readonly RecordedPart[]) => {
-      const left = net(
-        some.flatMap(({ lines }) => lines),
+    const key = lineKey(line);
+    const segment_records = records
+      .slice(0, -1)
+      .filter(({ lines }) => lines.some((part) => lineKey(part) === key));
+    const comesToNothing = (parts: readonly RecordedPart[]) => {
+      const remaining = netByLine(
+        parts.flatMap(({ lines }) => lines),
         currency,
       ).get(key);
-      return left === undefined || isNothing(left);
+      return remaining === undefined || isFullyReversed(remaining);
     };
-    const since = comesToNothing(telling) ? null : (telling.at(-1) ?? null);
-    const is_taken_back = telling.length > 0 && comesToNothing([...telling, record]);
+    const since = comesToNothing(segment_records) ? null : (segment_records.at(-1) ?? null);
+    const is_taken_back = segment_records.length > 0 && comesToNothing([...segment_records, record]);
     return { line, until: is_taken_back ? null : record, since };
   });
 }
@@ -55,22 +57,22 @@ export function windowOf({ from, to }: BillLine, subscription_id: number): Usage
   return { subscription_id, start_ms: start_ms ?? 0, end_ms: end_ms ?? 0 };
 }
 
-const NOTHING: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_EVENTS };
+const NO_USAGE: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_EVENTS };
 
 /**
  * Holds each claim against the events: what they say it should be, and what the record says. `differences`: those of
  * its prices and sums.
  */
 export function verify(
-  claims: readonly Claim[],
-  count: (claim: Claim, record: RecordedPart) => WindowTotal,
+  claims: readonly UsageAssertion[],
+  count: (claim: UsageAssertion, record: RecordedPart) => WindowTotal,
   record_lines: readonly BillLine[] = claims.map(({ line }) => line),
   differences: readonly Difference[] = [],
 ): Verification {
   const lines = claims.map((claim) => {
     const { billing_model_id, from, to, quantity, event_count, usage_digest } = claim.line;
-    const until = claim.until ? count(claim, claim.until) : NOTHING;
-    const since = claim.since ? count(claim, claim.since) : NOTHING;
+    const until = claim.until ? count(claim, claim.until) : NO_USAGE;
+    const since = claim.since ? count(claim, claim.since) : NO_USAGE;
     const expected = {
       quantity: subtract(atLeastZero(until.units), atLeastZero(since.units)),
       event_count: until.event_count - since.event_count,

@@ -119,7 +119,7 @@ export function closedPeriods(
  * Whether the billing month in which a period's last record was written is still open: until its bill an
  * adjustment that moves no money can wait. Decision 0127.
  */
-export function isQuiet(
+export function hasNoUsage(
   { billing_anchor_day }: BilledLife,
   zones: ZoneTimeline,
   last_written: Temporal.Instant,

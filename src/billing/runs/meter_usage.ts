@@ -1,15 +1,15 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
-import { chunked } from "../../core/chunk.ts";
+import { chunks } from "../../core/chunk.ts";
 import { instant } from "../../core/time.ts";
-import { modelFacts } from "../billing_models/price_terms.ts";
+import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { WindowTotal } from "../../usage_store/port.ts";
-import { type DuePeriod, type Outcome, perItem } from "./outcomes.ts";
+import { type DuePeriod, type Outcome, attemptEach } from "./outcomes.ts";
 import { type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
 import type { BillableSubscription } from "./timelines.ts";
 
 /** A period's segments with what was used in each, up to the event of a number. */
-export interface Counted {
+export interface MeteredPeriod {
   readonly item: DuePeriod;
   readonly parts: readonly Segment[];
   readonly totals: readonly WindowTotal[];
@@ -17,27 +17,27 @@ export interface Counted {
 }
 
 /** Periods that are cut before requests get their turn. */
-const CUT_AT_ONCE = 50;
+const SEGMENT_BATCH = 50;
 
 /**
  * Counts what was used in the periods by one question to the usage store, which reads each event once, however
  * many periods there are. Errors: those of the usage store.
  */
-export async function countUsage(
+export async function meterPeriods(
   { usage, config, now }: Pick<Context, "usage" | "config" | "now">,
   { company_id }: Scope,
   items: readonly DuePeriod[],
-): Promise<{ counted: Counted[]; failed: Outcome[] }> {
-  if (items.length === 0) return { counted: [], failed: [] };
-  const cut: { item: DuePeriod; parts: Segment[] }[] = [];
+): Promise<{ metered: MeteredPeriod[]; failed: Outcome[] }> {
+  if (items.length === 0) return { metered: [], failed: [] };
+  const segmented: { item: DuePeriod; parts: Segment[] }[] = [];
   const failed: Outcome[] = [];
-  for (const some of chunked(items, CUT_AT_ONCE)) {
-    const result = perItem(some, (item) => ({ item, parts: cutPeriod(item) }));
-    cut.push(...result.done);
+  for (const batch of chunks(items, SEGMENT_BATCH)) {
+    const result = attemptEach(batch, (item) => ({ item, parts: segmentsOf(item) }));
+    segmented.push(...result.done);
     failed.push(...result.failed);
-    if (items.length > CUT_AT_ONCE) await Bun.sleep(0);
+    if (items.length > SEGMENT_BATCH) await Bun.sleep(0);
   }
-  const windows = cut.flatMap(({ item, parts }) =>
+  const windows = segmented.flatMap(({ item, parts }) =>
     parts.map(({ from, to }) => ({
       subscription_id: item.subscription.id,
       start_ms: from.epochMilliseconds,
@@ -49,12 +49,12 @@ export async function countUsage(
   const created_until_ms = usageUntil(now).epochMilliseconds;
   const totals = await usage.totals(company_id, windows, { created_until_ms, last_seq, timeout_ms });
   let next = 0;
-  const counted = cut.map(({ item, parts }) => {
-    const own = totals.slice(next, next + parts.length);
+  const metered = segmented.map(({ item, parts }) => {
+    const period_totals = totals.slice(next, next + parts.length);
     next += parts.length;
-    return { item, parts, totals: own, usage_seq: last_seq };
+    return { item, parts, totals: period_totals, usage_seq: last_seq };
   });
-  return { counted, failed };
+  return { metered, failed };
 }
 
 /** Events stored before this instant count: up to and with `now`, in whole milliseconds. */
@@ -65,13 +65,13 @@ export function usageUntil(now: Temporal.Instant): Temporal.Instant {
 /** The models of a subscription and from when each is in force: the one place that says so to bills. */
 export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">): TimelineEntry[] {
   return timeline.map(({ billing_model, from }) => ({
-    model: modelFacts(billing_model),
+    model: priceTermsOf(billing_model),
     from: instant(from),
   }));
 }
 
 /** The stretches of a period under one model each. */
-export function cutPeriod({ subscription, period }: DuePeriod): Segment[] {
+export function segmentsOf({ subscription, period }: DuePeriod): Segment[] {
   const { started_at, ends_at } = subscription;
   return segments(period, timelineOf(subscription), {
     started_at: instant(started_at),

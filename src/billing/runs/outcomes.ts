@@ -23,7 +23,7 @@ export function failure(item: DuePeriod, error: unknown): Outcome {
 }
 
 /** Applies a pure rule to each item; one that the rule can't take fails alone. */
-export function perItem<I extends DuePeriod | { item: DuePeriod }, R>(
+export function attemptEach<I extends DuePeriod | { item: DuePeriod }, R>(
   items: readonly I[],
   rule: (item: I) => R,
 ): { done: R[]; failed: Outcome[] } {

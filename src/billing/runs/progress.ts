@@ -38,7 +38,7 @@ export class Progress {
   }
 
   /** The run as it stands, or as it ended. */
-  told(status: BillingRunDetail["status"] = "running"): BillingRunResult {
+  snapshot(status: BillingRunDetail["status"] = "running"): BillingRunResult {
     // The call's `now` stands still; a run may take hours.
     const elapsed_ms = Math.round(performance.now() - this.#started_ms);
     const updated_at = iso(this.#now.add({ milliseconds: elapsed_ms }));
@@ -54,11 +54,11 @@ export class Progress {
     };
   }
 
-  count(what: keyof RunCounts, n = 1): void {
-    this.#counts = { ...this.#counts, [what]: this.#counts[what] + n };
+  count(counter: keyof RunCounts, n = 1): void {
+    this.#counts = { ...this.#counts, [counter]: this.#counts[counter] + n };
   }
 
-  note(outcome: Outcome): void {
+  recordError(outcome: Outcome): void {
     const { subscription, period } = outcome.item;
     if (outcome.result === "failed") {
       this.fail(subscription.id, iso(period.from), outcome.message);
@@ -109,7 +109,7 @@ export class Progress {
   }
 
   /** Whether there is nothing to tell: no record, no error. */
-  isIdle(): boolean {
+  isEmpty(): boolean {
     const { periods, adjustments, late_unbilled } = this.#counts;
     return periods + adjustments + late_unbilled + this.#errors.length === 0;
   }

@@ -2,8 +2,8 @@ import { and, desc, eq, getTableColumns, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { ofCompany } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { companyOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { BillingRun, BillingRunDetail } from "../records/model.ts";
 import { billingRunTable } from "../records/tables.ts";
@@ -27,7 +27,7 @@ export async function insertRun(
     .insert(t)
     .values({ ...run, ...begun, company_id: scope.company_id, ...stamped(now) })
     .returning();
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /** Writes how far a run is, or how it ended. */
@@ -55,7 +55,7 @@ export async function interruptRunsSilentSince(
   await q
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
+    .where(and(companyOwned(t, scope), eq(t.status, "running"), lt(t.updated_at, iso(since))));
 }
 
 /** Runs without their errors, newest first, and how many there are in all. */
@@ -64,7 +64,7 @@ export async function listRuns(
   { limit, offset }: Slice,
 ): Promise<{ rows: BillingRun[]; total: number }> {
   const t = q.use(billingRunTable);
-  const where = ofCompany(t, scope);
+  const where = companyOwned(t, scope);
   const rows = await q
     .select(runColumns(q))
     .from(t)
@@ -80,6 +80,6 @@ export async function findRun({ q, scope }: ReadTx, id: number): Promise<Billing
   const [row] = await q
     .select({ ...runColumns(q), errors: t.errors })
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return row;
 }

@@ -7,11 +7,11 @@ import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { type Counted, countUsage, usageUntil } from "./meter_usage.ts";
+import { type MeteredPeriod, meterPeriods, usageUntil } from "./meter_usage.ts";
 import { creditMonth } from "../rating/credit_month.ts";
-import { difference } from "../rating/adjustment.ts";
+import { adjustmentLines } from "../rating/adjustment.ts";
 import type { BillingRecord, RunRecord } from "../records/model.ts";
-import { type DuePeriod, failure, type Outcome, perItem } from "./outcomes.ts";
+import { type DuePeriod, failure, type Outcome, attemptEach } from "./outcomes.ts";
 import {
   insertRecords,
   listBillable,
@@ -30,10 +30,10 @@ export interface ReconcileOptions {
   readonly dry_run: boolean;
 }
 
-type Tools = Pick<Context, "store" | "usage" | "config" | "now">;
+type BillingDeps = Pick<Context, "store" | "usage" | "config" | "now">;
 
 /** How often facts that change while they are billed are read again. */
-const ROUNDS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Brings what is on record for each period up to what its facts say now: the period's record, zero or not, or
@@ -43,23 +43,23 @@ const ROUNDS = 3;
  * or have changed again and again since they were counted, fails alone. Decisions 0030, 0031.
  */
 export async function reconcile(
-  tools: Tools,
+  tools: BillingDeps,
   options: ReconcileOptions,
-  counted: readonly Counted[],
+  metered: readonly MeteredPeriod[],
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  let pending = counted;
+  let pending = metered;
   for (let round = 1; pending.length > 0; round++) {
     const { rated, failed } = rateAll(pending);
     const { settled, stale } = await recordAll(tools, options, rated);
     outcomes.push(...failed, ...settled);
-    if (round === ROUNDS) {
+    if (round === MAX_ATTEMPTS) {
       const changing = new Error("It keeps changing while it is billed");
       return [...outcomes, ...stale.map((item) => failure(item, changing))];
     }
-    const again = await countUsage(tools, options.scope, stale);
+    const again = await meterPeriods(tools, options.scope, stale);
     outcomes.push(...again.failed);
-    pending = again.counted;
+    pending = again.metered;
   }
   return outcomes;
 }
@@ -69,14 +69,14 @@ export async function reconcile(
  * cost: `recordRated`. Events stored by `counted_at` count. Errors: those of the usage store, conflict for the
  * first fact that can't be billed.
  */
-export async function rateAhead(
-  tools: Tools,
+export async function rateProspectively(
+  tools: BillingDeps,
   scope: Scope,
   items: readonly DuePeriod[],
   counted_at: Temporal.Instant,
-): Promise<Rated[]> {
-  const { counted, failed: uncut } = await countUsage({ ...tools, now: counted_at }, scope, items);
-  const { rated, failed } = rateAll(counted);
+): Promise<RatedPeriod[]> {
+  const { metered, failed: uncut } = await meterPeriods({ ...tools, now: counted_at }, scope, items);
+  const { rated, failed } = rateAll(metered);
   for (const outcome of [...uncut, ...failed]) {
     if (outcome.result === "failed") throw new AppError("conflict", outcome.message);
   }
@@ -92,10 +92,10 @@ export async function recordRated(
   q: Queries,
   now: Temporal.Instant,
   options: ReconcileOptions,
-  rated: readonly Rated[],
+  rated: readonly RatedPeriod[],
   counted_at: Temporal.Instant,
 ): Promise<RunRecord[] | null> {
-  const { ready, failed, stale, outdated } = await compareAll(q, options, rated, counted_at);
+  const { ready, failed, stale, outdated } = await planRecords(q, options, rated, counted_at);
   if (stale.length + failed.length + outdated.length > 0) return null;
   const written = await writeAll(q, now, options.scope, ready);
   return written.length === ready.length ? written : null;
@@ -105,9 +105,9 @@ export async function recordRated(
  * What a period comes to by what is known now, without a look at what is on record: its lines so far. Errors:
  * throws where its facts can't be billed.
  */
-export async function rateSoFar(tools: Tools, scope: Scope, item: DuePeriod): Promise<Rated> {
-  const { counted, failed: uncut } = await countUsage(tools, scope, [item]);
-  const { rated, failed } = rateAll(counted);
+export async function ratePreview(tools: BillingDeps, scope: Scope, item: DuePeriod): Promise<RatedPeriod> {
+  const { metered, failed: uncut } = await meterPeriods(tools, scope, [item]);
+  const { rated, failed } = rateAll(metered);
   const [only] = rated;
   if (only) return only;
   const [outcome] = [...uncut, ...failed];
@@ -115,7 +115,7 @@ export async function rateSoFar(tools: Tools, scope: Scope, item: DuePeriod): Pr
 }
 
 /** What a period should cost by its facts. */
-export interface Rated {
+export interface RatedPeriod {
   readonly item: DuePeriod;
   readonly lines: readonly BillLine[];
   readonly currency: string;
@@ -124,43 +124,43 @@ export interface Rated {
   readonly usage_seq: number;
 }
 
-function rateAll(counted: readonly Counted[]): { rated: Rated[]; failed: Outcome[] } {
-  const { done, failed } = perItem(counted, ratePeriod);
+function rateAll(metered: readonly MeteredPeriod[]): { rated: RatedPeriod[]; failed: Outcome[] } {
+  const { done, failed } = attemptEach(metered, ratePeriod);
   return { rated: done, failed };
 }
 
-function ratePeriod({ item, parts, totals, usage_seq }: Counted): Rated {
+function ratePeriod({ item, parts, totals, usage_seq }: MeteredPeriod): RatedPeriod {
   const { id, currency } = item.subscription.billing_model;
-  const used = parts.map((segment, i) => {
+  const usage = parts.map((segment, i) => {
     const counted = totals[i];
     if (!counted) throw new Error("Cannot rate a segment: its usage was not counted");
     const { units, event_count, corrections, digest } = counted;
     return { segment, usage: { units, event_count, corrections, usage_digest: digest } };
   });
-  const { lines } = rate(used, currency, creditMonth(used, item.period));
+  const { lines } = rate(usage, currency, creditMonth(usage, item.period));
   return { item, lines, currency, billing_model_id: parts.at(-1)?.model.id ?? id, usage_seq };
 }
 
 /** Writes what is left to write; `stale` are the items whose facts have changed since they were rated. */
 async function recordAll(
-  { store, now }: Tools,
+  { store, now }: BillingDeps,
   options: ReconcileOptions,
-  rated: readonly Rated[],
+  rated: readonly RatedPeriod[],
 ): Promise<{ settled: Outcome[]; stale: DuePeriod[] }> {
   if (rated.length === 0) return { settled: [], stale: [] };
   if (options.dry_run) {
-    const { ready, ...others } = await compareAll(store.read, options, rated, now);
+    const { ready, ...others } = await planRecords(store.read, options, rated, now);
     const stamp = { created_at: iso(now), updated_at: iso(now) };
-    return settle(
+    return writeIfCurrent(
       others,
       ready,
       ready.map(({ record }) => ({ ...toRecord(record), ...stamp })),
     );
   }
   return store.tx(async (q) => {
-    const { ready, ...others } = await compareAll(q, options, rated, now);
+    const { ready, ...others } = await planRecords(q, options, rated, now);
     const written = await writeAll(q, now, options.scope, ready);
-    return settle(others, ready, written);
+    return writeIfCurrent(others, ready, written);
   });
 }
 
@@ -169,7 +169,7 @@ async function writeAll(
   q: Queries,
   now: Temporal.Instant,
   scope: Scope,
-  ready: Compared["ready"],
+  ready: RecordPlan["ready"],
 ): Promise<RunRecord[]> {
   const records = ready.map(({ record, usage_seq }) => ({ ...record, usage_seq }));
   const written = await insertRecords(q, now, records);
@@ -191,7 +191,7 @@ export function dueBy({ dry_run }: ReconcileOptions, now: Temporal.Instant): Iso
   return dry_run ? iso(now) : undefined;
 }
 
-interface Compared {
+interface RecordPlan {
   /** Items with the record that is missing. */
   ready: { item: DuePeriod; record: NewRecord; usage_seq: number }[];
   unchanged: Outcome[];
@@ -202,12 +202,12 @@ interface Compared {
 }
 
 /** Holds what the periods should cost against what is on record for them. */
-async function compareAll(
+async function planRecords(
   q: Reads,
   options: ReconcileOptions,
-  rated: readonly Rated[],
+  rated: readonly RatedPeriod[],
   now: Temporal.Instant,
-): Promise<Compared> {
+): Promise<RecordPlan> {
   const ids = [...new Set(rated.map(({ item }) => item.subscription.id))];
   const starts = [...new Set(rated.map(({ item }) => iso(item.period.from)))];
   const facts = await listBillable(
@@ -218,15 +218,15 @@ async function compareAll(
   const recorded = Map.groupBy(await listRecorded({ q, scope: options.scope, now }, ids, starts), (part) =>
     placeOf(part.subscription_id, part.billingStartAt),
   );
-  const isCurrent = ({ item }: Rated) =>
+  const isCurrent = ({ item }: RatedPeriod) =>
     isDeepStrictEqual(current.get(item.subscription.id), item.subscription);
-  const compared = perItem(rated.filter(isCurrent), (of) => {
-    const { subscription, period } = of.item;
+  const compared = attemptEach(rated.filter(isCurrent), (recorded_part) => {
+    const { subscription, period } = recorded_part.item;
     const parts = recorded.get(placeOf(subscription.id, iso(period.from))) ?? [];
-    const is_outdated = parts.some((part) => knowsMore(part, of, now));
-    const next = is_outdated ? null : nextRecord(options, of, parts, now);
-    const record = next && of.item.is_quiet && movesNoMoney(next) ? null : next;
-    return { item: of.item, is_outdated, record, usage_seq: of.usage_seq };
+    const is_outdated = parts.some((part) => hasNewerCount(part, recorded_part, now));
+    const next = is_outdated ? null : nextRecord(options, recorded_part, parts, now);
+    const record = next && recorded_part.item.is_quiet && isFreeOfCharge(next) ? null : next;
+    return { item: recorded_part.item, is_outdated, record, usage_seq: recorded_part.usage_seq };
   });
   const { done } = compared;
   return {
@@ -236,37 +236,37 @@ async function compareAll(
     ),
     outdated: done.flatMap(({ item, is_outdated }) => (is_outdated ? [item] : [])),
     failed: compared.failed,
-    stale: rated.flatMap((of) => {
-      const subscription = current.get(of.item.subscription.id);
-      return subscription && !isCurrent(of) ? [{ ...of.item, subscription }] : [];
+    stale: rated.flatMap((recorded_part) => {
+      const subscription = current.get(recorded_part.item.subscription.id);
+      return subscription && !isCurrent(recorded_part) ? [{ ...recorded_part.item, subscription }] : [];
     }),
   };
 }
 
 /** Whether a record only tells of events and units, such as those of a package that was begun, or under a minimum. */
-function movesNoMoney({ kind, totalCharges }: NewRecord): boolean {
+function isFreeOfCharge({ kind, totalCharges }: NewRecord): boolean {
   return kind === "adjustment" && isZero(totalCharges);
 }
 
 /** What one record knows, the next one must know too: a question asked earlier may be answered here later. */
-function knowsMore(part: RecordedPart, { usage_seq }: Rated, now: Temporal.Instant): boolean {
+function hasNewerCount(part: RecordedPart, { usage_seq }: RatedPeriod, now: Temporal.Instant): boolean {
   return part.usage_until > iso(usageUntil(now)) || (part.usage_seq ?? 0) > usage_seq;
 }
 
 /** The record that is missing, or null when those on record say all. */
 function nextRecord(
   { scope, billing_run_id }: ReconcileOptions,
-  { item, lines, currency, billing_model_id }: Rated,
+  { item, lines, currency, billing_model_id }: RatedPeriod,
   recorded: readonly RecordedPart[],
   now: Temporal.Instant,
 ): NewRecord | null {
-  const left = difference(
+  const remaining = adjustmentLines(
     lines,
     recorded.flatMap((part) => part.lines),
     currency,
   );
   const [first] = recorded;
-  if (first && left.length === 0) return null;
+  if (first && remaining.length === 0) return null;
   return {
     company_id: scope.company_id,
     subscription_id: item.subscription.id,
@@ -276,11 +276,11 @@ function nextRecord(
     sequence: (recorded.at(-1)?.sequence ?? -1) + 1,
     adjusts_billing_record_id: first?.id ?? null,
     currency,
-    billedUnits: billedUnits(left),
-    totalCharges: total(left, currency),
+    billedUnits: billedUnits(remaining),
+    totalCharges: total(remaining, currency),
     billingStartAt: iso(item.period.from),
     billingEndAt: iso(item.period.to),
-    lines: left,
+    lines: remaining,
     usage_until: iso(usageUntil(now)),
   };
 }
@@ -289,9 +289,9 @@ function nextRecord(
  * What became of each item: a record that was ready and not written had its place taken by another call, and one
  * that knows more was written by a later call, by the same facts or with those that changed since.
  */
-function settle(
-  { unchanged: same, outdated, failed, stale }: Omit<Compared, "ready">,
-  ready: Compared["ready"],
+function writeIfCurrent(
+  { unchanged: same, outdated, failed, stale }: Omit<RecordPlan, "ready">,
+  ready: RecordPlan["ready"],
   written: readonly RunRecord[],
 ): { settled: Outcome[]; stale: DuePeriod[] } {
   const places = new Map(

@@ -1,5 +1,5 @@
 import type { Context } from "../../app/context.ts";
-import { chunked } from "../../core/chunk.ts";
+import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
@@ -9,8 +9,8 @@ import { deleteEntriesOf } from "../../audit/queries.ts";
 import { applyDueOf } from "../billing_model_changes/apply_change.ts";
 import { listOverdue } from "../billing_model_changes/due_queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
-import { type Counted, countUsage } from "./meter_usage.ts";
-import { isQuiet, type DuePeriods, isGapless, namedPeriod, unbilledPeriods } from "./due_periods.ts";
+import { type MeteredPeriod, meterPeriods } from "./meter_usage.ts";
+import { hasNoUsage, type DuePeriods, isGapless, namedPeriod, unbilledPeriods } from "./due_periods.ts";
 import type { BillingRunResult } from "../records/model.ts";
 import type { DuePeriod } from "./outcomes.ts";
 import type { Progress } from "./progress.ts";
@@ -18,10 +18,10 @@ import * as queries from "../records/queries.ts";
 import { deleteRun, updateRun } from "./queries.ts";
 import { dueBy, reconcile, type ReconcileOptions } from "./reconcile.ts";
 import type { BillableSubscription } from "./timelines.ts";
-import { noteUnbilledUsage } from "./unbilled_usage.ts";
+import { recordUnbilledUsage } from "./unbilled_usage.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
-export interface Run {
+export interface BillingJob {
   readonly ctx: Context;
   readonly options: ReconcileOptions & { readonly billing_run_id: number };
   /** "2026-11": the periods that start in that month. Undefined: every due one that has no record. */
@@ -35,7 +35,7 @@ export interface Run {
   readonly subscription_ids?: readonly number[] | undefined;
   readonly progress: Progress;
   /** Whether a run that found nothing to do is forgotten. */
-  readonly forgets_idle: boolean;
+  readonly discard_if_empty: boolean;
 }
 
 /**
@@ -43,14 +43,14 @@ export interface Run {
  * the run had been asked for less. Never throws: what stopped it is told in the run and logged.
  * Decision 0032.
  */
-export async function runToEnd(run: Run): Promise<BillingRunResult> {
+export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
   const { ctx, progress, options } = run;
   let status: BillingRunResult["status"] = "interrupted";
   try {
-    const stored_seq = await refuseOldUsage(run);
+    const stored_seq = await requireCurrentUsage(run);
     if (await billAll(run)) {
       if (run.closed_since) {
-        progress.count("late_unbilled", await noteUnbilled(run, run.closed_since, stored_seq));
+        progress.count("late_unbilled", await recordUnbilled(run, run.closed_since, stored_seq));
       }
       status = "finished";
     }
@@ -58,31 +58,34 @@ export async function runToEnd(run: Run): Promise<BillingRunResult> {
     progress.end(error instanceof AppError ? error.message : "Internal error");
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run interrupted");
   }
-  const told = progress.told(status);
+  const result = progress.snapshot(status);
   try {
-    const is_forgotten = run.forgets_idle && status === "finished" && progress.isIdle();
-    await ctx.store.tx((q) => (is_forgotten ? forget(q, run) : updateRun(q, told)));
+    const is_forgotten = run.discard_if_empty && status === "finished" && progress.isEmpty();
+    await ctx.store.tx((q) => (is_forgotten ? discardRun(q, run) : updateRun(q, result)));
   } catch (error) {
     // The row says "running" until the next run finds it silent.
     ctx.log.error({ err: error, request_id: ctx.request_id, ...options }, "billing run not written down");
   }
-  return told;
+  return result;
 }
 
 /**
  * Tells of the usage that the recheck leaves alone. What was stored before it began is looked through then, unless a
  * subscription failed: its usage may be settled, and not billed, by the next time. Errors: those of the stores.
  */
-function noteUnbilled(
-  { ctx, options: { scope }, progress }: Run,
+function recordUnbilled(
+  { ctx, options: { scope }, progress }: BillingJob,
   settled_by: Temporal.Instant,
   stored_seq: number,
 ): Promise<number> {
-  return noteUnbilledUsage({ ctx, scope, settled_by }, progress.hasFailures() ? null : stored_seq);
+  return recordUnbilledUsage({ ctx, scope, settled_by }, progress.hasFailures() ? null : stored_seq);
 }
 
 /** Forgets a run that found nothing to do, and that it was started. */
-async function forget(q: Queries, { ctx, options: { scope, billing_run_id: id } }: Run): Promise<void> {
+async function discardRun(
+  q: Queries,
+  { ctx, options: { scope, billing_run_id: id } }: BillingJob,
+): Promise<void> {
   await deleteRun(q, id);
   await deleteEntriesOf({ q, scope, now: ctx.now }, { type: "billing_run", id });
 }
@@ -92,11 +95,11 @@ async function forget(q: Queries, { ctx, options: { scope, billing_run_id: id } 
  * to count in one question to the usage store: each question goes through all of the company's events of that
  * time. Returns whether it got to the end.
  */
-async function billAll(run: Run): Promise<boolean> {
+async function billAll(run: BillingJob): Promise<boolean> {
   const { ctx, options, progress, subscription_ids: ids } = run;
   const { read } = ctx.store;
   const zones = await listZones({ q: read, scope: options.scope, now: ctx.now });
-  const guard = new StoreGuard();
+  const guard = new CircuitBreaker();
   let after_id = 0;
   let looked_at = 0;
   let due: DuePeriod[] = [];
@@ -107,18 +110,18 @@ async function billAll(run: Run): Promise<boolean> {
       { q: read, scope: options.scope, now: ctx.now },
       { ids, after_id, limit, due_by },
     );
-    due.push(...(await dueOf(run, await withChangesApplied(run, batch), zones)));
+    due.push(...(await findDuePeriods(run, await withChangesApplied(run, batch), zones)));
     looked_at += batch.length;
     const last = batch.at(-1);
     if (last && due.length > 0 && due.length < LIMITS.billing_batch_periods) {
-      await takeTurns();
+      await yieldToRequests();
     } else {
       due.sort((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
-      for (const some of chunked(due, LIMITS.billing_batch_periods)) {
-        if (!(await billSome(run, guard, some))) return false;
+      for (const some of chunks(due, LIMITS.billing_batch_periods)) {
+        if (!(await billBatch(run, guard, some))) return false;
       }
       progress.count("subscriptions", looked_at);
-      await tellProgress(run);
+      await saveProgress(run);
       [due, looked_at] = [[], 0];
     }
     if (!last) return true;
@@ -131,14 +134,14 @@ async function billAll(run: Run): Promise<boolean> {
  * Bills count from events that bills before them have counted: where those are gone, as in a usage store put back to
  * an earlier state, none is written. Returns up to which number usage is stored. Errors: conflict.
  */
-async function refuseOldUsage({ ctx: { store, usage, config }, options }: Run): Promise<number> {
+async function requireCurrentUsage({ ctx: { store, usage, config }, options }: BillingJob): Promise<number> {
   // In this order: whatever a bill has counted was stored before.
-  const counted = await queries.findLastCounted(store.read);
+  const counted_seq = await queries.findLastCounted(store.read);
   const stored = await usage.lastSeq(options.scope.company_id, config.usage_query_timeout_ms);
-  if (stored >= counted) return stored;
+  if (stored >= counted_seq) return stored;
   throw new AppError(
     "conflict",
-    `Cannot bill: the usage store is older than the bills: its events end at number ${stored}, and bills have counted up to ${counted}; doctor says what to do`,
+    `Cannot bill: the usage store is older than the bills: its events end at number ${stored}, and bills have counted up to ${counted_seq}; doctor says what to do`,
   );
 }
 
@@ -147,7 +150,7 @@ async function refuseOldUsage({ ctx: { store, usage, config }, options }: Run): 
  * One whose change can't be applied fails: what it would be billed by is wrong.
  */
 async function withChangesApplied(
-  { ctx, options, progress }: Run,
+  { ctx, options, progress }: BillingJob,
   batch: readonly BillableSubscription[],
 ): Promise<readonly BillableSubscription[]> {
   const { store, now } = ctx;
@@ -161,7 +164,7 @@ async function withChangesApplied(
   const applied: number[] = [];
   for (const id of overdue) {
     try {
-      await applyDueOf({ ...ctx, store: ctx.untold }, scope, id);
+      await applyDueOf({ ...ctx, store: ctx.unaudited_store }, scope, id);
       applied.push(id);
     } catch (error) {
       progress.fail(id, null, "Cannot bill: a billing model change that is due can't be applied");
@@ -178,28 +181,28 @@ async function withChangesApplied(
   return [...batch.filter(({ id }) => !overdue.has(id)), ...again];
 }
 
-async function tellProgress({ ctx, progress }: Run): Promise<void> {
-  await ctx.store.tx((q) => updateRun(q, progress.told()));
-  await takeTurns();
+async function saveProgress({ ctx, progress }: BillingJob): Promise<void> {
+  await ctx.store.tx((q) => updateRun(q, progress.snapshot()));
+  await yieldToRequests();
 }
 
 /**
  * An embedded database answers without ever leaving the process: requests get their turn here, and time for all
  * the steps that an answer takes.
  */
-function takeTurns(): Promise<void> {
+function yieldToRequests(): Promise<void> {
   return Bun.sleep(LIMITS.billing_pause_ms);
 }
 
 /** The periods to bill of a batch of subscriptions. */
-async function dueOf(
-  run: Run,
+async function findDuePeriods(
+  run: BillingJob,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<DuePeriod[]> {
   const { progress } = run;
-  if (run.closed_since) return latePeriodsOf(run, batch, zones, run.closed_since);
-  const find = await duePeriodsOf(run, batch, zones);
+  if (run.closed_since) return latePeriods(run, batch, zones, run.closed_since);
+  const find = await duePeriods(run, batch, zones);
   return batch.flatMap((subscription) => {
     try {
       const { due: periods, not_due } = find(subscription);
@@ -213,8 +216,8 @@ async function dueOf(
 }
 
 /** How to tell a subscription's due periods: by the month asked for, or by what is on record. */
-async function duePeriodsOf(
-  { ctx, options, period }: Run,
+async function duePeriods(
+  { ctx, options, period }: BillingJob,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<(subscription: BillableSubscription) => DuePeriods> {
@@ -244,8 +247,8 @@ async function duePeriodsOf(
 }
 
 /** The closed periods that hold events which none of their records has counted. */
-async function latePeriodsOf(
-  { ctx, options }: Run,
+async function latePeriods(
+  { ctx, options }: BillingJob,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
   open_since: Temporal.Instant,
@@ -262,20 +265,20 @@ async function latePeriodsOf(
     // Those that don't know their last number go by the instant alone.
     last_seq: period.usage_seq ?? Number.MAX_SAFE_INTEGER,
   }));
-  const newer = await usage.haveNewer(scope.company_id, known, config.usage_query_timeout_ms);
+  const newer = await usage.haveLateEvents(scope.company_id, known, config.usage_query_timeout_ms);
   const subscriptions = new Map(batch.map((subscription) => [subscription.id, subscription]));
   return periods.flatMap(({ subscription_id, billingStartAt, billingEndAt, last_written }, i) => {
     const subscription = subscriptions.get(subscription_id);
     if (!subscription || !newer[i]) return [];
     const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
     const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
-    const is_quiet = isQuiet(subscription, zones, instant(last_written), now, config.billing_grace);
+    const is_quiet = hasNoUsage(subscription, zones, instant(last_written), now, config.billing_grace);
     return [{ subscription, period, is_quiet }];
   });
 }
 
 /** Tells a store that is down from a subscription that it can't store. */
-class StoreGuard {
+class CircuitBreaker {
   #failures_in_a_row = 0;
 
   worked(): void {
@@ -298,65 +301,78 @@ class StoreGuard {
  * Counts the items' usage at once, then writes their records in small transactions. Where the usage store can't
  * count so much, it is asked for less. Returns false when the process is about to end.
  */
-async function billSome(run: Run, guard: StoreGuard, items: readonly DuePeriod[]): Promise<boolean> {
+async function billBatch(
+  run: BillingJob,
+  guard: CircuitBreaker,
+  items: readonly DuePeriod[],
+): Promise<boolean> {
   const { ctx, options, progress } = run;
-  const counting = await countUsage(ctx, options.scope, items).catch((error: unknown) => ({ error }));
-  if ("error" in counting) return billLess(run, guard, items, counting.error);
-  for (const outcome of counting.failed) progress.note(outcome);
-  for (const some of chunked(counting.counted, LIMITS.billing_batch_records)) {
+  const counting = await meterPeriods(ctx, options.scope, items).catch((error: unknown) => ({ error }));
+  if ("error" in counting) return billHalves(run, guard, items, counting.error);
+  for (const outcome of counting.failed) progress.recordError(outcome);
+  for (const batch of chunks(counting.metered, LIMITS.billing_batch_records)) {
     if (ctx.background.is_stopping) return false;
-    await writeSome(run, guard, some);
-    await tellProgress(run);
+    await writeBatch(run, guard, batch);
+    await saveProgress(run);
   }
   return true;
 }
 
 /** Bills in two halves what could not be counted at once, down to the one that can't be counted at all. */
-async function billLess(
-  run: Run,
-  guard: StoreGuard,
+async function billHalves(
+  run: BillingJob,
+  guard: CircuitBreaker,
   items: readonly DuePeriod[],
   error: unknown,
 ): Promise<boolean> {
   const { ctx, options } = run;
   const [only] = items;
   if (only && items.length === 1) {
-    failOne(run, guard, only, error);
+    recordFailure(run, guard, only, error);
     return true;
   }
   ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "counting usage in smaller parts");
-  for (const half of chunked(items, Math.ceil(items.length / 2))) {
+  for (const half of chunks(items, Math.ceil(items.length / 2))) {
     if (ctx.background.is_stopping) return false;
-    const left = half.filter(({ subscription }) => !run.progress.hasFailed(subscription.id));
-    if (left.length > 0 && !(await billSome(run, guard, left))) return false;
-    await tellProgress(run);
+    const remaining = half.filter(({ subscription }) => !run.progress.hasFailed(subscription.id));
+    if (remaining.length > 0 && !(await billBatch(run, guard, remaining))) return false;
+    await saveProgress(run);
   }
   return true;
 }
 
 /** Reconciles the items at once or, where a store refuses that, one by one: the good ones are billed. */
-async function writeSome(run: Run, guard: StoreGuard, counted: readonly Counted[]): Promise<void> {
+async function writeBatch(
+  run: BillingJob,
+  guard: CircuitBreaker,
+  metered: readonly MeteredPeriod[],
+): Promise<void> {
   const { ctx, options, progress } = run;
   try {
-    for (const outcome of await reconcile(ctx, options, counted)) progress.note(outcome);
+    for (const outcome of await reconcile(ctx, options, metered)) progress.recordError(outcome);
     return guard.worked();
   } catch (error) {
     ctx.log.warn({ err: error, request_id: ctx.request_id, ...options }, "billing one by one");
   }
-  for (const one of counted) {
+  for (const one of metered) {
     if (ctx.background.is_stopping) return;
     if (progress.hasFailed(one.item.subscription.id)) continue;
     try {
-      for (const outcome of await reconcile(ctx, options, [one])) progress.note(outcome);
+      for (const outcome of await reconcile(ctx, options, [one])) progress.recordError(outcome);
       guard.worked();
     } catch (error) {
-      failOne(run, guard, one.item, error);
+      recordFailure(run, guard, one.item, error);
     }
   }
 }
 
 /** Errors: unavailable when the stores are down. */
-function failOne({ ctx, progress }: Run, guard: StoreGuard, item: DuePeriod, error: unknown): void {
+function recordFailure(
+  { ctx, progress }: BillingJob,
+  guard: CircuitBreaker,
+  item: DuePeriod,
+  error: unknown,
+): void {
   const { id: subscription_id } = item.subscription;
   const message = error instanceof AppError ? error.message : "Internal error";
   progress.fail(subscription_id, iso(item.period.from), message);

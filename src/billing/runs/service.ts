@@ -5,7 +5,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
-import { endedWithin } from "../../core/time.ts";
+import { withTimeout } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import {
   BillingRecord,
@@ -22,7 +22,7 @@ import {
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "../records/queries.ts";
 import * as runs from "./queries.ts";
-import { type Run, runToEnd } from "./run.ts";
+import { type BillingJob, runToEnd } from "./run.ts";
 import { listUnbilled } from "./unbilled_queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
@@ -144,28 +144,33 @@ export const listUnbilledUsage = operation({
 });
 
 /** What a run is asked to bill, and whether only to tell. */
-type Asked = Pick<Run, "period" | "closed_since" | "subscription_ids"> & { dry_run?: boolean };
+type RunRequest = Pick<BillingJob, "period" | "closed_since" | "subscription_ids"> & { dry_run?: boolean };
 
 /** Begins a run and answers it as it ended or, over HTTP after a few seconds, as it stands. */
-async function startRun(ctx: Context, { dry_run = false, ...asked }: Asked): Promise<BillingRunResult> {
+async function startRun(
+  ctx: Context,
+  { dry_run = false, ...request }: RunRequest,
+): Promise<BillingRunResult> {
   const { store, actor, now, origin, background } = ctx;
   const scope = scopeOf(actor);
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
   const begun = await store.tx(async (q) => {
     await runs.interruptRunsSilentSince({ q, scope, now }, silent_since, now);
-    const row = { dry_run, period: asked.period ?? null, requested_by, counts: NO_COUNTS };
+    const row = { dry_run, period: request.period ?? null, requested_by, counts: NO_COUNTS };
     return runs.insertRun({ q, scope, now }, row);
   });
   const progress = new Progress(begun, now);
   const options = { scope, billing_run_id: begun.id, dry_run };
-  const run = background.keep(runToEnd({ ctx, options, ...asked, progress, forgets_idle: origin === "job" }));
+  const run = background.track(
+    runToEnd({ ctx, options, ...request, progress, discard_if_empty: origin === "job" }),
+  );
   if (origin === "job" || origin === "cli") return run;
-  return (await endedWithin(run, LIMITS.billing_run_wait_ms)) ?? progress.told();
+  return (await withTimeout(run, LIMITS.billing_run_wait_ms)) ?? progress.snapshot();
 }
 
 async function checkSubscriptions(tx: ReadTx, ids: readonly number[]): Promise<void> {
-  const known = await queries.existingSubscriptions(tx, ids);
-  const unknown = ids.findIndex((id) => !known.has(id));
+  const existing = await queries.existingSubscriptions(tx, ids);
+  const unknown = ids.findIndex((id) => !existing.has(id));
   if (unknown >= 0) throw invalid(`/subscription_ids/${unknown}`, "names no subscription of this company");
 }

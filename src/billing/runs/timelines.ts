@@ -35,9 +35,9 @@ export async function withTimelines(
   };
   const groups = Map.groupBy(changes, ({ subscription_id }) => subscription_id);
   return rows.map((row) => {
-    const own = groups.get(row.id) ?? [];
-    const first = own[0] ? modelOf(own[0].old_billing_model_id) : row.billing_model;
-    const later = own.map((change) => ({
+    const entries = groups.get(row.id) ?? [];
+    const first = entries[0] ? modelOf(entries[0].old_billing_model_id) : row.billing_model;
+    const later = entries.map((change) => ({
       billing_model: modelOf(change.new_billing_model_id),
       from: change.effective_at,
     }));

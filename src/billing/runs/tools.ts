@@ -4,7 +4,7 @@ import { getBillingRun, listBillingRuns, runBilling } from "./service.ts";
 import { page } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { RECORD_DETAILS } from "../records/tools.ts";
 
 const { period, subscription_ids, dry_run } = runBilling.input.properties;
@@ -18,9 +18,9 @@ const startRun = tool({
   is_destructive: true,
   details: [...RECORD_DETAILS, "lines"],
   input: {
-    period: said(period, "The month to bill"),
-    subscription_ids: said(subscription_ids, "Only these subscriptions"),
-    dry_run: said(dry_run, "Writes nothing, and tells what it would write"),
+    period: describe(period, "The month to bill"),
+    subscription_ids: describe(subscription_ids, "Only these subscriptions"),
+    dry_run: describe(dry_run, "Writes nothing, and tells what it would write"),
   },
 });
 
@@ -31,7 +31,7 @@ const findRuns = tool({
     "Lists billing runs, newest first, with what they came to; or one by run_id with its errors by subscription.",
   ...finder("run_id", listBillingRuns, getBillingRun),
   details: [],
-  input: { run_id: Type.Optional(said(Id, "One run, with its errors")), ...page },
+  input: { run_id: Type.Optional(describe(Id, "One run, with its errors")), ...page },
 });
 
 export const runTools = [startRun, findRuns];

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, inArray, lte, type SQL, sum } from "drizzle-orm
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { UnbilledUsage } from "../records/model.ts";
@@ -36,15 +36,15 @@ export async function countUnbilledEvents(q: Reads): Promise<number> {
 /** Writes down what was found; returns null where the same is on record. */
 export async function saveUnbilled(tx: Tx, found: NewUnbilled): Promise<UnbilledUsage | null> {
   const t = tx.q.use(unbilledUsageTable);
-  const [known] = await tx.q.select().from(t).where(isPlace(tx, found));
-  if (!known) {
+  const [existing] = await tx.q.select().from(t).where(isPlace(tx, found));
+  if (!existing) {
     const row = { ...found, company_id: tx.scope.company_id, ...stamped(tx.now) };
-    return only(await tx.q.insert(t).values(row).returning());
+    return exactlyOne(await tx.q.insert(t).values(row).returning());
   }
   const { units, event_count } = found;
-  if (known.units === units && known.event_count === event_count) return null;
+  if (existing.units === units && existing.event_count === event_count) return null;
   const changed = { units, event_count, updated_at: iso(tx.now) };
-  return only(await tx.q.update(t).set(changed).where(eq(t.id, known.id)).returning());
+  return exactlyOne(await tx.q.update(t).set(changed).where(eq(t.id, existing.id)).returning());
 }
 
 function isPlace({ q, scope }: ReadTx, { subscription_id, reason, from }: NewUnbilled): SQL | undefined {
@@ -109,13 +109,13 @@ export async function listEnded(
 }
 
 /** Up to which event the company's usage was looked through for what no bill counts; null: never. */
-export async function findLookedThrough({ q, scope }: ReadTx): Promise<number | null> {
+export async function findChecked({ q, scope }: ReadTx): Promise<number | null> {
   const t = q.use(unbilledUsageCheckTable);
   const [row] = await q.select().from(t).where(eq(t.company_id, scope.company_id));
   return row?.usage_seq ?? null;
 }
 
-export async function setLookedThrough({ q, scope }: Tx, usage_seq: number): Promise<void> {
+export async function setChecked({ q, scope }: Tx, usage_seq: number): Promise<void> {
   const t = q.use(unbilledUsageCheckTable);
   await q
     .insert(t)

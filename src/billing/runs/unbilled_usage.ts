@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
-import { chunked } from "../../core/chunk.ts";
+import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { subtract, sum } from "../../core/money.ts";
 import { earlier, instant, iso, later } from "../../core/time.ts";
@@ -8,18 +8,18 @@ import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { MAX_TIMESTAMP_MS, type UsageWindow } from "../../usage_store/port.ts";
 import type { UnbilledUsage } from "../records/model.ts";
-import { type CountedPeriod, listBillable, listCountedPeriods, listRecorded } from "../records/queries.ts";
+import { type RecordedCount, listBillable, listCountedPeriods, listRecorded } from "../records/queries.ts";
 import {
-  findLookedThrough,
+  findChecked,
   listEnded,
   listSubscriptionIds,
   type NewUnbilled,
   saveUnbilled,
-  setLookedThrough,
+  setChecked,
 } from "./unbilled_queries.ts";
 
 /** Whose usage is looked through, and which periods the recheck has left alone: those settled by then. */
-interface Looking {
+interface UsageSearch {
   readonly ctx: Context;
   readonly scope: Scope;
   readonly settled_by: Temporal.Instant;
@@ -31,12 +31,12 @@ interface Looking {
  * for by their numbers: those stored since the last look. `looked_until`: up to which number the next look need not
  * look again; null: no further than before. Returns how many findings are new. Decision 0126.
  */
-export async function noteUnbilledUsage(looking: Looking, looked_until: number | null): Promise<number> {
-  const { ctx, scope } = looking;
+export async function recordUnbilledUsage(search: UsageSearch, looked_until: number | null): Promise<number> {
+  const { ctx, scope } = search;
   const { store, usage, config } = ctx;
   const timeout_ms = config.usage_query_timeout_ms;
   const last_seq = await usage.lastSeq(scope.company_id, timeout_ms);
-  const looked_through = (await findLookedThrough({ q: store.read, scope, now: ctx.now })) ?? 0;
+  const looked_through = (await findChecked({ q: store.read, scope, now: ctx.now })) ?? 0;
   let noted = 0;
   for (let after_id = 0; ; ) {
     const limit = LIMITS.billing_batch_periods;
@@ -44,43 +44,46 @@ export async function noteUnbilledUsage(looking: Looking, looked_until: number |
     const last = ids.at(-1);
     if (last === undefined) break;
     after_id = last;
-    noted += await save(ctx, scope, await findAfterEnd(looking, ids, looked_through));
-    const old = looked_through < last_seq ? await withOldEvents(looking, ids, looked_through) : [];
-    for (const some of chunked(old, LIMITS.billing_batch_records)) {
-      noted += await save(ctx, scope, await findLate(looking, some));
+    noted += await save(ctx, scope, await findAfterEnd(search, ids, looked_through));
+    const old = looked_through < last_seq ? await withOldEvents(search, ids, looked_through) : [];
+    for (const batch of chunks(old, LIMITS.billing_batch_records)) {
+      noted += await save(ctx, scope, await findLate(search, batch));
       await Bun.sleep(LIMITS.billing_pause_ms);
     }
   }
-  if (looked_until !== null)
-    await store.tx((q) => setLookedThrough({ q, scope, now: ctx.now }, looked_until));
+  if (looked_until !== null) await store.tx((q) => setChecked({ q, scope, now: ctx.now }, looked_until));
   return noted;
 }
 
 /** Those of the windows that hold events with a number above `after_seq`. */
-async function withNewer<W extends UsageWindow>(
-  { ctx, scope }: Looking,
+async function withLateEvents<W extends UsageWindow>(
+  { ctx, scope }: UsageSearch,
   windows: readonly W[],
   after_seq: number,
 ): Promise<W[]> {
-  const known = { created_until_ms: Number.MAX_SAFE_INTEGER, last_seq: after_seq };
-  const asked = windows.map((window) => ({ ...window, ...known }));
-  const newer = await ctx.usage.haveNewer(scope.company_id, asked, ctx.config.usage_query_timeout_ms);
+  const counted_from = { created_until_ms: Number.MAX_SAFE_INTEGER, last_seq: after_seq };
+  const queries = windows.map((window) => ({ ...window, ...counted_from }));
+  const newer = await ctx.usage.haveLateEvents(scope.company_id, queries, ctx.config.usage_query_timeout_ms);
   return windows.filter((_, i) => newer[i]);
 }
 
 /** The subscriptions with new events that are dated in time long settled. */
-async function withOldEvents(looking: Looking, ids: readonly number[], after_seq: number): Promise<number[]> {
-  const end_ms = looking.settled_by.epochMilliseconds;
+async function withOldEvents(
+  search: UsageSearch,
+  ids: readonly number[],
+  after_seq: number,
+): Promise<number[]> {
+  const end_ms = search.settled_by.epochMilliseconds;
   const windows = ids.map((subscription_id) => ({ subscription_id, start_ms: 0, end_ms }));
-  return (await withNewer(looking, windows, after_seq)).map(({ subscription_id }) => subscription_id);
+  return (await withLateEvents(search, windows, after_seq)).map(({ subscription_id }) => subscription_id);
 }
 
 async function findAfterEnd(
-  looking: Looking,
+  search: UsageSearch,
   ids: readonly number[],
   after_seq: number,
 ): Promise<NewUnbilled[]> {
-  const { ctx, scope, settled_by } = looking;
+  const { ctx, scope, settled_by } = search;
   const ended = await listEnded({ q: ctx.store.read, scope, now: ctx.now }, ids);
   const windows = ended.map(({ id, ends_at }) => ({
     subscription_id: id,
@@ -91,13 +94,13 @@ async function findAfterEnd(
   const since = iso(settled_by);
   const found = [
     // An end that came lately may lie before events that were looked through already.
-    ...(await withNewer(
-      looking,
+    ...(await withLateEvents(
+      search,
       windows.filter(({ ends_at }) => ends_at > since),
       0,
     )),
-    ...(await withNewer(
-      looking,
+    ...(await withLateEvents(
+      search,
       windows.filter(({ ends_at }) => ends_at <= since),
       after_seq,
     )),
@@ -115,8 +118,8 @@ async function findAfterEnd(
 }
 
 /** The settled periods of subscriptions that hold more events than their records count. */
-async function findLate(looking: Looking, ids: readonly number[]): Promise<NewUnbilled[]> {
-  const { ctx, scope, settled_by } = looking;
+async function findLate(search: UsageSearch, ids: readonly number[]): Promise<NewUnbilled[]> {
+  const { ctx, scope, settled_by } = search;
   const { read } = ctx.store;
   const settled = await listCountedPeriods({ q: read, scope, now: ctx.now }, ids, { settled_by });
   const life = new Map(
@@ -128,11 +131,11 @@ async function findLate(looking: Looking, ids: readonly number[]): Promise<NewUn
   }));
   const timeout_ms = ctx.config.usage_query_timeout_ms;
   const found: NewUnbilled[] = [];
-  for (const some of chunked(windows, LIMITS.billing_batch_periods)) {
-    const sums = await ctx.usage.sums(scope.company_id, some, timeout_ms);
-    const starts = [...new Set(some.map(({ period }) => period.billingStartAt))];
+  for (const batch of chunks(windows, LIMITS.billing_batch_periods)) {
+    const sums = await ctx.usage.sums(scope.company_id, batch, timeout_ms);
+    const starts = [...new Set(batch.map(({ period }) => period.billingStartAt))];
     const records = await listRecorded({ q: read, scope, now: ctx.now }, ids, starts);
-    for (const [i, { period }] of some.entries()) {
+    for (const [i, { period }] of batch.entries()) {
       const own = records.filter(
         (part) =>
           part.subscription_id === period.subscription_id && part.billingStartAt === period.billingStartAt,
@@ -157,7 +160,7 @@ async function findLate(looking: Looking, ids: readonly number[]): Promise<NewUn
 
 /** The part of a period in which its subscription lived: other events are none of its bill's. */
 function windowOf(
-  { subscription_id, billingStartAt, billingEndAt }: CountedPeriod,
+  { subscription_id, billingStartAt, billingEndAt }: RecordedCount,
   life: { started_at: string; ends_at: string | null } | undefined,
 ): UsageWindow {
   const [from, to] = [instant(billingStartAt), instant(billingEndAt)];
@@ -173,10 +176,10 @@ function windowOf(
 /** Writes findings down and tells of those that are new. */
 async function save(ctx: Context, scope: Scope, found: readonly NewUnbilled[]): Promise<number> {
   let noted = 0;
-  for (const some of chunked(found, LIMITS.billing_batch_records)) {
+  for (const batch of chunks(found, LIMITS.billing_batch_records)) {
     noted += await ctx.store.tx(async (q) => {
       const saved: UnbilledUsage[] = [];
-      for (const one of some) {
+      for (const one of batch) {
         const row = await saveUnbilled({ q, scope, now: ctx.now }, one);
         if (row) saved.push(row);
       }

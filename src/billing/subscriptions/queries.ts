@@ -4,7 +4,7 @@ import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { contains } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
@@ -106,7 +106,7 @@ export async function insertSubscription(
     .insert(subscriptions)
     .values({ ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) })
     .returning({ id: subscriptions.id });
-  return only(rows).id;
+  return exactlyOne(rows).id;
 }
 
 /** Changes a subscription; returns whether there is one. */

@@ -34,7 +34,7 @@ export interface End {
  * has not started ends when it starts, or with its first period, which a new time zone may still move. `now` on one that is only due to end brings
  * the end forward. Errors: conflict when it has ended or already ends. Decisions 0012, 0133.
  */
-export function endOf(
+export function cancellationTime(
   subscription: Pick<Subscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">,
   at: (typeof CANCEL_TIMES)[number],
   now: Temporal.Instant,
@@ -57,7 +57,10 @@ export function endOf(
  * The time of a write: not before the last one. Calls that run at once take their turns in another order than
  * they looked at the clock, and a cancellation must not undo one that came first.
  */
-export function turnOf({ updated_at }: { updated_at: IsoInstant }, now: Temporal.Instant): Temporal.Instant {
+export function monotonicNow(
+  { updated_at }: { updated_at: IsoInstant },
+  now: Temporal.Instant,
+): Temporal.Instant {
   return later(instant(updated_at), now);
 }
 

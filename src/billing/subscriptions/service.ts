@@ -16,7 +16,7 @@ import { findProduct } from "../products/queries.ts";
 import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
 import * as queries from "./queries.ts";
-import { endOf, subscriptionEvent, turnOf } from "./rules.ts";
+import { cancellationTime, subscriptionEvent, monotonicNow } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
@@ -59,9 +59,9 @@ export const createSubscription = operation({
     return transaction(ctx, async (tx) => {
       await checkRelations(tx, input);
       const id = await queries.insertSubscription(tx, subscription);
-      const made = await told(tx, "subscription.created", await detailOf(tx, id));
-      const past = unbilledPeriods(made, await queries.listZones(tx), NOTHING_RECORDED, ctx.now, NO_GRACE);
-      return { ...made, past_periods: past.due.length };
+      const created = await withEvent(tx, "subscription.created", await detailOf(tx, id));
+      const past = unbilledPeriods(created, await queries.listZones(tx), NOTHING_RECORDED, ctx.now, NO_GRACE);
+      return { ...created, past_periods: past.due.length };
     });
   },
 });
@@ -78,10 +78,10 @@ export const updateSubscription = operation({
   run: (ctx, { id, name }) =>
     transaction(ctx, async (tx) => {
       const before = await detailOf(tx, id);
-      const turn = turnOf(before, ctx.now);
+      const turn = monotonicNow(before, ctx.now);
       await queries.updateSubscription({ ...tx, now: turn }, id, { name });
-      const after = await told({ ...tx, now: turn }, "subscription.updated", await detailOf(tx, id));
-      ctx.note({ before, after });
+      const after = await withEvent({ ...tx, now: turn }, "subscription.updated", await detailOf(tx, id));
+      ctx.annotateAudit({ before, after });
       return after;
     }),
 });
@@ -99,17 +99,17 @@ export const cancelSubscription = operation({
   run: (ctx, { id, at }) =>
     transaction(ctx, async (tx) => {
       const before = await detailOf(tx, id);
-      const turn = turnOf(before, ctx.now);
-      const end = endOf(before, at, turn, await queries.listZones(tx));
+      const turn = monotonicNow(before, ctx.now);
+      const end = cancellationTime(before, at, turn, await queries.listZones(tx));
       await queries.updateSubscription({ ...tx, now: turn }, id, end);
       const cancelled = await cancelScheduledChanges({ ...tx, now: turn }, id, { from: end.ends_at });
       await recordEvents({ ...tx, now: turn }, cancelled.map(changeEvent));
-      const after = await told(
+      const after = await withEvent(
         { ...tx, now: turn },
         "subscription.cancelled",
         await detailOf({ ...tx, now: turn }, id),
       );
-      ctx.note({ before, after });
+      ctx.annotateAudit({ before, after });
       return after;
     }),
 });
@@ -121,7 +121,7 @@ async function detailOf(tx: ReadTx, id: number): Promise<SubscriptionDetail> {
 }
 
 /** Writes down what happened to a subscription, and gives it back. */
-async function told(
+async function withEvent(
   tx: Tx,
   type: NewEvent["type"],
   subscription: SubscriptionDetail,

@@ -15,7 +15,7 @@ import { data, dataOf } from "../../http/responses.ts";
 import { page, search } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { client_id, product_id, subscription_id } from "../tools.ts";
 
 /** Left out of concise results, which keep the billing model's name, type and price. */
@@ -39,9 +39,9 @@ const subscriptionFinder = {
 };
 
 const subscriptionFilter = {
-  subscription_id: Type.Optional(said(Id, "One subscription; the other filters then do not apply")),
+  subscription_id: Type.Optional(describe(Id, "One subscription; the other filters then do not apply")),
   product_id: Type.Optional(product_id),
-  status: said(listSubscriptions.input.properties.status, "active or cancelled; both unless told"),
+  status: describe(listSubscriptions.input.properties.status, "active or cancelled; both unless told"),
   search,
   ...page,
 };
@@ -121,13 +121,13 @@ const addSubscription = tool({
   takes_request_id: true,
   details: MODEL_DETAILS,
   input: {
-    name: said(fields.name, "What people call it"),
-    external_subscription_id: said(fields.external_subscription_id, "Your own system's id of it"),
+    name: describe(fields.name, "What people call it"),
+    external_subscription_id: describe(fields.external_subscription_id, "Your own system's id of it"),
     client_id,
     product_id,
-    billing_model_id: said(Id, "An active billing model: its price"),
-    started_at: said(fields.started_at, "When it starts, past or future; now unless told"),
-    billing_anchor_day: said(
+    billing_model_id: describe(Id, "An active billing model: its price"),
+    started_at: describe(fields.started_at, "When it starts, past or future; now unless told"),
+    billing_anchor_day: describe(
       fields.billing_anchor_day,
       "Day on which its billing months begin; 1 unless told",
     ),
@@ -142,7 +142,7 @@ const endSubscription = tool({
   ...action(cancelSubscription, "subscription_id"),
   is_destructive: true,
   details: MODEL_DETAILS,
-  input: { subscription_id, at: said(cancelSubscription.input.properties.at, "When it ends") },
+  input: { subscription_id, at: describe(cancelSubscription.input.properties.at, "When it ends") },
 });
 
 export const subscriptionTools = [findSubscriptions, getOverview, addSubscription, endSubscription];

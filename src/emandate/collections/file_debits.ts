@@ -4,10 +4,10 @@ import { iso } from "../../core/time.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { updateOrders } from "../orders/queries.ts";
-import { giveUp } from "../payments/cancel_unpayable.ts";
+import { cancelUnpayable } from "../payments/cancel_unpayable.ts";
 import { listWithMandates, type PaymentWithMandate, setDebitDate } from "../payments/queries.ts";
 import { paymentEvent } from "../payments/rules.ts";
-import { judgeDebits } from "../payments/submit.ts";
+import { partitionPayable } from "../payments/submit.ts";
 import type { CollectionCounts } from "./model.ts";
 import { fileOrders, listUnfiled, setAmounts, type UnfiledOrder } from "./queries.ts";
 
@@ -34,8 +34,8 @@ export async function fileDebits(
   }
   const payments = submitted.map((one) => ({ ...one, amount: amounts.get(one.id) ?? one.amount }));
   const by_hand = lateByHand(orders, payments, tx.now);
-  const { good, bad } = await judgeDebits(tx, payments, today, by_hand);
-  const going = new Set(good.map(({ id }) => id));
+  const { payable, unpayable } = await partitionPayable(tx, payments, today, by_hand);
+  const going = new Set(payable.map(({ id }) => id));
   const filed = orders.flatMap(({ id, payment_id }) => (going.has(payment_id) ? id : []));
   const amended = orders.flatMap(({ id, payment_id }) => {
     const amount = amounts.get(payment_id);
@@ -44,7 +44,7 @@ export async function fileDebits(
   await setAmounts(tx, amended);
   await fileOrders(tx, run_id, filed);
   await setDebitDate(tx, [...going], today.toString());
-  const refused = await giveUp(tx, bad);
+  const refused = await cancelUnpayable(tx, unpayable);
   // Those of mandates that may be debited later wait.
   const given_up = new Set(refused.map(({ id }) => id));
   const waiting = new Set(payments.flatMap(({ id }) => (given_up.has(id) ? [] : id)));
@@ -55,7 +55,7 @@ export async function fileDebits(
   }));
   await updateOrders(tx, closed);
   await recordEvents(tx, refused.map(paymentEvent));
-  return { submitted: good.length, refused: refused.length };
+  return { submitted: payable.length, refused: refused.length };
 }
 
 /** What a debit takes by now: a collection what its mandate says, one by hand what was asked for. Decision 0141. */
@@ -75,9 +75,9 @@ function lateByHand(
       period_key === null && attempt_count === 1 ? id : [],
     ),
   );
-  const asked = orders.filter(
+  const manual_orders = orders.filter(
     ({ is_by_hand, submitted_at, payment_id }) =>
       submitted_at >= since && (is_by_hand || without_period.has(payment_id)),
   );
-  return new Set(asked.map(({ payment_id }) => payment_id));
+  return new Set(manual_orders.map(({ payment_id }) => payment_id));
 }

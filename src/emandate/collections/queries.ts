@@ -17,8 +17,8 @@ import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
@@ -45,7 +45,7 @@ export async function insertRun(
     .insert(q.use(collectionRunTable))
     .values({ ...run, ...begun, company_id, ...stamped(now) })
     .returning();
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /** Writes how far a run is, or how it ended; returns whether it was still running. */
@@ -68,7 +68,7 @@ export async function interruptRuns({ q, scope, now }: Tx): Promise<void> {
   await q
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.status, "running")));
+    .where(and(companyOwned(t, scope), eq(t.status, "running")));
 }
 
 /** Runs, newest first, and how many there are in all. */
@@ -77,7 +77,7 @@ export async function listRuns(
   { limit, offset }: Slice,
 ): Promise<{ rows: CollectionRun[]; total: number }> {
   const t = q.use(collectionRunTable);
-  const where = ofCompany(t, scope);
+  const where = companyOwned(t, scope);
   const rows = await q.select().from(t).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
   return { rows, total: await q.$count(t, where) };
 }
@@ -87,7 +87,7 @@ export async function findRun({ q, scope }: ReadTx, id: number): Promise<Collect
   const [row] = await q
     .select()
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return row;
 }
 
@@ -103,7 +103,7 @@ export async function listDueMandates(
     .from(t)
     .where(
       and(
-        ofCompany(t, scope),
+        companyOwned(t, scope),
         eq(t.status, "active"),
         lt(next_collection_at, before),
         isNotNull(bankscheme_txn_amount),
@@ -140,8 +140,8 @@ export async function advanceMandates(
     .set({ next_collection_at: next, updated_at: iso(now) })
     .where(
       and(
-        isAmong(t.id, ids),
-        besides(and(ofCompany(t, scope), eq(t.status, "active"), eq(t.next_collection_at, was))),
+        idIn(t.id, ids),
+        filterOnly(and(companyOwned(t, scope), eq(t.status, "active"), eq(t.next_collection_at, was))),
       ),
     )
     .returning({ id: t.id });
@@ -170,7 +170,7 @@ export async function listUnfiled(
   const interrupted = q
     .select({ id: runs.id })
     .from(runs)
-    .where(and(ofCompany(runs, scope), eq(runs.status, "interrupted")));
+    .where(and(companyOwned(runs, scope), eq(runs.status, "interrupted")));
   const rows = await q
     .select({
       id: t.id,
@@ -185,11 +185,11 @@ export async function listUnfiled(
     .innerJoin(mandates, and(eq(mandates.id, t.mandate_id), notInArray(mandates.status, [...RESTING])))
     .where(
       and(
-        ofCompany(t, scope),
+        companyOwned(t, scope),
         awaitsFile(q),
         or(isNull(t.collection_run_id), inArray(t.collection_run_id, interrupted)),
         gt(t.id, after_id),
-        ids && isAmong(t.id, ids),
+        ids && idIn(t.id, ids),
       ),
     )
     .orderBy(asc(t.id))
@@ -219,13 +219,13 @@ export async function setAmounts(
     q,
     t,
     debits.map(({ id, amount }) => ({ id, amount, updated_at })),
-    { where: and(ofCompany(t, scope), awaitsFile(q)), returning: { id: t.id } },
+    { where: and(companyOwned(t, scope), awaitsFile(q)), returning: { id: t.id } },
   );
   await updateRows(
     q,
     payments,
     debits.map(({ payment_id: id, amount }) => ({ id, amount, updated_at })),
-    { where: ofCompany(payments, scope), returning: { id: payments.id } },
+    { where: companyOwned(payments, scope), returning: { id: payments.id } },
   );
 }
 
@@ -248,7 +248,7 @@ export async function fileOrders(
       flagged_at: null,
       updated_at: at,
     })
-    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), eq(t.awaits, "payment")))));
+    .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), eq(t.awaits, "payment")))));
 }
 
 /** The debits of a run as lines of its file, those of one connector, in the order in which they were made. */
@@ -279,9 +279,9 @@ export async function listRunLines(
     .innerJoin(customers, eq(customers.id, mandates.customer_id))
     .where(
       and(
-        ofCompany(t, scope),
+        companyOwned(t, scope),
         eq(t.collection_run_id, run_id),
-        besides(eq(t.connector, connector)),
+        filterOnly(eq(t.connector, connector)),
         gt(t.id, after_id),
       ),
     )
@@ -304,7 +304,7 @@ export async function listDebitOrders(
     .where(
       and(
         inArray(t.order_no, [...order_nos]),
-        besides(and(ofCompany(t, scope), eq(t.kind, "debit"), of_run)),
+        filterOnly(and(companyOwned(t, scope), eq(t.kind, "debit"), of_run)),
       ),
     );
   return new Map(rows.map((order) => [order.order_no, order]));

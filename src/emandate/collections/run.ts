@@ -16,11 +16,11 @@ import type { CollectionCounts, CollectionRun } from "./model.ts";
 import * as queries from "./queries.ts";
 
 /** What of a context a run needs. */
-type Tools = Pick<Context, "store" | "log" | "now" | "request_id" | "background">;
+type CollectionDeps = Pick<Context, "store" | "log" | "now" | "request_id" | "background">;
 
 /** A run on its way. */
-export interface Work {
-  readonly ctx: Tools;
+export interface CollectionJob {
+  readonly ctx: CollectionDeps;
   readonly scope: Scope;
   /** As it was begun. */
   readonly run: CollectionRun;
@@ -35,14 +35,14 @@ export interface Work {
 }
 
 /** Thrown where the run is another's or nobody's by now: what it was about to do is undone. */
-class RunOver extends Error {}
+class RunSuperseded extends Error {}
 
 /**
  * Collects until everything due is sent or the process is about to end; each step is a transaction of its own, and
  * what is left follows from the records alone. Never throws: what stopped it is told in the run and logged.
  * Decision 0096.
  */
-export async function runToEnd(work: Work): Promise<CollectionRun> {
+export async function runToEnd(work: CollectionJob): Promise<CollectionRun> {
   const { ctx, scope } = work;
   const progress = new Progress(work);
   try {
@@ -72,7 +72,7 @@ class Progress {
   readonly #began_at: Temporal.Instant;
   #run: CollectionRun;
 
-  constructor({ run, ctx }: Work) {
+  constructor({ run, ctx }: CollectionJob) {
     this.#run = run;
     this.#began_at = ctx.now;
   }
@@ -82,13 +82,13 @@ class Progress {
   }
 
   /** The run when so much more is done: to be written with it, and kept once that is durable. */
-  with(more: Partial<CollectionCounts>): CollectionRun {
+  with(added: Partial<CollectionCounts>): CollectionRun {
     const counts = { ...this.#run.counts };
-    counts.due += more.due ?? 0;
-    counts.scheduled += more.scheduled ?? 0;
-    counts.skipped += more.skipped ?? 0;
-    counts.submitted += more.submitted ?? 0;
-    counts.refused += more.refused ?? 0;
+    counts.due += added.due ?? 0;
+    counts.scheduled += added.scheduled ?? 0;
+    counts.skipped += added.skipped ?? 0;
+    counts.submitted += added.submitted ?? 0;
+    counts.refused += added.refused ?? 0;
     return { ...this.#run, counts, updated_at: this.#time() };
   }
 
@@ -108,7 +108,7 @@ class Progress {
 }
 
 /** Makes the payments of every mandate that is due. */
-async function scheduleAll(work: Work, progress: Progress): Promise<void> {
+async function scheduleAll(work: CollectionJob, progress: Progress): Promise<void> {
   const { ctx, scope, until, connects } = work;
   const page = {
     before: dueAt(until.add({ days: 1 })),
@@ -116,27 +116,27 @@ async function scheduleAll(work: Work, progress: Progress): Promise<void> {
     limit: LIMITS.collection_batch,
   };
   while (!ctx.background.is_stopping) {
-    const { found } = await inStep(work, progress, async (q) => {
+    const { found } = await runStep(work, progress, async (q) => {
       // Read where it is written: a change that the bank has just taken counts.
       const due = await queries.listDueMandates({ q, scope, now: ctx.now }, page);
-      return { found: due.length, ...(await scheduleSome(q, work, due)) };
+      return { found: due.length, ...(await scheduleBatch(q, work, due)) };
     });
     if (found === 0) return;
   }
 }
 
 /** Advances the mandates that nobody else advanced, and writes their payments. */
-async function scheduleSome(
+async function scheduleBatch(
   q: Queries,
-  { scope, ctx: { now }, ...days }: Work,
+  { scope, ctx: { now }, ...days }: CollectionJob,
   due: readonly DueMandate[],
 ): Promise<Partial<CollectionCounts>> {
   const planned = due.map((mandate) => ({ mandate, ...planPayments(mandate, days) }));
   const won = new Set<number>();
   const steps = Map.groupBy(planned, ({ mandate, next }) => `${mandate.next_collection_at} ${next}`);
-  for (const [first, ...others] of steps.values()) {
+  for (const [first, ...rest] of steps.values()) {
     if (!first) continue;
-    const ids = [first, ...others].map(({ mandate }) => mandate.id);
+    const ids = [first, ...rest].map(({ mandate }) => mandate.id);
     const step = { was: first.mandate.next_collection_at, next: first.next };
     for (const id of await queries.advanceMandates({ q, scope, now }, ids, step)) won.add(id);
   }
@@ -151,7 +151,7 @@ async function scheduleSome(
 }
 
 /** Takes into the run's file what left in no other one. */
-async function fileAll(work: Work, progress: Progress): Promise<void> {
+async function fileAll(work: CollectionJob, progress: Progress): Promise<void> {
   const { ctx, scope, run, today, connects } = work;
   const limit = LIMITS.collection_batch;
   for (let after_id = 0; connects.includes("fpx") && !ctx.background.is_stopping; ) {
@@ -164,13 +164,13 @@ async function fileAll(work: Work, progress: Progress): Promise<void> {
     after_id = last.id;
     const ids = unfiled.map(({ id }) => id);
     const day = { today, run_id: run.id };
-    await inStep(work, progress, (q) => fileDebits({ q, scope, now: ctx.now }, ids, day));
+    await runStep(work, progress, (q) => fileDebits({ q, scope, now: ctx.now }, ids, day));
   }
 }
 
 /** Submits and sends every payment that waits in one of the open states and whose time has come. */
 async function submitAll(
-  work: Work,
+  work: CollectionJob,
   progress: Progress,
   status: "scheduled" | "retry_scheduled",
 ): Promise<void> {
@@ -185,7 +185,7 @@ async function submitAll(
     if (!after) return;
     const ids = due.map(({ id }) => id);
     const options = { today, collection_run_id: run.id };
-    const orders = await inStep(work, progress, async (q) => {
+    const orders = await runStep(work, progress, async (q) => {
       const submitted = await submitPayments({ q, scope, now: ctx.now }, ids, options);
       const counts = { submitted: submitted.orders.length, refused: submitted.refused.length };
       return { ...counts, orders: submitted.orders };
@@ -198,18 +198,18 @@ async function submitAll(
  * One transaction of a run, with how far that brings it; then requests get their turn. Errors: RunOver where the
  * run was ended meanwhile, by an instance that took it for dead.
  */
-async function inStep<T extends Partial<CollectionCounts>>(
-  { ctx }: Work,
+async function runStep<T extends Partial<CollectionCounts>>(
+  { ctx }: CollectionJob,
   progress: Progress,
   step: (q: Queries) => Promise<T>,
 ): Promise<T> {
-  const { done, told } = await ctx.store.tx(async (q) => {
+  const { done, counts } = await ctx.store.tx(async (q) => {
     const result = await step(q);
     const run = progress.with(result);
-    if (!(await queries.updateRun(q, run))) throw new RunOver("Another run took this one's place");
-    return { done: result, told: run };
+    if (!(await queries.updateRun(q, run))) throw new RunSuperseded("Another run took this one's place");
+    return { done: result, counts: run };
   });
-  progress.keep(told);
+  progress.keep(counts);
   await Bun.sleep(LIMITS.collection_pause_ms);
   return done;
 }

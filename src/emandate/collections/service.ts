@@ -2,13 +2,13 @@ import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
-import { type Download, streamOf } from "../../core/download.ts";
+import { type Download, createDownloadStream } from "../../core/download.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { dayAt } from "../working_days.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
-import { endedWithin } from "../../core/time.ts";
+import { withTimeout } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
@@ -27,8 +27,8 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { runningError } from "./tables.ts";
-import { aboutDebits, applyResults } from "../results/result_files.ts";
-import { runToEnd, type Work } from "./run.ts";
+import { debitTarget, applyResults } from "../results/result_files.ts";
+import { runToEnd, type CollectionJob } from "./run.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
@@ -122,7 +122,7 @@ export const getCollectionFile = operation({
     const run = await findRun(readTx(ctx), id);
     checkFile(run);
     const encoder = new TextEncoder();
-    const body = await streamOf(
+    const body = await createDownloadStream(
       async (write, gone) => {
         await write(encoder.encode(COLLECTION_HEADER));
         for (let after_id = 0; !gone.aborted; ) {
@@ -139,7 +139,7 @@ export const getCollectionFile = operation({
       {
         idle_ms: LIMITS.usage_export_idle_ms,
         bytes_s: LIMITS.download_bytes_s,
-        onBreak: (error) =>
+        onError: (error) =>
           ctx.log.warn({ err: error, request_id: ctx.request_id, id }, "collection file broke off"),
       },
     );
@@ -161,7 +161,7 @@ export const applyCollectionResults = operation({
   async run(ctx, { id, csv }) {
     const scope = scopeOf(ctx.actor);
     await findRun(readTx(ctx), id);
-    return applyResults(ctx.store, aboutDebits(scope, ctx.now, id), await readResults(csv));
+    return applyResults(ctx.store, debitTarget(scope, ctx.now, id), await readResults(csv));
   },
 });
 
@@ -177,7 +177,7 @@ export const applyDebitResults = operation({
   input: strict({ csv: Type.String() }),
   output: CollectionResults,
   run: async ({ store, actor, now }, { csv }) =>
-    applyResults(store, aboutDebits(scopeOf(actor), now), await readResults(csv)),
+    applyResults(store, debitTarget(scopeOf(actor), now), await readResults(csv)),
 });
 
 const NOTHING_YET: CollectionCounts = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
@@ -212,10 +212,10 @@ async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   const today = is_ahead ? until : day;
   const collects = !is_job || config.auto_collect;
   const work = { ctx, scope, run, until, today, connects, connectors, collects };
-  const running = background.keep(runUnder(lock, work));
+  const running = background.track(runUnder(lock, work));
   if (is_job || origin === "cli") return running;
   return (
-    (await endedWithin(running, LIMITS.collection_wait_ms)) ??
+    (await withTimeout(running, LIMITS.collection_wait_ms)) ??
     (await queries.findRun({ q: store.read, scope, now }, run.id)) ??
     run
   );
@@ -227,7 +227,7 @@ async function needsFpx(tx: ReadTx, config: StoredConfig): Promise<boolean> {
   return (await queries.listUnfiled(tx, { after_id: 0, limit: 1 })).length > 0;
 }
 
-async function runUnder(lock: Lock, work: Work): Promise<CollectionRun> {
+async function runUnder(lock: Lock, work: CollectionJob): Promise<CollectionRun> {
   try {
     return await runToEnd(work);
   } finally {

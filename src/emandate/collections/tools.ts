@@ -3,7 +3,7 @@ import { Id } from "../../core/schema.ts";
 import { getCollectionRun, listCollectionRuns, runCollection } from "./service.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { emandate_page } from "../tools.ts";
 
 const collect = tool({
@@ -12,11 +12,11 @@ const collect = tool({
   description:
     "Debits every active mandate of the company that is due: takes money from many customers. It runs every 15 minutes by itself, so that this is rarely needed. Answers the run, which goes on: emandate_find_collections tells how it ended. Ask the person first.",
   ...action(runCollection),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   is_destructive: true,
-  reaches_out: true,
+  is_open_world: true,
   input: {
-    date: said(
+    date: describe(
       runCollection.input.properties.date,
       "As of the end of that day in Kuala Lumpur; today unless told",
     ),
@@ -30,7 +30,7 @@ const findCollections = tool({
   ...finder("collection_id", listCollectionRuns, getCollectionRun),
   details: ["requested_by", "finished_at"],
   input: {
-    collection_id: Type.Optional(said(Id, "One run; the page then does not apply")),
+    collection_id: Type.Optional(describe(Id, "One run; the page then does not apply")),
     ...emandate_page,
   },
 });

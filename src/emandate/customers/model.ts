@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 
 /** A name as the scheme takes it. */
-export const CustomerName = trimmed(LIMITS.emandate_customer_name_length, { one_line: true });
+export const CustomerName = trimmedText(LIMITS.emandate_customer_name_length, { one_line: true });
 
 /** Who is debited, made with the first mandate. */
 export const EmandateCustomer = Type.Object(
@@ -26,7 +26,7 @@ export const EmandateCustomer = Type.Object(
 export type EmandateCustomer = Static<typeof EmandateCustomer>;
 
 /** What is known of a customer when a mandate is asked for; the rest is filled in later. */
-export interface GivenCustomer {
+export interface CustomerInput {
   name: string;
   email: string;
   phone?: string | undefined;

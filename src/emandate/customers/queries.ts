@@ -3,12 +3,12 @@ import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofCompany } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, companyOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { mandateTable } from "../mandates/tables.ts";
-import type { EmandateCustomer, GivenCustomer } from "./model.ts";
-import { learned } from "./rules.ts";
+import type { EmandateCustomer, CustomerInput } from "./model.ts";
+import { fillBlanks } from "./rules.ts";
 import { emandateCustomerTable } from "./tables.ts";
 
 /** A customer as stored: its IC number has all its digits. */
@@ -29,7 +29,7 @@ export async function listEmandateCustomers(
 ): Promise<{ rows: EmandateCustomer[]; total: number }> {
   const t = tx.q.use(emandateCustomerTable);
   const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.email, search));
-  const where = and(ofCompany(t, tx.scope), found);
+  const where = and(companyOwned(t, tx.scope), found);
   const rows = await tx.q
     .select(customerColumns(tx.q))
     .from(t)
@@ -46,7 +46,7 @@ export async function findEmandateCustomer(tx: ReadTx, id: number): Promise<Eman
   const rows = await tx.q
     .select(customerColumns(tx.q))
     .from(t)
-    .where(and(ofCompany(t, tx.scope), eq(t.id, id)));
+    .where(and(companyOwned(t, tx.scope), eq(t.id, id)));
   return (await withCounts(tx, rows))[0];
 }
 
@@ -55,23 +55,23 @@ export async function findEmandateCustomer(tx: ReadTx, id: number): Promise<Eman
  * many at once with one new email, the first makes it. `ic_path` is where the IC number was given.
  * Errors: invalid where that is not the customer's.
  */
-export async function findOrMakeCustomer(
+export async function findOrCreateCustomer(
   { q, scope, now }: Tx,
-  given: GivenCustomer,
+  input: CustomerInput,
   ic_path: string,
 ): Promise<StoredCustomer> {
   const t = q.use(emandateCustomerTable);
-  const { name, email, phone = null, ic_number = null } = given;
-  const by_email = and(ofCompany(t, scope), eq(t.email, email));
-  const [known] = await q.select(customerColumns(q)).from(t).where(by_email);
-  if (!known) {
-    const made = { company_id: scope.company_id, name, email, phone, ic_number, ...stamped(now) };
+  const { name, email, phone = null, ic_number = null } = input;
+  const by_email = and(companyOwned(t, scope), eq(t.email, email));
+  const [existing] = await q.select(customerColumns(q)).from(t).where(by_email);
+  if (!existing) {
+    const values = { company_id: scope.company_id, name, email, phone, ic_number, ...stamped(now) };
     // Where another made it meanwhile, PostgreSQL runs the transaction again, which then finds it.
-    return only(await q.insert(t).values(made).onConflictDoNothing().returning(customerColumns(q)));
+    return exactlyOne(await q.insert(t).values(values).onConflictDoNothing().returning(customerColumns(q)));
   }
-  const news = learned(known, given, ic_path);
-  if (Object.keys(news).length === 0) return known;
-  return only(
+  const news = fillBlanks(existing, input, ic_path);
+  if (Object.keys(news).length === 0) return existing;
+  return exactlyOne(
     await q
       .update(t)
       .set({ ...news, updated_at: iso(now) })
@@ -88,16 +88,16 @@ function masked<C extends { ic_number: string | null }>(customer: C): C {
 async function withCounts({ q, scope }: ReadTx, rows: StoredCustomer[]): Promise<EmandateCustomer[]> {
   const t = q.use(mandateTable);
   const ids = rows.map(({ id }) => id);
-  const counted = await q
+  const count_rows = await q
     .select({
       customer_id: t.customer_id,
       mandate_count: count(),
       active_mandate_count: sql`count(CASE WHEN ${t.status} = 'active' THEN 1 END)`.mapWith(Number),
     })
     .from(t)
-    .where(and(ofCompany(t, scope), inArray(t.customer_id, ids)))
+    .where(and(companyOwned(t, scope), inArray(t.customer_id, ids)))
     .groupBy(t.customer_id);
-  const counts = new Map(counted.map(({ customer_id, ...counts_of }) => [customer_id, counts_of]));
+  const counts = new Map(count_rows.map(({ customer_id, ...counts_of }) => [customer_id, counts_of]));
   return rows.map((row) => ({
     ...row,
     ...(counts.get(row.id) ?? { mandate_count: 0, active_mandate_count: 0 }),

@@ -3,7 +3,7 @@ import { getEmandateCustomer, listEmandateCustomers } from "./service.ts";
 import { search } from "../../mcp/params.ts";
 import { finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { customer_id, emandate_page } from "../tools.ts";
 
 const findCustomers = tool({
@@ -16,7 +16,7 @@ const findCustomers = tool({
   details: ["ic_number"],
   input: {
     customer_id: Type.Optional(customer_id),
-    search: said(search, "Text in the name or email"),
+    search: describe(search, "Text in the name or email"),
     ...emandate_page,
   },
 });

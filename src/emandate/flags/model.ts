@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, ById, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmed } from "../../core/schema.ts";
+import { At, ById, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmedText } from "../../core/schema.ts";
 
 /**
  * Why somebody must look at a debit or a mandate: what the scheme said, or never said, can't be applied by itself.
@@ -55,6 +55,6 @@ export const ListMandateFlags = strict({
 });
 
 export const ResolveMandateFlag = strict(
-  { ...ById.properties, note: trimmed(LIMITS.mandate_flag_note_length) },
+  { ...ById.properties, note: trimmedText(LIMITS.mandate_flag_note_length) },
   { title: "ResolveMandateFlag" },
 );

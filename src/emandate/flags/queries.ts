@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNotNull, isNull } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
@@ -17,7 +17,7 @@ import { mandateFlagTable } from "./tables.ts";
 export interface NewFlag {
   readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "awaits">;
   readonly reason: FlagReason;
-  readonly said: Pick<SchemeResult, "code" | "message">;
+  readonly response: Pick<SchemeResult, "code" | "message">;
 }
 
 /**
@@ -29,18 +29,18 @@ export async function raiseFlags(tx: Tx, flags: readonly NewFlag[]): Promise<Set
   const rows = await insertRows(
     tx.q,
     t,
-    flags.map(({ order, reason, said }) => ({
+    flags.map(({ order, reason, response }) => ({
       company_id: tx.scope.company_id,
       mandate_id: order.mandate_id,
       payment_id: order.payment_id,
       order_id: order.id,
       reason,
-      about: (reason === "no_answer" ? order.awaits : said.code) ?? "",
-      response_code: said.code,
-      message: said.message,
+      about: (reason === "no_answer" ? order.awaits : response.code) ?? "",
+      response_code: response.code,
+      message: response.message,
       ...stamped(tx.now),
     })),
-    { returning: flagged(tx.q), unless: [t.order_id, t.reason, t.about] },
+    { returning: flagged(tx.q), on_conflict_skip: [t.order_id, t.reason, t.about] },
   );
   await recordEvents(
     { ...tx, scope: { company_id: tx.scope.company_id } },
@@ -56,7 +56,7 @@ export async function raiseFlags(tx: Tx, flags: readonly NewFlag[]): Promise<Set
 export async function raiseComplaint(
   tx: Tx,
   order: NewFlag["order"],
-  said: NewFlag["said"],
+  response: NewFlag["response"],
 ): Promise<boolean> {
   const t = tx.q.use(mandateFlagTable);
   const reason = "message_refused";
@@ -65,14 +65,14 @@ export async function raiseComplaint(
     .from(t)
     .where(
       and(
-        ofCompany(t, tx.scope),
+        companyOwned(t, tx.scope),
         isNull(t.resolved_at),
-        besides(and(eq(t.reason, reason), eq(t.about, said.code ?? ""))),
+        filterOnly(and(eq(t.reason, reason), eq(t.about, response.code ?? ""))),
       ),
     )
     .limit(1);
   if (open) return false;
-  return (await raiseFlags(tx, [{ order, reason, said }])).has(order.id);
+  return (await raiseFlags(tx, [{ order, reason, response }])).has(order.id);
 }
 
 function flagged(q: Reads) {
@@ -100,8 +100,8 @@ export async function resolveAnswered(tx: Tx, order_ids: readonly number[]): Pro
     .set({ resolved_at: iso(tx.now), note: "The scheme has answered since", updated_at: iso(tx.now) })
     .where(
       and(
-        isAmong(t.order_id, order_ids),
-        besides(and(ofCompany(t, tx.scope), isNull(t.resolved_at), waited)),
+        idIn(t.order_id, order_ids),
+        filterOnly(and(companyOwned(t, tx.scope), isNull(t.resolved_at), waited)),
       ),
     )
     .returning(flagged(tx.q));
@@ -121,7 +121,7 @@ export async function resolveFlag(
   const rows = await tx.q
     .update(t)
     .set({ note, resolved_by, resolved_at: iso(tx.now), updated_at: iso(tx.now) })
-    .where(and(ofCompany(t, tx.scope), eq(t.id, id), isNull(t.resolved_at)))
+    .where(and(companyOwned(t, tx.scope), eq(t.id, id), isNull(t.resolved_at)))
     .returning(flagged(tx.q));
   await recordEvents(
     tx,
@@ -146,7 +146,7 @@ export async function listFlags(
 ): Promise<{ rows: MandateFlag[]; total: number }> {
   const t = q.use(mandateFlagTable);
   const where = and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     status && (status === "open" ? isNull(t.resolved_at) : isNotNull(t.resolved_at)),
     reason && eq(t.reason, reason),
     mandate_id === undefined ? undefined : eq(t.mandate_id, mandate_id),
@@ -158,7 +158,7 @@ export async function listFlags(
 
 export async function findFlag({ q, scope }: ReadTx, id: number): Promise<MandateFlag | undefined> {
   const t = q.use(mandateFlagTable);
-  const [row] = await selectFlags(q).where(and(ofCompany(t, scope), eq(t.id, id)));
+  const [row] = await selectFlags(q).where(and(companyOwned(t, scope), eq(t.id, id)));
   return row && toFlag(row);
 }
 

@@ -50,7 +50,7 @@ export const resolveMandateFlag = operation({
       }
       const after = await queries.findFlag(tx, id);
       if (!after) throw notFound("Flag", id);
-      ctx.note({ before, after });
+      ctx.annotateAudit({ before, after });
       return after;
     });
   },

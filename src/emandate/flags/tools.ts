@@ -3,7 +3,7 @@ import { Id } from "../../core/schema.ts";
 import { getMandateFlag, listMandateFlags, resolveMandateFlag } from "./service.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { emandate_page, mandate_id } from "../tools.ts";
 
 const findFlags = tool({
@@ -13,8 +13,8 @@ const findFlags = tool({
     "Finds flags, newest first: what the bank said of a debit or a mandate could not be applied, or it never answered. After paid_twice or paid_beyond_limit money may have to go back.",
   ...finder("flag_id", listMandateFlags, getMandateFlag),
   input: {
-    flag_id: Type.Optional(said(Id, "One flag")),
-    status: said(listMandateFlags.input.properties.status, "Only in this state"),
+    flag_id: Type.Optional(describe(Id, "One flag")),
+    status: describe(listMandateFlags.input.properties.status, "Only in this state"),
     mandate_id: Type.Optional(mandate_id),
     ...emandate_page,
   },
@@ -26,10 +26,10 @@ const resolveFlag = tool({
   description:
     "Takes a flag off the list of open ones; neither the debit nor the mandate changes by it. Ask the person first.",
   ...action(resolveMandateFlag, "flag_id"),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   input: {
-    flag_id: said(Id, "The flag's id"),
-    note: said(resolveMandateFlag.input.properties.note, "What was decided"),
+    flag_id: describe(Id, "The flag's id"),
+    note: describe(resolveMandateFlag.input.properties.note, "What was decided"),
   },
 });
 

@@ -31,7 +31,7 @@ export function collectionStart(
  * due until then by the frequency that it had. One that was not collected any more is again: it was debited by hand
  * and now has an amount, or its last day was put off. Decisions 0094, 0141.
  */
-export function takeAmendment(
+export function applyAmendment(
   mandate: StoredMandate,
   amendment: Amendment,
   today: Temporal.PlainDate,

@@ -11,7 +11,7 @@ import {
   pageFieldsUpTo,
   Search,
   strict,
-  trimmed,
+  trimmedText,
 } from "../../core/schema.ts";
 import { CustomerName } from "../customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../products/model.ts";
@@ -213,7 +213,7 @@ export const AuthorizeMandate = strict(
 
 /** Why somebody acts. */
 export const MandateAction = strict(
-  { ...ById.properties, reason: Type.Optional(trimmed(LIMITS.mandate_reason_length)) },
+  { ...ById.properties, reason: Type.Optional(trimmedText(LIMITS.mandate_reason_length)) },
   { title: "MandateAction" },
 );
 

@@ -4,8 +4,8 @@ import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofCompany } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, companyOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { modeOf } from "../products/rules.ts";
@@ -64,7 +64,7 @@ export async function findStoredMandate(
   const [row] = await q
     .select()
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return row;
 }
 
@@ -73,7 +73,7 @@ function matching({ q, scope }: ReadTx, filter: MandateFilter): SQL | undefined 
   const customers = q.use(emandateCustomerTable);
   const { id, status, customer_id, product_id, search } = filter;
   return and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     id === undefined ? undefined : eq(t.id, id),
     status === undefined ? undefined : eq(t.status, status),
     customer_id === undefined ? undefined : eq(t.customer_id, customer_id),
@@ -110,10 +110,10 @@ function selectMandates(q: Reads) {
 type Selected = Awaited<ReturnType<typeof selectMandates>>[number];
 
 function toMandate({ stored, customer, product }: Selected): Mandate {
-  const { status_before: _, anchor_date: __, ...told } = stored;
+  const { status_before: _, anchor_date: __, ...shown } = stored;
   const { ic_number } = customer;
   return {
-    ...told,
+    ...shown,
     customer: { ...customer, ic_number: ic_number === null ? null : maskIcNumber(ic_number) },
     product,
     frequency_mode: modeOf(stored.frequency),
@@ -140,7 +140,7 @@ export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate):
     .select({ reference: t.reference })
     .from(t)
     // ":" comes after all digits.
-    .where(and(ofCompany(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)))
+    .where(and(companyOwned(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)))
     .orderBy(desc(t.reference))
     .limit(1);
   const rows = await q
@@ -154,7 +154,7 @@ export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate):
       ...stamped(now),
     })
     .returning();
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /**
@@ -169,7 +169,7 @@ export async function updateMandate(
   const [row] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.id, id), eq(t.status, status)))
+    .where(and(companyOwned(t, scope), eq(t.id, id), eq(t.status, status)))
     .returning();
   return row;
 }
@@ -194,7 +194,7 @@ export async function listMandateEvents(
   return q
     .select({ type, status, reason, created_at })
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id)))
+    .where(and(companyOwned(t, scope), eq(t.mandate_id, mandate_id)))
     .orderBy(desc(t.id))
     .limit(limit);
 }
@@ -205,7 +205,7 @@ export async function listExpired({ q, scope, now }: ReadTx, limit: number): Pro
   return q
     .select()
     .from(t)
-    .where(and(ofCompany(t, scope), hasPassed(q, now)))
+    .where(and(companyOwned(t, scope), hasPassed(q, now)))
     .orderBy(asc(t.expiry_date), asc(t.id))
     .limit(limit);
 }
@@ -219,7 +219,7 @@ export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant):
   return rows.map(({ company_id }) => company_id);
 }
 
-/** The states in which a mandate expires: as `MANDATE_MOVES` has it. */
+/** The states in which a mandate expires: as `MANDATE_TRANSITIONS` has it. */
 function hasPassed(q: Reads, now: Temporal.Instant): SQL | undefined {
   const t = q.use(mandateTable);
   return and(

@@ -8,13 +8,13 @@ import { modeOf } from "../products/rules.ts";
 import { type Amendment, FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
 
 /** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
-type Goal = MandateStatus | "before";
+type TargetStatus = MandateStatus | "before";
 
 /**
  * The states of a mandate: each trigger, from which states it may come, and where it leads. What is not here is
  * not possible. See docs/emandate.md#states.
  */
-export const MANDATE_MOVES: Record<MandateTrigger, Partial<Record<MandateStatus, Goal>>> = {
+export const MANDATE_TRANSITIONS: Record<MandateTrigger, Partial<Record<MandateStatus, TargetStatus>>> = {
   authorize: { pending: "pending_authorization", failed: "pending_authorization" },
   // A customer whom nobody expected any more, or who got through at the second try.
   authorized: { pending_authorization: "pending_approval", failed: "pending_approval" },
@@ -51,20 +51,23 @@ export const MANDATE_EVENTS = {
 } as const satisfies Record<MandateTrigger, EventType>;
 
 /** Where a mandate stands as far as moves go. */
-export interface Standing {
+export interface MandateState {
   readonly status: MandateStatus;
   readonly status_before: MandateStatus | null;
 }
 
 /** Where a trigger leads a mandate, or null where it may not come. */
-export function moved(mandate: Standing, trigger: MandateTrigger): MandateStatus | null {
-  const goal = MANDATE_MOVES[trigger][mandate.status] ?? null;
+export function nextStatus(mandate: MandateState, trigger: MandateTrigger): MandateStatus | null {
+  const goal = MANDATE_TRANSITIONS[trigger][mandate.status] ?? null;
   return goal === "before" ? (mandate.status_before ?? "active") : goal;
 }
 
 /** Where an action leads a mandate. Errors: conflict where the mandate's state forbids it. */
-export function moveOf(mandate: Standing & { id: number }, trigger: MandateTrigger): MandateStatus {
-  const goal = moved(mandate, trigger);
+export function requireTransition(
+  mandate: MandateState & { id: number },
+  trigger: MandateTrigger,
+): MandateStatus {
+  const goal = nextStatus(mandate, trigger);
   if (goal !== null) return goal;
   throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it is ${mandate.status}`);
 }
@@ -86,8 +89,8 @@ export interface MandateChange {
 }
 
 /** What follows from a move alone. A mandate that has ended awaits nothing and collects nothing. */
-export function changeBy(
-  { status }: Standing,
+export function transitionFields(
+  { status }: MandateState,
   trigger: MandateTrigger,
   now: Temporal.Instant,
 ): MandateChange {
@@ -168,7 +171,7 @@ export interface Terms {
 }
 
 /** What was asked for; what is left out follows from the terms. */
-export interface Wanted {
+export interface RequestedTerms {
   readonly bankscheme_txn_amount?: Decimal | undefined;
   readonly frequency?: Frequency | undefined;
   readonly frequency_mode?: FrequencyMode | undefined;
@@ -185,13 +188,13 @@ const FREQUENCY_OF: Record<FrequencyMode, Frequency> = {
  * How often a mandate is debited: as asked for, which must be the terms' own frequency where they have one; Monthly
  * where nobody says. Errors: invalid.
  */
-export function frequencyOf({ frequency, frequency_mode }: Wanted, terms: Terms): Frequency {
-  const told = frequency ?? (frequency_mode && FREQUENCY_OF[frequency_mode]);
+export function frequencyOf({ frequency, frequency_mode }: RequestedTerms, terms: Terms): Frequency {
+  const requested = frequency ?? (frequency_mode && FREQUENCY_OF[frequency_mode]);
   if (frequency !== undefined && frequency_mode !== undefined && modeOf(frequency) !== frequency_mode) {
     throw invalid("/frequency_mode", `must be ${modeOf(frequency)}, as frequency is ${frequency}`);
   }
-  if (terms.frequency === null) return told ?? "Monthly";
-  if (told !== undefined && told !== terms.frequency) {
+  if (terms.frequency === null) return requested ?? "Monthly";
+  if (requested !== undefined && requested !== terms.frequency) {
     const field = frequency === undefined ? "frequency_mode" : "frequency";
     const of_product = frequency === undefined ? modeOf(terms.frequency) : terms.frequency;
     throw invalid(`/${field}`, `must be ${of_product}, as the product has it`);
@@ -204,7 +207,7 @@ export function frequencyOf({ frequency, frequency_mode }: Wanted, terms: Terms)
  * neither. Errors: invalid for more than the terms allow.
  */
 export function debitAmount(
-  { bankscheme_txn_amount }: Wanted,
+  { bankscheme_txn_amount }: RequestedTerms,
   terms: Terms,
   has_product: boolean,
 ): Decimal | null {

@@ -8,19 +8,19 @@ import { readIcNumber, readPhone } from "../../core/malaysia.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
-import { InTurn } from "../../core/keyed_mutex.ts";
+import { KeyedMutex } from "../../core/keyed_mutex.ts";
 import type { Queries, ReadTx } from "../../store/store.ts";
-import { tellOfMany } from "../../audit/recorder.ts";
+import { recordSystemChanges } from "../../audit/recorder.ts";
 import { findBanks } from "../merchant_config/banks.ts";
 import { findConfig } from "../merchant_config/queries.ts";
-import { findOrMakeCustomer } from "../customers/queries.ts";
+import { findOrCreateCustomer } from "../customers/queries.ts";
 import { findEmandateProduct } from "../products/queries.ts";
 import { findLastOrder } from "../orders/queries.ts";
 import { countWaiting } from "../payments/due_queries.ts";
 import { listPayments } from "../payments/queries.ts";
 import { nextCollection } from "../payments/rules.ts";
-import { takeAmendment, termsOf } from "./amendments.ts";
-import { askScheme } from "./submit_order.ts";
+import { applyAmendment, termsOf } from "./amendments.ts";
+import { submitMandateOrder } from "./submit_order.ts";
 import {
   type Amendment,
   AmendmentPreview,
@@ -33,9 +33,16 @@ import {
   MandateDetail,
   type MandateTrigger,
 } from "./model.ts";
-import { moveMandate, tellOfMandate } from "./transition.ts";
+import { transitionMandate, recordMandateEvent } from "./transition.ts";
 import * as queries from "./queries.ts";
-import { debitAmount, frequencyOf, isInForce, type MandateChange, moveOf, type Terms } from "./rules.ts";
+import {
+  debitAmount,
+  frequencyOf,
+  isInForce,
+  type MandateChange,
+  requireTransition,
+  type Terms,
+} from "./rules.ts";
 import { withdrawRequest } from "./withdraw_request.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
@@ -58,7 +65,7 @@ export const getMandate = operation({
   input: ById,
   output: MandateDetail,
   async run(ctx, { id }) {
-    const mandate = await findAnswered(readTx(ctx), id);
+    const mandate = await findSettled(readTx(ctx), id);
     const newest = { limit: LIMITS.mandate_payments, offset: 0 };
     const [payments, events, order] = await Promise.all([
       listPayments(readTx(ctx), { mandate_id: id }, newest),
@@ -70,7 +77,7 @@ export const getMandate = operation({
 });
 
 /** Each mandate of a company has the number after the last one: those made at once would undo each other. */
-const numbering = new InTurn<number>();
+const numbering = new KeyedMutex<number>();
 
 /** What a mandate may say where it is made after no product: as much as the scheme takes, once a period. */
 const SCHEME_TERMS: Terms = { max_amount: LIMITS.emandate_amount_max, max_no_debit: "1", frequency: null };
@@ -89,7 +96,7 @@ export const createMandate = operation({
   run({ store, actor, now }, input) {
     const scope = scopeOf(actor);
     const { customer_name: name, customer_email: email, customer_phone, customer_ic_number } = input;
-    const given = {
+    const customer_fields = {
       name,
       email,
       ...(customer_phone === undefined ? {} : { phone: readPhone(customer_phone, "/customer_phone") }),
@@ -109,12 +116,12 @@ export const createMandate = operation({
         bankscheme_txn_amount: debitAmount(input, terms, emandate_product_id !== null),
         connector: (await findConfig({ q, scope, now })).connector,
       };
-      const customer = await findOrMakeCustomer({ q, scope, now }, given, "/customer_ic_number");
+      const customer = await findOrCreateCustomer({ q, scope, now }, customer_fields, "/customer_ic_number");
       const made = await queries.insertMandate({ q, scope, now }, { ...mandate, customer_id: customer.id });
-      await tellOfMandate({ q, scope, now }, made, "emandate.mandate.created");
-      return findAnswered({ q, scope, now }, made.id);
+      await recordMandateEvent({ q, scope, now }, made, "emandate.mandate.created");
+      return findSettled({ q, scope, now }, made.id);
     };
-    return numbering.take(scope.company_id, () => store.tx(create));
+    return numbering.run(scope.company_id, () => store.tx(create));
   },
 });
 
@@ -139,14 +146,14 @@ export const authorizeMandate = operation({
   async run(ctx, { id, bank_code }) {
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
-    await askScheme(ctx, scope, id, "enrolment", async (q) => {
+    await submitMandateOrder(ctx, scope, id, "enrolment", async (q) => {
       const mandate = await findStored({ q, scope, now }, id);
-      moveOf(mandate, "authorize");
+      requireTransition(mandate, "authorize");
       await checkBank({ q, scope, now }, mandate, bank_code);
       const bank = bank_code === undefined ? {} : { bank_code };
-      return moveMandate({ q, scope, now }, mandate, "authorize", bank);
+      return transitionMandate({ q, scope, now }, mandate, "authorize", bank);
     });
-    return findAnswered({ q: store.read, scope, now }, id);
+    return findSettled({ q: store.read, scope, now }, id);
   },
 });
 
@@ -213,8 +220,8 @@ function act(
 ): Promise<Mandate> {
   return transaction(ctx, async (tx) => {
     const mandate = await findStored(tx, id);
-    await moveMandate(tx, mandate, trigger, { ...changeOf(mandate), reason });
-    return findAnswered(tx, id);
+    await transitionMandate(tx, mandate, trigger, { ...changeOf(mandate), reason });
+    return findSettled(tx, id);
   });
 }
 
@@ -230,11 +237,11 @@ export const terminateMandate = operation({
   async run(ctx, { id, reason }) {
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
-    await askScheme(ctx, scope, id, "termination", async (q) => {
+    await submitMandateOrder(ctx, scope, id, "termination", async (q) => {
       const mandate = await findStored({ q, scope, now }, id);
-      return moveMandate({ q, scope, now }, mandate, "terminate", { reason });
+      return transitionMandate({ q, scope, now }, mandate, "terminate", { reason });
     });
-    return findAnswered({ q: store.read, scope, now }, id);
+    return findSettled({ q: store.read, scope, now }, id);
   },
 });
 
@@ -252,13 +259,13 @@ export const amendMandate = operation({
     const { store, actor, now } = ctx;
     const scope = scopeOf(actor);
     checkAmendment(amendment, dayAt(now));
-    await askScheme(ctx, scope, id, "amendment", async (q) => {
+    await submitMandateOrder(ctx, scope, id, "amendment", async (q) => {
       const mandate = await findStored({ q, scope, now }, id);
       checkAmendable(mandate);
       const change = { amendment, application_type: "02" as const };
       return (await queries.updateMandate({ q, scope, now }, mandate, change)) ?? mandate;
     });
-    return findAnswered({ q: store.read, scope, now }, id);
+    return findSettled({ q: store.read, scope, now }, id);
   },
 });
 
@@ -275,7 +282,7 @@ export const withdrawMandateRequest = operation({
   run(ctx, { id, reason = null }) {
     return transaction(ctx, async (tx) => {
       await withdrawRequest(tx, await findStored(tx, id), reason);
-      return findAnswered(tx, id);
+      return findSettled(tx, id);
     });
   },
 });
@@ -294,7 +301,7 @@ export const previewAmendment = operation({
     checkAmendment(amendment, today);
     const mandate = await findStored(readTx(ctx), id);
     checkAmendable(mandate);
-    const taken = takeAmendment(mandate, amendment, today, await findConfig(readTx(ctx)));
+    const taken = applyAmendment(mandate, amendment, today, await findConfig(readTx(ctx)));
     const days = taken.due.filter(({ status }) => status === "scheduled");
     const waiting_payments = amendment.amount === undefined ? 0 : await countWaiting(readTx(ctx), id);
     return {
@@ -344,10 +351,12 @@ export const expireMandates = operation({
       const expired = await store.tx(async (q) => {
         const mandates = await queries.listExpired({ q, scope, now }, LIMITS.mandate_orders_batch);
         for (const mandate of mandates) {
-          await moveMandate({ q, scope, now }, mandate, "expire", { reason: "Its last day has passed" });
+          await transitionMandate({ q, scope, now }, mandate, "expire", {
+            reason: "Its last day has passed",
+          });
         }
         const changed = mandates.map(({ id }) => ({ target: { type: "mandate", id } }));
-        await tellOfMany(ctx, q, scope, "expire_mandate", changed);
+        await recordSystemChanges(ctx, q, scope, "expire_mandate", changed);
         return mandates.length;
       });
       if (expired < LIMITS.mandate_orders_batch) break;
@@ -365,7 +374,7 @@ async function findStored(tx: ReadTx, id: number): Promise<queries.StoredMandate
 }
 
 /** Errors: not_found. */
-async function findAnswered(tx: ReadTx, id: number): Promise<Mandate> {
+async function findSettled(tx: ReadTx, id: number): Promise<Mandate> {
   const mandate = await queries.findMandate(tx, id);
   if (!mandate) throw notFound("Mandate", id);
   return mandate;

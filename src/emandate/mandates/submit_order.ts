@@ -4,7 +4,7 @@ import { findConfig } from "../merchant_config/queries.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { insertOrders, listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries } from "../../store/store.ts";
 import { AUTHORIZATION_AMOUNT } from "./model.ts";
 import { applyMandateResult } from "../results/apply_to_mandate.ts";
@@ -12,9 +12,12 @@ import type { StoredMandate } from "./queries.ts";
 import { findStoredMandate, updateMandate } from "./queries.ts";
 import type { SchemeConnector, SchemeOrder, SchemeResult } from "../scheme/connector.ts";
 
-type Asked = Exclude<MandateOrder["kind"], "debit">;
+type SchemeInstruction = Exclude<MandateOrder["kind"], "debit">;
 
-const ASK: Record<Asked, (connector: SchemeConnector, order: SchemeOrder) => Promise<SchemeResult>> = {
+const INSTRUCTIONS: Record<
+  SchemeInstruction,
+  (connector: SchemeConnector, order: SchemeOrder) => Promise<SchemeResult>
+> = {
   enrolment: (connector, order) => connector.startEnrolment(order),
   amendment: (connector, order) => connector.amend(order),
   termination: (connector, order) => connector.terminate(order),
@@ -26,18 +29,18 @@ const ASK: Record<Asked, (connector: SchemeConnector, order: SchemeOrder) => Pro
  * later what became of the order, which is never sent again. Errors: conflict where the company's configuration is
  * not complete, before anything is written, and those of `change`.
  */
-export async function askScheme(
+export async function submitMandateOrder(
   ctx: Context,
   scope: Scope,
   id: number,
-  kind: Asked,
+  kind: SchemeInstruction,
   change: (q: Queries) => Promise<StoredMandate>,
 ): Promise<void> {
   const { store, now } = ctx;
   const mandate = await findStoredMandate({ q: store.read, scope, now }, id);
   const stored = await findConfig({ q: store.read, scope, now });
   const connector = await openConnector(ctx, stored, mandate?.connector);
-  const { order, asked } = await store.tx(async (q) => {
+  const { order, request } = await store.tx(async (q) => {
     const changed = await change(q);
     const wanted = {
       mandate_id: id,
@@ -46,15 +49,15 @@ export async function askScheme(
       amount: AUTHORIZATION_AMOUNT,
       amendment: kind === "amendment" ? changed.amendment : null,
     };
-    const inserted = only(await insertOrders({ q, scope, now }, [wanted]));
-    const read = only(await listSchemeOrders({ q, scope, now }, [inserted.id]));
-    if (kind === "enrolment" || connector.authorizationForm(read.asked) !== null) {
+    const inserted = exactlyOne(await insertOrders({ q, scope, now }, [wanted]));
+    const read = exactlyOne(await listSchemeOrders({ q, scope, now }, [inserted.id]));
+    if (kind === "enrolment" || connector.authorizationForm(read.request) !== null) {
       const authorization_url = authorizationUrl(publicOrigin(ctx.config, null), inserted.order_no);
       await updateMandate({ q, scope, now }, changed, { authorization_url });
     }
     return read;
   });
-  const result = await ASK[kind](connector, asked);
+  const result = await INSTRUCTIONS[kind](connector, request);
   await store.tx((q) => applyMandateResult({ q, scope, now }, order, result));
 }
 

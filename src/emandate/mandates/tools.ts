@@ -19,7 +19,7 @@ import { data, dataOf } from "../../http/responses.ts";
 import { search } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { customer_id, emandate_page, emandate_product_id, mandate_id } from "../tools.ts";
 import { PAYMENT_DETAILS } from "../payments/tools.ts";
 
@@ -53,11 +53,11 @@ const findMandates = tool({
   ...mandateFinder,
   details: MANDATE_DETAILS,
   input: {
-    mandate_id: Type.Optional(said(Id, "One mandate; the other filters then do not apply")),
-    status: said(listMandates.input.properties.status, "Only in this state"),
+    mandate_id: Type.Optional(describe(Id, "One mandate; the other filters then do not apply")),
+    status: describe(listMandates.input.properties.status, "Only in this state"),
     customer_id: Type.Optional(customer_id),
     emandate_product_id: Type.Optional(emandate_product_id),
-    search: said(search, "Text in name, email or reference"),
+    search: describe(search, "Text in name, email or reference"),
     ...emandate_page,
   },
   run: (ctx, { emandate_product_id: product_id, ...query }) =>
@@ -72,17 +72,17 @@ const addMandate = tool({
   description:
     "Makes a mandate for a customer, who is found by email or made with it. It is pending: nothing is asked of the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
   ...action(createMandate),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   takes_request_id: true,
   details: MANDATE_DETAILS,
   input: {
-    customer_name: said(fields.customer_name, "As the bank knows it"),
-    customer_email: said(fields.customer_email, "What the customer is known by"),
-    customer_phone: said(fields.customer_phone, "Malaysian, or E.164"),
-    customer_ic_number: said(fields.customer_ic_number, "12 digits, dashes allowed"),
-    emandate_product_id: said(fields.emandate_product_id, "Sets frequency, limits and amount"),
-    bankscheme_txn_amount: said(fields.bankscheme_txn_amount, "What each debit takes"),
-    frequency: said(fields.frequency, "The product's, where there is one"),
+    customer_name: describe(fields.customer_name, "As the bank knows it"),
+    customer_email: describe(fields.customer_email, "What the customer is known by"),
+    customer_phone: describe(fields.customer_phone, "Malaysian, or E.164"),
+    customer_ic_number: describe(fields.customer_ic_number, "12 digits, dashes allowed"),
+    emandate_product_id: describe(fields.emandate_product_id, "Sets frequency, limits and amount"),
+    bankscheme_txn_amount: describe(fields.bankscheme_txn_amount, "What each debit takes"),
+    frequency: describe(fields.frequency, "The product's, where there is one"),
   },
 });
 
@@ -92,12 +92,12 @@ const authorize = tool({
   description:
     "Sends a pending or failed mandate to the bank and answers authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. Then emandate_find_mandates tells how it stands.",
   ...action(authorizeMandate, "mandate_id"),
-  is_outlined_elsewhere: true,
-  reaches_out: true,
+  brief_output: true,
+  is_open_world: true,
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    bank_code: said(
+    bank_code: describe(
       authorizeMandate.input.properties.bank_code,
       "The customer's bank, of emandate_get_setup",
     ),
@@ -113,17 +113,17 @@ const changeMandate = tool({
   description:
     "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. kind withdraw: takes back an end or a change that the bank has not answered. Ask the person first.",
   operations: [amendMandate, ...Object.values(ACTIONS)],
-  is_outlined_elsewhere: true,
+  brief_output: true,
   is_destructive: true,
-  reaches_out: true,
+  is_open_world: true,
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    kind: said(oneOf(["suspend", "resume", "amend", "withdraw"]), "What is done"),
-    reason: said(suspendMandate.input.properties.reason, "Why, of all but amend"),
-    amount: said(change.amount, "Of amend: what each debit takes"),
-    frequency: said(change.frequency, "Of amend"),
-    expiry_date: said(change.expiry_date, "Of amend: the last day"),
+    kind: describe(oneOf(["suspend", "resume", "amend", "withdraw"]), "What is done"),
+    reason: describe(suspendMandate.input.properties.reason, "Why, of all but amend"),
+    amount: describe(change.amount, "Of amend: what each debit takes"),
+    frequency: describe(change.frequency, "Of amend"),
+    expiry_date: describe(change.expiry_date, "Of amend: the last day"),
   },
   output: dataOf(Mandate),
   run(ctx, { mandate_id: id, kind, ...given }) {
@@ -141,14 +141,14 @@ const endMandate = tool({
   description:
     "Ends a mandate for good, and cancels what was scheduled under it: a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
   operations: Object.values(ENDS),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   is_destructive: true,
-  reaches_out: true,
+  is_open_world: true,
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    kind: said(oneOf(["cancel", "terminate"]), "Which end"),
-    reason: said(cancelMandate.input.properties.reason, "Why"),
+    kind: describe(oneOf(["cancel", "terminate"]), "Which end"),
+    reason: describe(cancelMandate.input.properties.reason, "Why"),
   },
   output: dataOf(Mandate),
   run: (ctx, { mandate_id: id, kind, ...body }) => data(call(ctx, ENDS[kind], { id, ...body })),

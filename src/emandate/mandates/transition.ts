@@ -8,7 +8,14 @@ import { resumePayments } from "../payments/cancel_unpayable.ts";
 import { cancelOpenPayments } from "../payments/queries.ts";
 import type { MandateTrigger } from "./model.ts";
 import { insertMandateEvent, type StoredMandate, updateMandate } from "./queries.ts";
-import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveOf } from "./rules.ts";
+import {
+  transitionFields,
+  isFinal,
+  isInForce,
+  MANDATE_EVENTS,
+  type MandateChange,
+  requireTransition,
+} from "./rules.ts";
 
 /**
  * Moves a mandate from the state in which it was read to another, tells of it, and does what follows: one that is
@@ -16,15 +23,15 @@ import { changeBy, isFinal, isInForce, MANDATE_EVENTS, type MandateChange, moveO
  * awaits nothing from the scheme.
  * Errors: conflict where the trigger may not come in that state, or the mandate has left it.
  */
-export async function moveMandate(
+export async function transitionMandate(
   tx: Tx,
   mandate: StoredMandate,
   trigger: MandateTrigger,
   { reason = null, ...change }: MandateChange & { reason?: string | null | undefined } = {},
 ): Promise<StoredMandate> {
-  const status = moveOf(mandate, trigger);
+  const status = requireTransition(mandate, trigger);
   const after = await updateMandate(tx, mandate, {
-    ...changeBy(mandate, trigger, tx.now),
+    ...transitionFields(mandate, trigger, tx.now),
     ...change,
     status,
     status_reason: reason,
@@ -32,7 +39,7 @@ export async function moveMandate(
   if (!after) {
     throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it has just been changed`);
   }
-  await tellOfMandate(tx, after, MANDATE_EVENTS[trigger], reason);
+  await recordMandateEvent(tx, after, MANDATE_EVENTS[trigger], reason);
   if (isInForce(mandate.status) && !isInForce(status)) await cancelOpenPayments(tx, mandate.id);
   if (trigger === "resume") await resumePayments(tx, mandate.id);
   if (isFinal(status)) await closeMandateOrders(tx, mandate.id);
@@ -40,7 +47,7 @@ export async function moveMandate(
 }
 
 /** Writes down what happened to a mandate: for those who listen, and for good. */
-export async function tellOfMandate(
+export async function recordMandateEvent(
   tx: Tx,
   { id, reference, status, customer_id, emandate_product_id }: StoredMandate,
   type: EventType,

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import type { Tx } from "../../store/store.ts";
 import { closeMandateOrders } from "../orders/queries.ts";
-import { moveMandate, tellOfMandate } from "./transition.ts";
+import { transitionMandate, recordMandateEvent } from "./transition.ts";
 import { type StoredMandate, updateMandate } from "./queries.ts";
 
 /**
@@ -14,7 +14,7 @@ export async function withdrawRequest(tx: Tx, mandate: StoredMandate, reason: st
     new AppError("conflict", `Cannot withdraw what mandate ${id} awaits: ${why}`);
   if (status === "pending_termination") {
     await closeMandateOrders(tx, id, "termination");
-    await moveMandate(tx, mandate, "withdraw", { reason });
+    await transitionMandate(tx, mandate, "withdraw", { reason });
     return;
   }
   if (mandate.amendment === null) throw refuse("the bank was asked for no end and no change");
@@ -22,5 +22,5 @@ export async function withdrawRequest(tx: Tx, mandate: StoredMandate, reason: st
   const change = { amendment: null, authorization_url: null, status_reason: reason };
   const after = await updateMandate(tx, mandate, change);
   if (!after) throw refuse("it has just been changed");
-  await tellOfMandate(tx, after, "emandate.mandate.amendment_withdrawn", reason);
+  await recordMandateEvent(tx, after, "emandate.mandate.amendment_withdrawn", reason);
 }

@@ -1,7 +1,7 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { MANDATE_STATUSES } from "../mandates/model.ts";
@@ -20,7 +20,7 @@ export async function findConfig({ q, scope: { company_id } }: ReadTx): Promise<
     .from(companies)
     .leftJoin(t, eq(t.company_id, companies.id))
     .where(eq(companies.id, company_id));
-  const { config, created_at } = only(rows);
+  const { config, created_at } = exactlyOne(rows);
   if (config === null) return { ...DEFAULTS, company_id, updated_at: created_at };
   const { created_at: _, ...stored } = config;
   return stored;
@@ -104,7 +104,7 @@ export async function findBankList({ q, scope: { company_id } }: ReadTx): Promis
 }
 
 /** Notes that the scheme is being asked. The list stays as it was. */
-export async function noteAsked({ q, scope: { company_id }, now }: Tx): Promise<void> {
+export async function recordListRequest({ q, scope: { company_id }, now }: Tx): Promise<void> {
   const t = q.use(emandateBankListTable);
   const asked_at = iso(now);
   await q

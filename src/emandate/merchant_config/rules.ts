@@ -2,7 +2,12 @@ import { describeCertificate, type ReadPem, readCertificate, readPrivateKey } fr
 import type { Config } from "../../core/config.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { addressProblem, ownAddresses, readUrl, type Surroundings } from "../../webhooks/endpoints/rules.ts";
+import {
+  addressProblem,
+  literalAddresses,
+  readUrl,
+  type DestinationPolicy,
+} from "../../webhooks/endpoints/rules.ts";
 import type { Bank, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import { AUTHORIZATION_AMOUNT } from "../mandates/model.ts";
 import type { SchemeBank } from "../scheme/connector.ts";
@@ -50,12 +55,12 @@ export const DEFAULTS = {
 export const SELLER = { seller_bank_code: "01", currency: "MYR", version: "7.0" } as const;
 
 /** What the deployment brings along. */
-export type Deployment = Pick<Config, "fpx_url" | "fpx_private_key_file" | "fpx_private_key_sellers">;
+export type FpxSettings = Pick<Config, "fpx_url" | "fpx_private_key_file" | "fpx_private_key_sellers">;
 
 /** Whether the company has no key of its own, and is one for which the deployment's file signs. Decision 0090. */
 export function signsByFile(
   { company_id, exchange_id, seller_id, private_key_sealed }: StoredConfig,
-  { fpx_private_key_file, fpx_private_key_sellers }: Deployment,
+  { fpx_private_key_file, fpx_private_key_sellers }: FpxSettings,
 ): boolean {
   if (private_key_sealed !== null || fpx_private_key_file === null) return false;
   return (fpx_private_key_sellers ?? []).some(
@@ -65,15 +70,15 @@ export function signsByFile(
 }
 
 /** The configuration as it is answered: what is secret is told of only as being there. */
-export function answered(stored: StoredConfig, deployment: Deployment): MerchantConfig {
-  const { private_key_sealed, scheme_certificate_pem, ...told } = stored;
+export function toMerchantConfig(stored: StoredConfig, settings: FpxSettings): MerchantConfig {
+  const { private_key_sealed, scheme_certificate_pem, ...stored_fields } = stored;
   const certificate =
     scheme_certificate_pem === null ? undefined : readCertificate(scheme_certificate_pem).read;
   return {
-    ...told,
+    ...stored_fields,
     ...SELLER,
     scheme: "FPX",
-    has_private_key: private_key_sealed !== null || signsByFile(stored, deployment),
+    has_private_key: private_key_sealed !== null || signsByFile(stored, settings),
     ...(certificate === undefined
       ? { certificate_fingerprint: null, certificate_expires_at: null }
       : describeCertificate(certificate)),
@@ -82,37 +87,37 @@ export function answered(stored: StoredConfig, deployment: Deployment): Merchant
 }
 
 /** What FPX needs and is not there yet, as fields of the configuration and settings of the deployment. */
-export function missingForFpx(stored: StoredConfig, deployment: Deployment): string[] {
+export function missingForFpx(stored: StoredConfig, settings: FpxSettings): string[] {
   const { exchange_id, seller_id, private_key_sealed, scheme_certificate_pem } = stored;
   return [
     ...(exchange_id === null ? ["exchange_id"] : []),
     ...(seller_id === null ? ["seller_id"] : []),
-    ...(private_key_sealed === null && !signsByFile(stored, deployment) ? ["private_key_pem"] : []),
+    ...(private_key_sealed === null && !signsByFile(stored, settings) ? ["private_key_pem"] : []),
     ...(scheme_certificate_pem === null ? ["scheme_certificate_pem"] : []),
-    ...(deployment.fpx_url === null ? ["FPX_URL (a setting of the deployment)"] : []),
+    ...(settings.fpx_url === null ? ["FPX_URL (a setting of the deployment)"] : []),
   ];
 }
 
 /** What is wrong with a change, field by field, before it is laid over what is stored. */
 export function changeProblems(
   change: UpdateEmandateConfig,
-  surroundings: Surroundings,
+  policy: DestinationPolicy,
   now: Temporal.Instant,
 ): ErrorDetail[] {
   const { private_key_pem: key, scheme_certificate_pem: certificate, callback_url, return_url } = change;
   const found: [path: string, problem: string | null][] = [
     ["/private_key_pem", key ? pemProblem(readPrivateKey(key)) : null],
     ["/scheme_certificate_pem", certificate ? certificateProblem(certificate, now) : null],
-    ["/callback_url", callback_url ? urlProblem(callback_url, surroundings) : null],
-    ["/return_url", return_url ? urlProblem(return_url, surroundings) : null],
+    ["/callback_url", callback_url ? urlProblem(callback_url, policy) : null],
+    ["/return_url", return_url ? urlProblem(return_url, policy) : null],
   ];
   return found.flatMap(([path, message]) => (message === null ? [] : [{ path, message }]));
 }
 
 /** Why a configuration can't be used with its connector, at the fields that are missing. */
-export function connectorProblems(stored: StoredConfig, deployment: Deployment): ErrorDetail[] {
+export function connectorProblems(stored: StoredConfig, settings: FpxSettings): ErrorDetail[] {
   if (stored.connector === "sandbox") return [];
-  return missingForFpx(stored, deployment).map((field) => ({
+  return missingForFpx(stored, settings).map((field) => ({
     path: /^[a-z_]+$/.test(field) ? `/${field}` : "/connector",
     message: /^[a-z_]+$/.test(field)
       ? "is required while the connector is fpx"
@@ -124,11 +129,11 @@ export function connectorProblems(stored: StoredConfig, deployment: Deployment):
 export function emptiedProblems(
   before: StoredConfig,
   after: StoredConfig,
-  deployment: Deployment,
+  settings: FpxSettings,
 ): ErrorDetail[] {
   if (after.connector === "fpx") return [];
-  const was_missing = new Set(missingForFpx(before, deployment));
-  return missingForFpx(after, deployment)
+  const was_missing = new Set(missingForFpx(before, settings));
+  return missingForFpx(after, settings)
     .filter((field) => !was_missing.has(field))
     .map((field) => ({ path: `/${field}`, message: "is required while mandates go on with FPX" }));
 }
@@ -145,11 +150,11 @@ function certificateProblem(pem: string, now: Temporal.Instant): string | null {
 }
 
 /** A browser or the scheme goes there, not this service: a name is not resolved. */
-function urlProblem(text: string, surroundings: Surroundings): string | null {
-  const { url, problem } = readUrl(text, surroundings);
+function urlProblem(text: string, policy: DestinationPolicy): string | null {
+  const { url, problem } = readUrl(text, policy);
   if (!url) return problem;
-  const problems = (ownAddresses(url) ?? []).map((address) =>
-    addressProblem(address, url.protocol, surroundings),
+  const problems = (literalAddresses(url) ?? []).map((address) =>
+    addressProblem(address, url.protocol, policy),
   );
   const refused = problems.find((found) => found !== null);
   if (refused !== undefined) return refused;
@@ -167,7 +172,7 @@ export function mayRefresh(asked_at: Temporal.Instant | null, now: Temporal.Inst
 }
 
 /** Banks as answered, of one type where one is asked for. */
-export function answeredBanks(
+export function toBanks(
   banks: readonly SchemeBank[],
   checked_at: string | null,
   type: Bank["type"] | undefined,

@@ -1,6 +1,6 @@
 import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
-import { AppError, type ErrorDetail, invalid, placeOf } from "../../core/errors.ts";
+import { AppError, type ErrorDetail, invalid, fieldName } from "../../core/errors.ts";
 import { readPrivateKey } from "../../core/pem.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
@@ -9,8 +9,8 @@ import { keyPlace, openConnector } from "./open_connector.ts";
 import { Bank, ListEmandateBanks, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import * as queries from "./queries.ts";
 import {
-  answered,
-  answeredBanks,
+  toMerchantConfig,
+  toBanks,
   changeProblems,
   connectorProblems,
   emptiedProblems,
@@ -24,7 +24,7 @@ export const getEmandateConfig = operation({
   permission: "emandate:read",
   input: Nothing,
   output: MerchantConfig,
-  run: async (ctx) => answered(await queries.findConfig(readTx(ctx)), ctx.config),
+  run: async (ctx) => toMerchantConfig(await queries.findConfig(readTx(ctx)), ctx.config),
 });
 
 /**
@@ -60,8 +60,8 @@ export const updateEmandateConfig = operation({
         ...((await queries.hasFpxMandates(tx)) ? emptiedProblems(stored, changed, ctx.config) : []),
       ]);
       await queries.saveConfig(tx.q, ctx.now, changed);
-      const after = answered(changed, ctx.config);
-      ctx.note({ before: answered(stored, ctx.config), after });
+      const after = toMerchantConfig(changed, ctx.config);
+      ctx.annotateAudit({ before: toMerchantConfig(stored, ctx.config), after });
       return after;
     });
   },
@@ -75,7 +75,7 @@ function normalised(pem: string): string {
 /** Errors: invalid, with every problem. */
 function refuse(problems: ErrorDetail[]): void {
   if (problems.length === 0) return;
-  const summary = problems.map(({ path, message }) => `${placeOf(path)} ${message}`).join("; ");
+  const summary = problems.map(({ path, message }) => `${fieldName(path)} ${message}`).join("; ");
   throw new AppError("invalid", summary, { details: problems });
 }
 
@@ -91,7 +91,7 @@ export const listEmandateBanks = operation({
   async run(ctx, { type }) {
     const { connector } = await queries.findConfig(readTx(ctx));
     const { banks, checked_at } = await findBanks(readTx(ctx), connector, ctx.now);
-    return { data: answeredBanks(banks, checked_at, type) };
+    return { data: toBanks(banks, checked_at, type) };
   },
 });
 
@@ -114,7 +114,7 @@ export const refreshEmandateBanks = operation({
     const may_ask = await store.tx(async (q) => {
       const asked_at = (await queries.findBankList({ q, scope, now }))?.asked_at;
       if (!mayRefresh(asked_at === undefined ? null : instant(asked_at), now)) return false;
-      await queries.noteAsked({ q, scope, now });
+      await queries.recordListRequest({ q, scope, now });
       return true;
     });
     if (!may_ask) return {};

@@ -4,7 +4,7 @@ import { Bank, MerchantConfig } from "./model.ts";
 import { getEmandateConfig, listEmandateBanks } from "./service.ts";
 import { dataOf } from "../../http/responses.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 
 const getSetup = tool({
   name: "emandate_get_setup",
@@ -24,7 +24,7 @@ const getSetup = tool({
     "holidays",
   ],
   input: {
-    bank_type: said(
+    bank_type: describe(
       listEmandateBanks.input.properties.type,
       "Only banks for accounts of persons, or of businesses",
     ),

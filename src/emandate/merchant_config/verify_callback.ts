@@ -1,13 +1,13 @@
 import { AppError } from "../../core/errors.ts";
 import { readCertificate } from "../../core/pem.ts";
 import type { Reads } from "../../store/store.ts";
-import { BadMessage, parseMessage } from "../scheme/fpx_messages.ts";
+import { InvalidMessage, parseMessage } from "../scheme/fpx_messages.ts";
 import { readCallback } from "../scheme/fpx.ts";
 import type { SchemeCallback } from "../scheme/connector.ts";
 import { findCallbackReader } from "./queries.ts";
 
 /** A callback that the scheme has signed. */
-export interface BelievedCallback extends SchemeCallback {
+export interface VerifiedCallback extends SchemeCallback {
   /** Whose seller it is for: its order must be one of that company. */
   company_id: number;
 }
@@ -21,7 +21,7 @@ export async function readFpxCallback(
   q: Reads,
   raw_body: string,
   now: Temporal.Instant,
-): Promise<BelievedCallback> {
+): Promise<VerifiedCallback> {
   const { sellerExId = "", sellerId = "" } = peek(raw_body);
   const reader = await findCallbackReader(q, sellerExId, sellerId);
   const certificate = reader && readCertificate(reader.scheme_certificate_pem).read;
@@ -39,7 +39,7 @@ function peek(raw_body: string) {
   try {
     return parseMessage(raw_body);
   } catch (error) {
-    throw error instanceof BadMessage ? refused(error.message) : error;
+    throw error instanceof InvalidMessage ? refused(error.message) : error;
   }
 }
 

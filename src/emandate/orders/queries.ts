@@ -2,7 +2,7 @@ import { and, asc, desc, eq, inArray, isNull } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
@@ -128,24 +128,24 @@ export async function listOrders({ q, scope }: ReadTx, ids: readonly number[]): 
   return q
     .select(orderColumns(q))
     .from(t)
-    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
+    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
     .orderBy(asc(t.id));
 }
 
 /** The last order about a mandate itself, or about a payment of it. */
 export async function findLastOrder(
   { q, scope }: ReadTx,
-  of: { mandate_id: number } | { payment_id: number },
+  subject: { mandate_id: number } | { payment_id: number },
 ): Promise<MandateOrder | undefined> {
   const t = q.use(mandateOrderTable);
-  const whose =
-    "payment_id" in of
-      ? eq(t.payment_id, of.payment_id)
-      : and(eq(t.mandate_id, of.mandate_id), isNull(t.payment_id));
+  const condition =
+    "payment_id" in subject
+      ? eq(t.payment_id, subject.payment_id)
+      : and(eq(t.mandate_id, subject.mandate_id), isNull(t.payment_id));
   const [order] = await q
     .select(orderColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), whose))
+    .where(and(companyOwned(t, scope), condition))
     .orderBy(desc(t.id))
     .limit(1);
   return order;
@@ -160,7 +160,9 @@ export async function listMandateOrders(
   const rows = await q
     .select(orderColumns(q))
     .from(t)
-    .where(and(inArray(t.order_no, [...order_nos]), besides(and(ofCompany(t, scope), isNull(t.payment_id)))));
+    .where(
+      and(inArray(t.order_no, [...order_nos]), filterOnly(and(companyOwned(t, scope), isNull(t.payment_id)))),
+    );
   return new Map(rows.map((order) => [order.order_no, order]));
 }
 
@@ -192,15 +194,15 @@ export async function updateOrders({ q, scope, now }: Tx, moves: readonly OrderM
   const changed = new Set<number>();
   const rows = moves.map(({ order, change }) => ({ was: order.awaits, row: changedRow(now, order, change) }));
   const alike = Map.groupBy(rows, ({ was, row }) => `${was} ${Object.keys(row).join()}`);
-  for (const some of alike.values()) {
-    const [first] = some;
+  for (const batch of alike.values()) {
+    const [first] = batch;
     if (!first) continue;
     const { was } = first;
-    const where = and(ofCompany(t, scope), was === null ? isNull(t.awaits) : eq(t.awaits, was));
+    const where = and(companyOwned(t, scope), was === null ? isNull(t.awaits) : eq(t.awaits, was));
     const written = await updateRows(
       q,
       t,
-      some.map(({ row }) => row),
+      batch.map(({ row }) => row),
       { where, returning: { id: t.id } },
     );
     for (const { id } of written) changed.add(id);
@@ -241,7 +243,7 @@ export async function closeMandateOrders(
     .set({ status: "failed", awaits: null, next_query_at: null, completed_at: at, updated_at: at })
     .where(
       and(
-        ofCompany(t, scope),
+        companyOwned(t, scope),
         eq(t.mandate_id, mandate_id),
         isNull(t.payment_id),
         kind && eq(t.kind, kind),
@@ -254,7 +256,7 @@ export async function closeMandateOrders(
 export async function listSchemeOrders(
   { q, scope }: ReadTx,
   ids: readonly number[],
-): Promise<{ order: MandateOrder; asked: SchemeOrder }[]> {
+): Promise<{ order: MandateOrder; request: SchemeOrder }[]> {
   const t = q.use(mandateOrderTable);
   const mandates = q.use(mandateTable);
   const customers = q.use(emandateCustomerTable);
@@ -281,7 +283,7 @@ export async function listSchemeOrders(
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
     .innerJoin(customers, eq(customers.id, mandates.customer_id))
     .leftJoin(payments, eq(payments.id, t.payment_id))
-    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
+    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
     .orderBy(asc(t.id));
   return rows.map(({ order, mandate, frequency, description }) => {
     const { order_no, kind, awaits, amount, submitted_at } = order;
@@ -289,7 +291,7 @@ export async function listSchemeOrders(
     const wanted = order.amendment ?? {};
     return {
       order,
-      asked: {
+      request: {
         order_no,
         kind,
         awaits,

@@ -38,7 +38,7 @@ export function nextQueryAt(
 }
 
 /** What of an order its answers are judged by. */
-export interface OrderStanding {
+export interface OrderState {
   readonly kind: OrderKind;
   readonly status: OrderStatus;
   readonly awaits: OrderAwaits | null;
@@ -46,7 +46,7 @@ export interface OrderStanding {
 }
 
 /** Whether a customer has not authorized within 24 hours, and so will not. See docs/emandate.md#states. */
-function isUnanswered({ awaits, awaits_since }: OrderStanding, now: Temporal.Instant): boolean {
+function isUnanswered({ awaits, awaits_since }: OrderState, now: Temporal.Instant): boolean {
   const until = instant(awaits_since).add({ hours: LIMITS.mandate_authorization_hours });
   return awaits === "authorization" && Temporal.Instant.compare(now, until) >= 0;
 }
@@ -65,7 +65,7 @@ const ORDER_OF_ANSWERS: readonly OrderAwaits[] = [
  * the result does not say.
  */
 export function answeredBy(
-  { kind, awaits }: Pick<OrderStanding, "kind" | "awaits">,
+  { kind, awaits }: Pick<OrderState, "kind" | "awaits">,
   { answers }: Pick<SchemeResult, "answers">,
 ): OrderAwaits | "end" | null {
   if (answers === "end" && kind === "termination") return "confirmation";
@@ -77,13 +77,16 @@ export function answeredBy(
  * it awaits is answered as well; `end` tells that the mandate has ended; null where it changes nothing, since it
  * says nothing or was heard before.
  */
-export function meaningOf(order: OrderStanding, result: SchemeResult): "next" | "ahead" | "end" | null {
+export function classifyResult(
+  order: OrderState,
+  result: SchemeResult,
+): "next" | "out_of_order" | "end" | null {
   const answered = answeredBy(order, result);
   if (answered === "end") return result.status === "ok" ? "end" : null;
   if (result.status === "pending" || order.awaits === null || answered === null) return null;
   const difference = ORDER_OF_ANSWERS.indexOf(answered) - ORDER_OF_ANSWERS.indexOf(order.awaits);
   if (difference === 0) return "next";
-  return difference > 0 ? "ahead" : null;
+  return difference > 0 ? "out_of_order" : null;
 }
 
 /** What is taken for the answer where there was none. */
@@ -95,8 +98,8 @@ const silence = (message: string): SchemeResult => ({
   is_retriable: false,
   scheme_txn_id: null,
 });
-const UNAUTHORIZED = silence(`Not authorized within ${LIMITS.mandate_authorization_hours} hours`);
-const UNCONFIRMED = silence(`Not confirmed within ${LIMITS.mandate_order_hours} hours`);
+const AUTHORIZATION_TIMED_OUT = silence(`Not authorized within ${LIMITS.mandate_authorization_hours} hours`);
+const CONFIRMATION_TIMED_OUT = silence(`Not confirmed within ${LIMITS.mandate_order_hours} hours`);
 
 /**
  * What an answer comes to at its time: a customer who has not come within a day will not, and a change or an end
@@ -104,12 +107,12 @@ const UNCONFIRMED = silence(`Not confirmed within ${LIMITS.mandate_order_hours} 
  * the scheme can't be asked nothing is known. Decision 0136.
  */
 export function answerInTime(
-  order: OrderStanding & { connector: ConnectorName },
+  order: OrderState & { connector: ConnectorName },
   result: SchemeResult,
   now: Temporal.Instant,
 ): SchemeResult {
   if (result.status !== "pending" && result.is_about_message !== true) return result;
-  if (result.is_idle === true && isUnanswered(order, now)) return UNAUTHORIZED;
+  if (result.is_idle === true && isUnanswered(order, now)) return AUTHORIZATION_TIMED_OUT;
   const is_over = nextQueryAt(order.connector, instant(order.awaits_since), now) === null;
-  return order.awaits === "confirmation" && is_over ? UNCONFIRMED : result;
+  return order.awaits === "confirmation" && is_over ? CONFIRMATION_TIMED_OUT : result;
 }

@@ -15,7 +15,7 @@ export interface Refusal {
 export const MISSED: DebitProblem = { rule: "missed", message: "is in another period by now" };
 
 /** Gives up payments that may not be made any more, where they still stand as they were read. */
-export async function giveUp(tx: Tx, refusals: readonly Refusal[]): Promise<MandatePayment[]> {
+export async function cancelUnpayable(tx: Tx, refusals: readonly Refusal[]): Promise<MandatePayment[]> {
   const given_up: MandatePayment[] = [];
   for (const { payment, problem } of refusals) {
     const was_tried = payment.attempt_count > (payment.status === "submitted" ? 1 : 0);
@@ -39,7 +39,7 @@ export async function resumePayments(tx: Tx, mandate_id: number): Promise<void> 
   const ids = await listOpenPayments(tx, mandate_id);
   const payments = await queries.listWithMandates(tx, ids);
   const over = payments.filter((payment) => isPeriodOver(payment, dayAt(tx.now)));
-  const given_up = await giveUp(
+  const given_up = await cancelUnpayable(
     tx,
     over.map((payment) => ({ payment, problem: MISSED })),
   );

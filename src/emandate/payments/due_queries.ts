@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, or } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { companyOwned } from "../../store/expressions.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
@@ -41,7 +41,7 @@ export async function listDuePayments(
     .innerJoin(mandates, and(eq(mandates.id, t.mandate_id), eq(mandates.status, "active")))
     .where(
       and(
-        ofCompany(t, scope),
+        companyOwned(t, scope),
         eq(t.status, status),
         lt(t.next_attempt_at, before),
         inArray(mandates.connector, [...usable]),
@@ -66,7 +66,7 @@ export async function listOpenPayments({ q, scope }: ReadTx, mandate_id: number)
   const rows = await q
     .select({ id: t.id })
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
+    .where(and(companyOwned(t, scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
     .orderBy(asc(t.id));
   return rows.map(({ id }) => id);
 }
@@ -88,7 +88,7 @@ export async function updateWaitingAmounts(tx: Tx, mandate_id: number, amount: D
 function waiting({ q, scope }: ReadTx, mandate_id: number) {
   const t = q.use(mandatePaymentTable);
   return and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     eq(t.mandate_id, mandate_id),
     inArray(t.status, [...OPEN_STATUSES]),
     isNotNull(t.period_key),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmed } from "../../core/schema.ts";
+import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmedText } from "../../core/schema.ts";
 import { Amount, AmountAnswer } from "../products/model.ts";
 
 /** Where a payment stands. See docs/emandate.md#states. */
@@ -80,7 +80,7 @@ export const CreateMandatePayment = strict(
     id: Id,
     amount: Amount,
     due_date: Type.Optional(Day),
-    description: Type.Optional(trimmed(LIMITS.emandate_description_length)),
+    description: Type.Optional(trimmedText(LIMITS.emandate_description_length)),
   },
   { title: "CreateMandatePayment" },
 );

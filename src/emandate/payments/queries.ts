@@ -3,7 +3,7 @@ import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
@@ -70,7 +70,7 @@ export async function listPayments(
 ): Promise<{ rows: MandatePayment[]; total: number }> {
   const t = q.use(mandatePaymentTable);
   const where = and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     status === undefined ? undefined : eq(t.status, status),
     mandate_id === undefined ? undefined : eq(t.mandate_id, mandate_id),
     from === undefined ? undefined : gte(t.due_date, from),
@@ -91,7 +91,7 @@ export async function findPayment({ q, scope }: ReadTx, id: number): Promise<Man
   const [row] = await q
     .select(paymentColumns(q))
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.id, id)));
+    .where(and(companyOwned(t, scope), eq(t.id, id)));
   return row && toPayment(row);
 }
 
@@ -110,7 +110,7 @@ export async function listAttempts({ q, scope }: ReadTx, payment_id: number): Pr
       flagged_at,
     })
     .from(t)
-    .where(and(ofCompany(t, scope), eq(t.payment_id, payment_id)))
+    .where(and(companyOwned(t, scope), eq(t.payment_id, payment_id)))
     .orderBy(asc(t.attempt_no));
 }
 
@@ -139,7 +139,7 @@ export async function insertPayments(
     q,
     t,
     payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })),
-    { returning: paymentColumns(q), unless: [t.mandate_id, t.period_key] },
+    { returning: paymentColumns(q), on_conflict_skip: [t.mandate_id, t.period_key] },
   );
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
 }
@@ -182,7 +182,7 @@ export async function listWithMandates(
     })
     .from(t)
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
-    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))))
+    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
     .orderBy(asc(t.id));
   return rows.map(({ payment, mandate }) => ({ ...payment, currency: "MYR", mandate }));
 }
@@ -204,15 +204,15 @@ export async function countDebits(
     .from(t)
     .where(
       and(
-        isAmong(t.mandate_id, mandate_ids),
+        idIn(t.mandate_id, mandate_ids),
         gte(t.debit_date, from.toString()),
         lt(t.debit_date, to.toString()),
-        besides(
+        filterOnly(
           and(
-            ofCompany(t, scope),
+            companyOwned(t, scope),
             eq(t.frequency, frequency),
             inArray(t.status, [...statuses]),
-            except.length === 0 ? undefined : not(isAmong(t.id, except)),
+            except.length === 0 ? undefined : not(idIn(t.id, except)),
           ),
         ),
       ),
@@ -240,7 +240,7 @@ export async function submitWaitingPayments(
       next_attempt_at: null,
       updated_at: iso(now),
     })
-    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), inArray(t.status, [...from])))))
+    .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), inArray(t.status, [...from])))))
     .returning(paymentColumns(q));
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
 }
@@ -256,7 +256,7 @@ export async function setDebitDate(
   await q
     .update(t)
     .set({ debit_date })
-    .where(and(isAmong(t.id, ids), besides(ofCompany(t, scope))));
+    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))));
 }
 
 /** What happens to a payment, beside its state. */
@@ -295,11 +295,11 @@ export async function movePayments(
     moves,
     ({ payment, change }) => `${payment.status} ${Object.keys(change).join()}`,
   );
-  for (const some of alike.values()) {
-    const [first] = some;
+  for (const batch of alike.values()) {
+    const [first] = batch;
     if (!first) continue;
-    const rows = some.map(({ payment: { id }, change }) => ({ id, ...change, updated_at: iso(now) }));
-    const where = and(ofCompany(t, scope), eq(t.status, first.payment.status));
+    const rows = batch.map(({ payment: { id }, change }) => ({ id, ...change, updated_at: iso(now) }));
+    const where = and(companyOwned(t, scope), eq(t.status, first.payment.status));
     moved.push(...(await updateRows(q, t, rows, { where, returning })).map(toPayment));
   }
   return moved.toSorted((a, b) => a.id - b.id);
@@ -312,7 +312,9 @@ export async function cancelOpenPayments(tx: Tx, mandate_id: number): Promise<vo
   const rows = await tx.q
     .update(t)
     .set({ status: "cancelled", next_attempt_at: null, response_message, updated_at: iso(tx.now) })
-    .where(and(ofCompany(t, tx.scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])))
+    .where(
+      and(companyOwned(t, tx.scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])),
+    )
     .returning(paymentColumns(tx.q));
   const cancelled = rows.map(toPayment).toSorted((a, b) => a.id - b.id);
   await recordEvents(tx, cancelled.map(paymentEvent));
@@ -332,9 +334,9 @@ export async function listOutcomes(
     .from(t)
     .where(
       and(
-        isAmong(t.mandate_id, mandate_ids),
-        besides(
-          and(ofCompany(t, scope), inArray(t.status, ["paid", ...FAILED_STATUSES]), isNull(t.forgiven_at)),
+        idIn(t.mandate_id, mandate_ids),
+        filterOnly(
+          and(companyOwned(t, scope), inArray(t.status, ["paid", ...FAILED_STATUSES]), isNull(t.forgiven_at)),
         ),
       ),
     );
@@ -347,5 +349,5 @@ export async function forgiveFailures({ q, scope, now }: Tx, mandate_id: number)
   await q
     .update(t)
     .set({ forgiven_at: iso(now) })
-    .where(and(ofCompany(t, scope), eq(t.mandate_id, mandate_id), failed));
+    .where(and(companyOwned(t, scope), eq(t.mandate_id, mandate_id), failed));
 }

@@ -25,7 +25,7 @@ export type PaymentTrigger = (typeof PAYMENT_TRIGGERS)[number];
  * told that it went, and banks correct themselves: what they said had failed was paid after all.
  * Decision 0135.
  */
-export const PAYMENT_MOVES: Record<PaymentStatus, Partial<Record<PaymentTrigger, PaymentStatus>>> = {
+export const PAYMENT_TRANSITIONS: Record<PaymentStatus, Partial<Record<PaymentTrigger, PaymentStatus>>> = {
   scheduled: { submit: "submitted", cancel: "cancelled", skip: "skipped" },
   submitted: { pay: "paid", fail: "failed", fail_for_now: "retry_scheduled", charge_back: "charged_back" },
   retry_scheduled: {
@@ -177,14 +177,14 @@ export interface DebitProblem {
 }
 
 /**
- * Why a mandate can't be debited on a day on which `made` debits of its period are made or under way, or null.
+ * Why a mandate can't be debited on a day on which `debits` debits of its period are made or under way, or null.
  * Asked when a payment is made and again before it is submitted. See docs/emandate.md#collection.
  */
 export function debitProblem(
   mandate: DebitedMandate,
   amount: Decimal,
   day: Temporal.PlainDate,
-  made: number,
+  debits: number,
 ): DebitProblem | null {
   const { status, max_amount, max_no_debit, effective_date, expiry_date, frequency } = mandate;
   if (status !== "active") return { rule: "status", message: `is ${status}` };
@@ -195,9 +195,9 @@ export function debitProblem(
   if (compare(amount, max_amount) > 0) {
     return { rule: "amount", message: `allows at most ${max_amount}` };
   }
-  if (made < Number(max_no_debit)) return null;
+  if (debits < Number(max_no_debit)) return null;
   const { key } = debitPeriod(frequency, day);
-  return { rule: "count", message: `allows ${max_no_debit} in a period, and ${key} has ${made}` };
+  return { rule: "count", message: `allows ${max_no_debit} in a period, and ${key} has ${debits}` };
 }
 
 /** A payment and the days that it is for. */

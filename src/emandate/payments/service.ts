@@ -7,7 +7,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
@@ -16,7 +16,7 @@ import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
 import { debitPeriod } from "../mandates/rules.ts";
 import { CreateMandatePayment, ListMandatePayments, MandatePayment, MandatePaymentDetail } from "./model.ts";
 import * as queries from "./queries.ts";
-import { debitProblem, type DebitProblem, dueAt, PAYMENT_MOVES, paymentEvent } from "./rules.ts";
+import { debitProblem, type DebitProblem, dueAt, PAYMENT_TRANSITIONS, paymentEvent } from "./rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
@@ -60,14 +60,14 @@ export const createMandatePayment = operation({
     checkDue(due, today, stored);
     const day = Temporal.PlainDate.compare(due, today) > 0 ? due : today;
     const connectors = await connectorsOf(ctx, scope, stored);
-    const made = await store.tx(async (q) => {
+    const created = await store.tx(async (q) => {
       const mandate = await findMandate({ q, scope, now }, id);
       const { frequency } = mandate;
       const period = { ...debitPeriod(frequency, day), frequency };
       const debits = await queries.countDebits({ q, scope, now }, [id], period, { planned: true });
       const problem = debitProblem(mandate, amount, day, debits.get(id) ?? 0);
       if (problem) throw refusal(id, problem);
-      const payment = only(
+      const payment = exactlyOne(
         await queries.insertPayments({ q, scope, now }, [
           {
             mandate_id: id,
@@ -88,8 +88,8 @@ export const createMandatePayment = operation({
       const { orders } = await submitPayments({ q, scope, now }, [payment.id], options);
       return { id: payment.id, orders };
     });
-    await sendDebits(ctx, scope, connectors, made.orders);
-    return findDetail({ q: store.read, scope, now }, made.id);
+    await sendDebits(ctx, scope, connectors, created.orders);
+    return findDetail({ q: store.read, scope, now }, created.id);
   },
 });
 
@@ -112,7 +112,7 @@ export const retryMandatePayment = operation({
       scope,
       await findMandate({ q: store.read, scope, now }, mandate_id),
     );
-    const made = await store.tx(async (q) => {
+    const retried = await store.tx(async (q) => {
       const { status } = await findPayment({ q, scope, now }, id);
       if (status !== "retry_scheduled" && status !== "skipped") throw cannot("retry", id, `it is ${status}`);
       const options = { today: dayAt(now), collection_run_id: null, from: [status] };
@@ -122,7 +122,7 @@ export const retryMandatePayment = operation({
       }
       return { id, orders };
     });
-    await sendDebits(ctx, scope, connectors, made.orders);
+    await sendDebits(ctx, scope, connectors, retried.orders);
     return findDetail({ q: store.read, scope, now }, id);
   },
 });
@@ -136,7 +136,7 @@ export const cancelMandatePayment = operation({
   async run(ctx, { id }) {
     return transaction(ctx, async (tx) => {
       const payment = await findPayment(tx, id);
-      const status = PAYMENT_MOVES[payment.status].cancel;
+      const status = PAYMENT_TRANSITIONS[payment.status].cancel;
       const change = status && { status, next_attempt_at: null };
       const cancelled = change && (await queries.movePayment(tx, payment, change));
       if (!cancelled) throw cannot("cancel", id, `it is ${payment.status}`);
@@ -192,6 +192,6 @@ function refusal(mandate_id: number, { rule, message }: DebitProblem): AppError 
   return invalid(path, `can't be that: the mandate ${message}`);
 }
 
-function cannot(what: string, id: number, why: string): AppError {
-  return new AppError("conflict", `Cannot ${what} payment ${id}: ${why}`);
+function cannot(action: string, id: number, why: string): AppError {
+  return new AppError("conflict", `Cannot ${action} payment ${id}: ${why}`);
 }

@@ -6,9 +6,9 @@ import { insertOrders, listSchemeOrders, type MandateOrder } from "../orders/que
 import type { ConnectorName } from "../mandates/model.ts";
 import { debitPeriod, isFinal } from "../mandates/rules.ts";
 import type { SchemeConnector } from "../scheme/connector.ts";
-import { giveUp, MISSED, type Refusal } from "./cancel_unpayable.ts";
+import { cancelUnpayable, MISSED, type Refusal } from "./cancel_unpayable.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
-import { applyPaymentResults, type Heard } from "../results/apply_to_payment.ts";
+import { applyPaymentResults, type OrderResult } from "../results/apply_to_payment.ts";
 import * as queries from "./queries.ts";
 import { debitOrderNo, debitProblem, isMissed, OPEN_STATUSES, paymentEvent } from "./rules.ts";
 
@@ -46,13 +46,13 @@ export async function submitPayments(
   const payments = listed.filter(({ status }) => from.some((open) => open === status));
   // What was skipped is collected again because somebody asks for it: its own period is long over.
   const skipped = new Set(payments.flatMap(({ id, status }) => (status === "skipped" ? id : [])));
-  const { good, bad } = await judgeDebits(tx, payments, today, skipped);
+  const { payable, unpayable } = await partitionPayable(tx, payments, today, skipped);
   const submitted = await queries.submitWaitingPayments(
     tx,
-    good.map(({ id }) => id),
+    payable.map(({ id }) => id),
     { debit_date: today.toString(), from },
   );
-  const connectors = new Map(good.map(({ id, mandate }) => [id, mandate.connector]));
+  const connectors = new Map(payable.map(({ id, mandate }) => [id, mandate.connector]));
   const orders = await insertOrders(
     tx,
     submitted.map(({ id: payment_id, mandate_id, amount, attempt_count: attempt_no }) => ({
@@ -66,42 +66,42 @@ export async function submitPayments(
       amount,
     })),
   );
-  const refused = await giveUp(tx, bad);
+  const refused = await cancelUnpayable(tx, unpayable);
   await recordEvents(tx, [...submitted, ...refused].map(paymentEvent));
   return { orders, refused };
 }
 
 /**
  * Parts those that may go from those that may not, in order: each that goes counts for those after it. Everything
- * about a payment goes by the frequency under which it was made. Of those in `asked` the period is not asked for.
+ * about a payment goes by the frequency under which it was made. Of those in `request` the period is not asked for.
  */
-export async function judgeDebits(
+export async function partitionPayable(
   tx: Tx,
   payments: readonly queries.PaymentWithMandate[],
   today: Temporal.PlainDate,
   asked: ReadonlySet<number> = new Set(),
-): Promise<{ good: queries.PaymentWithMandate[]; bad: Refusal[] }> {
-  const good: queries.PaymentWithMandate[] = [];
-  const bad: Refusal[] = [];
-  for (const [frequency, some] of Map.groupBy(payments, (payment) => payment.frequency)) {
-    const mandate_ids = [...new Set(some.map(({ mandate_id }) => mandate_id))];
+): Promise<{ payable: queries.PaymentWithMandate[]; unpayable: Refusal[] }> {
+  const payable: queries.PaymentWithMandate[] = [];
+  const unpayable: Refusal[] = [];
+  for (const [frequency, batch] of Map.groupBy(payments, (payment) => payment.frequency)) {
+    const mandate_ids = [...new Set(batch.map(({ mandate_id }) => mandate_id))];
     const period = { ...debitPeriod(frequency, today), frequency };
-    const except = some.map(({ id }) => id);
-    const made = await queries.countDebits(tx, mandate_ids, period, { except });
-    for (const payment of some) {
+    const except = batch.map(({ id }) => id);
+    const debit_counts = await queries.countDebits(tx, mandate_ids, period, { except });
+    for (const payment of batch) {
       const { id, mandate, mandate_id } = payment;
-      const debits = made.get(mandate_id) ?? 0;
+      const debits = debit_counts.get(mandate_id) ?? 0;
       const problem =
         !asked.has(id) && isMissed(payment, today)
           ? MISSED
           : debitProblem({ ...mandate, frequency }, payment.amount, today, debits);
       if (problem === null) {
-        good.push(payment);
-        made.set(mandate_id, debits + 1);
-      } else if (problem.rule !== "status" || isFinal(mandate.status)) bad.push({ payment, problem });
+        payable.push(payment);
+        debit_counts.set(mandate_id, debits + 1);
+      } else if (problem.rule !== "status" || isFinal(mandate.status)) unpayable.push({ payment, problem });
     }
   }
-  return { good, bad };
+  return { payable, unpayable };
 }
 
 /** The ways to the scheme that are open: each mandate is debited by the one that it began with. */
@@ -117,11 +117,11 @@ export async function sendDebits(
   const { store, now, log, request_id } = ctx;
   try {
     const ids = orders.map(({ id }) => id);
-    const asked = await listSchemeOrders({ q: store.read, scope, now }, ids);
-    const answered: Heard[] = [];
-    for (const [name, some] of Map.groupBy(asked, ({ order }) => order.connector)) {
-      const results = await connectors.get(name)?.collect(some.map((one) => one.asked));
-      for (const { order } of some) {
+    const orders_sent = await listSchemeOrders({ q: store.read, scope, now }, ids);
+    const answered: OrderResult[] = [];
+    for (const [name, batch] of Map.groupBy(orders_sent, ({ order }) => order.connector)) {
+      const results = await connectors.get(name)?.collect(batch.map((one) => one.request));
+      for (const { order } of batch) {
         const result = results?.get(order.order_no);
         if (result && result.status !== "pending") answered.push({ order, result });
       }

@@ -12,7 +12,7 @@ import {
 import { data, dataOf } from "../../http/responses.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { emandate_page, mandate_id } from "../tools.ts";
 
 /** Left out of concise results. */
@@ -36,11 +36,11 @@ const findPayments = tool({
   ...finder("payment_id", listMandatePayments, getMandatePayment),
   details: PAYMENT_DETAILS,
   input: {
-    payment_id: Type.Optional(said(Id, "One payment; the other filters then do not apply")),
+    payment_id: Type.Optional(describe(Id, "One payment; the other filters then do not apply")),
     mandate_id: Type.Optional(mandate_id),
-    status: said(filter.status, "Only in this state"),
-    from: said(filter.from, "Due then or later"),
-    to: said(filter.to, "Due then or before"),
+    status: describe(filter.status, "Only in this state"),
+    from: describe(filter.from, "Due then or later"),
+    to: describe(filter.to, "Due then or before"),
     ...emandate_page,
   },
 });
@@ -53,16 +53,16 @@ const debit = tool({
   description:
     "Takes money from a customer's account under an active mandate: at once where it is due today or earlier, else on its day. Counts towards max_no_debit. It can't be taken back here. Ask the person first; emandate_get_setup tells whether the money is real.",
   ...action(createMandatePayment, "mandate_id"),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   is_destructive: true,
-  reaches_out: true,
+  is_open_world: true,
   takes_request_id: true,
   details: PAYMENT_DETAILS,
   input: {
     mandate_id,
-    amount: said(debitFields.amount, "At most the mandate's max_amount"),
-    due_date: said(debitFields.due_date, "Today in Kuala Lumpur unless told"),
-    description: said(debitFields.description, "What the customer reads"),
+    amount: describe(debitFields.amount, "At most the mandate's max_amount"),
+    due_date: describe(debitFields.due_date, "Today in Kuala Lumpur unless told"),
+    description: describe(debitFields.description, "What the customer reads"),
   },
 });
 
@@ -74,14 +74,14 @@ const changePayment = tool({
   description:
     "kind retry: tries a debit that failed for want of funds or by a fault of the system once more, now, or makes one that was skipped: takes money, and counts as an attempt. kind cancel: gives up one that is scheduled or waits for its next attempt. Ask the person first.",
   operations: Object.values(PAYMENT_CHANGES),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   is_destructive: true,
-  reaches_out: true,
+  is_open_world: true,
   takes_request_id: true,
   details: PAYMENT_DETAILS,
   input: {
-    payment_id: said(Id, "The payment's id"),
-    kind: said(oneOf(["retry", "cancel"]), "What is done"),
+    payment_id: describe(Id, "The payment's id"),
+    kind: describe(oneOf(["retry", "cancel"]), "What is done"),
   },
   output: dataOf(MandatePayment),
   run: (ctx, { payment_id: id, kind }) => data(call(ctx, PAYMENT_CHANGES[kind], { id })),

@@ -1,7 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
-import { amountOf, compare, type Decimal, senOf } from "../../core/money.ts";
-import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmed } from "../../core/schema.ts";
+import { fromMinorUnits, compare, type Decimal, toMinorUnits } from "../../core/money.ts";
+import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 
 /** How often a mandate is debited, with the scheme's word for it. */
 export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"] as const;
@@ -21,7 +21,7 @@ export function amountUpTo(max: Decimal) {
   const description = `an amount of MYR as text, from "${min}" to "${max}"`;
   const shown = { type: "string", pattern: pattern.source, description };
   return Type.Transform(Type.String({ format, description, "x-schema": shown }))
-    .Decode((text) => amountOf(senOf(text)))
+    .Decode((text) => fromMinorUnits(toMinorUnits(text)))
     .Encode((text) => text);
 }
 
@@ -62,7 +62,7 @@ export const CreateEmandateProduct = strict(
       pattern: "^[A-Za-z0-9_-]{1,30}$",
       description: "1 to 30 letters, digits, _ and -",
     }),
-    product_name: trimmed(LIMITS.emandate_product_name_length),
+    product_name: trimmedText(LIMITS.emandate_product_name_length),
     max_amount: Amount,
     max_no_debit: Type.Optional(
       Type.String({ pattern: "^[1-9][0-9]{0,2}$", description: 'a whole number as text, from "1" to "999"' }),

@@ -2,8 +2,8 @@ import { and, asc, eq, isNull, notInArray, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofCompany } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, companyOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { FINAL_STATUSES } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
@@ -78,7 +78,7 @@ export async function insertEmandateProduct(
     .insert(q.use(emandateProductTable))
     .values({ ...product, is_active: true, company_id: scope.company_id, ...stamped(now) })
     .returning(productColumns(q));
-  return toProduct(only(rows));
+  return toProduct(exactlyOne(rows));
 }
 
 /** Errors: as those of an insert. */
@@ -104,7 +104,7 @@ export function countMandatesOf(
 ): Promise<number> {
   const t = q.use(mandateTable);
   const where = and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     eq(t.emandate_product_id, id),
     are_open ? notInArray(t.status, [...FINAL_STATUSES]) : undefined,
   );
@@ -113,5 +113,5 @@ export function countMandatesOf(
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {
   const t = q.use(emandateProductTable);
-  return and(ofCompany(t, scope), isNull(t.deleted_at));
+  return and(companyOwned(t, scope), isNull(t.deleted_at));
 }

@@ -68,7 +68,7 @@ export const updateEmandateProduct = operation({
       }
       const after = await queries.updateEmandateProduct(tx, id, { ...product, max_no_debit });
       if (!after) throw notFound("Product", id);
-      ctx.note({ before, after });
+      ctx.annotateAudit({ before, after });
       return after;
     }),
 });

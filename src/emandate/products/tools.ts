@@ -9,7 +9,7 @@ import {
 import { search } from "../../mcp/params.ts";
 import { finder, saver } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { emandate_page, emandate_product_id } from "../tools.ts";
 
 const findProducts = tool({
@@ -21,8 +21,11 @@ const findProducts = tool({
   details: [],
   input: {
     emandate_product_id: Type.Optional(emandate_product_id),
-    search: said(search, "Text in the code or name"),
-    is_active: said(listEmandateProducts.input.properties.is_active, "Only active, or only inactive ones"),
+    search: describe(search, "Text in the code or name"),
+    is_active: describe(
+      listEmandateProducts.input.properties.is_active,
+      "Only active, or only inactive ones",
+    ),
     ...emandate_page,
   },
 });
@@ -35,16 +38,18 @@ const saveProduct = tool({
   description:
     "Creates an e-mandate product, or replaces the one that emandate_product_id names: send every field then. Mandates that exist keep what they were made with. To put one out of use replace it with is_active false.",
   ...saver("emandate_product_id", createEmandateProduct, updateEmandateProduct),
-  is_outlined_elsewhere: true,
+  brief_output: true,
   takes_request_id: true,
   input: {
-    emandate_product_id: Type.Optional(said(Id, "The product to replace; left out, a new one is created")),
-    product_code: said(fields.product_code, "Unique in the company for ever"),
-    product_name: said(fields.product_name, "What people call it"),
-    max_amount: said(fields.max_amount, "The most that one debit may take"),
-    max_no_debit: said(fields.max_no_debit, 'Debits in a period of the frequency, "1" unless told'),
-    frequency: said(fields.frequency, "How often mandates are debited"),
-    is_active: said(fields.is_active, "Of a replacement only: whether new mandates may be made after it"),
+    emandate_product_id: Type.Optional(
+      describe(Id, "The product to replace; left out, a new one is created"),
+    ),
+    product_code: describe(fields.product_code, "Unique in the company for ever"),
+    product_name: describe(fields.product_name, "What people call it"),
+    max_amount: describe(fields.max_amount, "The most that one debit may take"),
+    max_no_debit: describe(fields.max_no_debit, 'Debits in a period of the frequency, "1" unless told'),
+    frequency: describe(fields.frequency, "How often mandates are debited"),
+    is_active: describe(fields.is_active, "Of a replacement only: whether new mandates may be made after it"),
   },
 });
 

@@ -1,7 +1,7 @@
 import type { Scope } from "../../core/access.ts";
 import type { Queries, Tx } from "../../store/store.ts";
-import { type Told, tellOfMany } from "../../audit/recorder.ts";
-import { type Applied, applyPaymentResults, type Heard } from "./apply_to_payment.ts";
+import { type AuditSource, recordSystemChanges } from "../../audit/recorder.ts";
+import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
 import { applyMandateResult } from "./apply_to_mandate.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import type { CallbackOutcome } from "../orders/model.ts";
@@ -22,12 +22,12 @@ export async function applyResult(
 /** The same for many orders, each answered once; those about payments in a few statements. Returns what became of each. */
 export async function applyResults(
   tx: Tx,
-  heard: readonly { order: Pick<MandateOrder, "id">; result: SchemeResult }[],
+  received: readonly { order: Pick<MandateOrder, "id">; result: SchemeResult }[],
 ): Promise<Map<number, Outcome>> {
-  const results = new Map(heard.map(({ order, result }) => [order.id, result]));
+  const results = new Map(received.map(({ order, result }) => [order.id, result]));
   const orders = await listOrders(tx, [...results.keys()]);
   const outcomes = new Map<number, Outcome>();
-  const debits: Heard[] = [];
+  const debits: OrderResult[] = [];
   for (const order of orders) {
     const result = results.get(order.id);
     if (result === undefined) continue;
@@ -49,10 +49,10 @@ export async function applyResults(
  * Does what a bank decided on orders about mandates: of an enrolment that is the approval, never the customer's
  * word.
  */
-export async function applyDecisions(tx: Tx, heard: readonly Heard[]): Promise<Applied> {
+export async function applyDecisions(tx: Tx, results: readonly OrderResult[]): Promise<Applied> {
   const changed = new Set<number>();
   const flagged = new Set<number>();
-  for (const { order, result } of heard) {
+  for (const { order, result } of results) {
     const decided = order.kind === "enrolment" ? "approval" : "confirmation";
     const answers = result.answers === "end" ? "end" : decided;
     const outcome = await applyMandateResult(tx, order, { ...result, answers });
@@ -64,15 +64,15 @@ export async function applyDecisions(tx: Tx, heard: readonly Heard[]): Promise<A
 
 /** Notes in the audit log what the scheme's answers changed, though nobody of the company did anything. */
 export function auditAnswers(
-  call: Omit<Told, "actor">,
+  call: Omit<AuditSource, "actor">,
   q: Queries,
   scope: Scope,
-  heard: readonly Heard[],
+  results: readonly OrderResult[],
 ): Promise<void> {
-  const changed = heard.map(({ order: { order_no, mandate_id, payment_id }, result }) => ({
+  const changed = results.map(({ order: { order_no, mandate_id, payment_id }, result }) => ({
     target:
       payment_id === null ? { type: "mandate", id: mandate_id } : { type: "mandate_payment", id: payment_id },
     input: { order_no, response_code: result.code, message: result.message },
   }));
-  return tellOfMany(call, q, scope, "apply_scheme_answer", changed);
+  return recordSystemChanges(call, q, scope, "apply_scheme_answer", changed);
 }

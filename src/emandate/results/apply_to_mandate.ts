@@ -11,17 +11,17 @@ import {
   type OrderChange,
   updateOrder,
 } from "../orders/queries.ts";
-import { answeredBy, FIRST_AWAITED, meaningOf } from "../orders/rules.ts";
+import { answeredBy, FIRST_AWAITED, classifyResult } from "../orders/rules.ts";
 import { amendPayments } from "../payments/amend_payments.ts";
-import { collectionStart, takeAmendment } from "../mandates/amendments.ts";
+import { collectionStart, applyAmendment } from "../mandates/amendments.ts";
 import type { Amendment, MandateTrigger } from "../mandates/model.ts";
-import { moveMandate, tellOfMandate } from "../mandates/transition.ts";
+import { transitionMandate, recordMandateEvent } from "../mandates/transition.ts";
 import { findStoredMandate, type StoredMandate, updateMandate } from "../mandates/queries.ts";
-import { isFinal, type MandateChange, moved } from "../mandates/rules.ts";
+import { isFinal, type MandateChange, nextStatus } from "../mandates/rules.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 
 /** What is answered, and what it is answered about. */
-interface Answer extends Tx {
+interface MandateResult extends Tx {
   order: MandateOrder;
   mandate: StoredMandate;
   result: SchemeResult;
@@ -47,21 +47,21 @@ export async function applyMandateResult(
   return outcome;
 }
 
-async function apply(answer: Answer): Promise<Outcome> {
+async function apply(answer: MandateResult): Promise<Outcome> {
   const { q, scope, now, order, result } = answer;
   if (result.is_about_message === true) {
     const is_raised = order.awaits !== null && (await raiseComplaint({ q, scope, now }, order, result));
     return is_raised ? "flagged" : "ignored";
   }
-  const meaning = meaningOf(order, result);
-  if (meaning === null) return afterwards(answer);
+  const meaning = classifyResult(order, result);
+  if (meaning === null) return afterEnd(answer);
   if (meaning === "end") return endedByBank(answer);
-  if (order.kind === "enrolment") return enrolment(answer, meaning === "ahead");
-  return order.kind === "amendment" ? amendment(answer) : termination(answer);
+  if (order.kind === "enrolment") return onEnrolment(answer, meaning === "out_of_order");
+  return order.kind === "amendment" ? onAmendment(answer) : onTermination(answer);
 }
 
 /** An answer to what was answered before, or is not awaited any more. */
-async function afterwards(answer: Answer): Promise<Outcome> {
+async function afterEnd(answer: MandateResult): Promise<Outcome> {
   const { order, mandate, result } = answer;
   if (order.awaits !== null || result.status === "pending") return known(answer);
   if (result.status === "ok") return order.status === "failed" ? confirmedLate(answer) : known(answer);
@@ -72,14 +72,14 @@ async function afterwards(answer: Answer): Promise<Outcome> {
 }
 
 /** The good answer to what had failed or was given up. */
-async function confirmedLate(answer: Answer): Promise<Outcome> {
+async function confirmedLate(answer: MandateResult): Promise<Outcome> {
   const { order, mandate, result } = answer;
   const last = await findLastOrder(answer, { mandate_id: mandate.id });
   const is_last = last?.id === order.id;
   if (order.kind === "enrolment") {
     const answered = answeredBy(order, result) ?? FIRST_AWAITED.enrolment;
     if (is_last && mandate.status === "failed") {
-      return enrolment(answer, answered === "approval");
+      return onEnrolment(answer, answered === "approval");
     }
     // The customer did authorize what the bank refused then.
     const is_known = is_last && mandate.status === "rejected" && answered === "authorization";
@@ -87,7 +87,7 @@ async function confirmedLate(answer: Answer): Promise<Outcome> {
   }
   if (isFinal(mandate.status)) return known(answer);
   if (order.kind === "termination") {
-    if (moved(mandate, "ended_by_bank") === null) return flag(answer, "confirmed_too_late");
+    if (nextStatus(mandate, "ended_by_bank") === null) return flag(answer, "confirmed_too_late");
     return settle(answer, "ended_by_bank", {}, { reason: "Ended as was asked" });
   }
   const { amendment: wanted } = order;
@@ -95,22 +95,22 @@ async function confirmedLate(answer: Answer): Promise<Outcome> {
   return is_free && wanted !== null ? answerAmendment(answer, wanted) : flag(answer, "confirmed_too_late");
 }
 
-function known({ order, result }: Answer): Outcome {
+function known({ order, result }: MandateResult): Outcome {
   return result.code === order.response_code ? "repeated" : "ignored";
 }
 
-async function flag({ q, scope, now, order, result }: Answer, reason: FlagReason): Promise<Outcome> {
-  const raised = await raiseFlags({ q, scope, now }, [{ order, reason, said: result }]);
+async function flag({ q, scope, now, order, result }: MandateResult, reason: FlagReason): Promise<Outcome> {
+  const raised = await raiseFlags({ q, scope, now }, [{ order, reason, response: result }]);
   return raised.has(order.id) ? "flagged" : "repeated";
 }
 
-async function endedByBank({ q, scope, now, mandate, result }: Answer): Promise<Outcome> {
-  if (moved(mandate, "ended_by_bank") === null) return "ignored";
-  await moveMandate({ q, scope, now }, mandate, "ended_by_bank", { reason: reasonOf(result) });
+async function endedByBank({ q, scope, now, mandate, result }: MandateResult): Promise<Outcome> {
+  if (nextStatus(mandate, "ended_by_bank") === null) return "ignored";
+  await transitionMandate({ q, scope, now }, mandate, "ended_by_bank", { reason: reasonOf(result) });
   return "applied";
 }
 
-async function enrolment(answer: Answer, is_ahead: boolean): Promise<Outcome> {
+async function onEnrolment(answer: MandateResult, is_ahead: boolean): Promise<Outcome> {
   const { order, result } = answer;
   const is_approval = order.awaits === "approval" || is_ahead;
   const is_good = result.status === "ok";
@@ -122,40 +122,40 @@ async function enrolment(answer: Answer, is_ahead: boolean): Promise<Outcome> {
   }
   if (is_ahead) {
     const { q, scope, now, mandate } = answer;
-    if (moved(mandate, "authorized") === null) return "ignored";
+    if (nextStatus(mandate, "authorized") === null) return "ignored";
     const change = { scheme_reference: result.scheme_txn_id };
-    const authorized = await moveMandate({ q, scope, now }, mandate, "authorized", change);
-    return decided({ ...answer, mandate: authorized });
+    const authorized = await transitionMandate({ q, scope, now }, mandate, "authorized", change);
+    return onBankDecision({ ...answer, mandate: authorized });
   }
-  return decided(answer);
+  return onBankDecision(answer);
 }
 
 /** The bank has decided on a mandate that the customer authorized. */
-async function decided(answer: Answer): Promise<Outcome> {
+async function onBankDecision(answer: MandateResult): Promise<Outcome> {
   if (answer.result.status !== "ok") return settle(answer, "refused");
   const { q, scope, now, mandate } = answer;
   const start = collectionStart(mandate, dayAt(now), await findConfig({ q, scope, now }));
   return settle(answer, "approved", {}, start);
 }
 
-function termination(answer: Answer): Promise<Outcome> {
+function onTermination(answer: MandateResult): Promise<Outcome> {
   return settle(answer, answer.result.status === "ok" ? "termination_confirmed" : "termination_refused");
 }
 
 /** Completes the order, unless it awaits more, and moves the mandate. */
 async function settle(
-  { q, scope, now, order, mandate, result }: Answer,
+  { q, scope, now, order, mandate, result }: MandateResult,
   trigger: MandateTrigger,
-  more: OrderChange = {},
+  extra: OrderChange = {},
   change: MandateChange & { reason?: string } = {},
 ): Promise<Outcome> {
   const { id, awaits, connector } = order;
   const is_good = result.status === "ok";
   const completed = { status: is_good ? "succeeded" : "failed", awaits: null } as const;
-  const heard = { ...told(order, result), ...completed, ...more };
-  if (moved(mandate, trigger) === null) return "ignored";
-  if (!(await updateOrder({ q, scope, now }, { id, awaits, connector }, heard))) return "repeated";
-  await moveMandate({ q, scope, now }, mandate, trigger, {
+  const order_change = { ...orderFields(order, result), ...completed, ...extra };
+  if (nextStatus(mandate, trigger) === null) return "ignored";
+  if (!(await updateOrder({ q, scope, now }, { id, awaits, connector }, order_change))) return "repeated";
+  await transitionMandate({ q, scope, now }, mandate, trigger, {
     reason: is_good ? null : reasonOf(result),
     ...change,
   });
@@ -163,24 +163,24 @@ async function settle(
 }
 
 /** The bank took a change, or not. A mandate that has ended stays as it was. */
-async function amendment(answer: Answer): Promise<Outcome> {
+async function onAmendment(answer: MandateResult): Promise<Outcome> {
   const { amendment: awaited, status } = answer.mandate;
   return awaited === null || isFinal(status) ? "ignored" : answerAmendment(answer, awaited);
 }
 
 async function answerAmendment(
-  { q, scope, now, order, mandate, result }: Answer,
+  { q, scope, now, order, mandate, result }: MandateResult,
   wanted: Amendment,
 ): Promise<Outcome> {
   const is_good = result.status === "ok";
-  const heard = {
-    ...told(order, result),
+  const order_change = {
+    ...orderFields(order, result),
     status: is_good ? "succeeded" : "failed",
     awaits: null,
   } as const;
-  if (!(await updateOrder({ q, scope, now }, order, heard))) return "repeated";
+  if (!(await updateOrder({ q, scope, now }, order, order_change))) return "repeated";
   const taken = is_good
-    ? takeAmendment(mandate, wanted, dayAt(now), await findConfig({ q, scope, now }))
+    ? applyAmendment(mandate, wanted, dayAt(now), await findConfig({ q, scope, now }))
     : { terms: {}, due: [] };
   const reason = is_good ? null : reasonOf(result);
   const change = { ...taken.terms, amendment: null, authorization_url: null, status_reason: reason };
@@ -189,11 +189,11 @@ async function answerAmendment(
   const { amount = null } = is_good ? wanted : {};
   await amendPayments({ q, scope, now }, mandate.id, { due: taken.due, amount });
   const type = is_good ? "emandate.mandate.amended" : "emandate.mandate.amendment_refused";
-  await tellOfMandate({ q, scope, now }, after, type, reason);
+  await recordMandateEvent({ q, scope, now }, after, type, reason);
   return "applied";
 }
 
-function told(order: MandateOrder, { code, message, scheme_txn_id }: SchemeResult) {
+function orderFields(order: MandateOrder, { code, message, scheme_txn_id }: SchemeResult) {
   return {
     response_code: code,
     response_message: message,

@@ -5,16 +5,20 @@ import { findConfig } from "../merchant_config/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { type NewFlag, raiseFlags, resolveAnswered } from "../flags/queries.ts";
 import { type MandateOrder, type OrderChange, type OrderMove, updateOrders } from "../orders/queries.ts";
-import { moveMandate } from "../mandates/transition.ts";
+import { transitionMandate } from "../mandates/transition.ts";
 import { findStoredMandate } from "../mandates/queries.ts";
 import { debitPeriod, isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
-import { judge, type ResultTrigger, type Verdict } from "../payments/classify_result.ts";
+import {
+  classifyPaymentResult,
+  type ResultTrigger,
+  type PaymentDecision,
+} from "../payments/classify_result.ts";
 import * as queries from "../payments/queries.ts";
 import {
   dueAt,
   failuresInARow,
-  PAYMENT_MOVES,
+  PAYMENT_TRANSITIONS,
   type PaymentOutcome,
   paymentEvent,
   type RetryTerms,
@@ -22,7 +26,7 @@ import {
 } from "../payments/rules.ts";
 
 /** An order and what the scheme said of it. */
-export interface Heard {
+export interface OrderResult {
   readonly order: MandateOrder;
   readonly result: SchemeResult;
 }
@@ -41,13 +45,15 @@ export interface Applied {
  * effect once; one that contradicts what was told before corrects it, or is flagged. A payment that failed for good
  * counts towards the suspension of its mandate, in this transaction. Decisions 0097, 0135.
  */
-export async function applyPaymentResults(tx: Tx, heard: readonly Heard[]): Promise<Applied> {
-  const news = heard.filter(({ order, result }) => order.payment_id !== null && result.status !== "pending");
+export async function applyPaymentResults(tx: Tx, results: readonly OrderResult[]): Promise<Applied> {
+  const news = results.filter(
+    ({ order, result }) => order.payment_id !== null && result.status !== "pending",
+  );
   const terms = news.some(({ result }) => result.status !== "ok") ? await findConfig(tx) : null;
   const changed = new Set<number>();
   const flagged = new Set<number>();
-  for (const round of rounds(news)) {
-    const done = await applyRound(tx, round, terms);
+  for (const round of onePerMandate(news)) {
+    const done = await applyPass(tx, round, terms);
     for (const id of done.changed) changed.add(id);
     for (const id of done.flagged) flagged.add(id);
   }
@@ -55,10 +61,10 @@ export async function applyPaymentResults(tx: Tx, heard: readonly Heard[]): Prom
 }
 
 /** Parts the answers so that in each part every mandate has one: what came before counts for what comes after. */
-function rounds(heard: readonly Heard[]): Heard[][] {
-  const parts: Heard[][] = [];
+function onePerMandate(results: readonly OrderResult[]): OrderResult[][] {
+  const parts: OrderResult[][] = [];
   const seen = new Map<number, number>();
-  for (const one of heard) {
+  for (const one of results) {
     const round = seen.get(one.order.mandate_id) ?? 0;
     seen.set(one.order.mandate_id, round + 1);
     (parts[round] ??= []).push(one);
@@ -76,19 +82,23 @@ interface Move extends queries.PaymentMove {
 }
 
 /** Applies answers about payments of as many mandates. */
-async function applyRound(tx: Tx, heard: readonly Heard[], terms: RetryTerms | null): Promise<Applied> {
-  const ids = heard.flatMap(({ order }) => order.payment_id ?? []);
+async function applyPass(
+  tx: Tx,
+  results: readonly OrderResult[],
+  terms: RetryTerms | null,
+): Promise<Applied> {
+  const ids = results.flatMap(({ order }) => order.payment_id ?? []);
   const payments = new Map((await queries.listWithMandates(tx, ids)).map((one) => [one.id, one]));
   const alone: OrderMove[] = [];
   const moves: Move[] = [];
   const flags: NewFlag[] = [];
-  for (const { order, result } of heard) {
+  for (const { order, result } of results) {
     const payment = payments.get(order.payment_id ?? 0);
     if (!payment) continue;
-    const { trigger, order: becomes, flag } = judge(payment, order, result);
+    const { trigger, order: becomes, flag } = classifyPaymentResult(payment, order, result);
     if (becomes !== null) alone.push({ order, change: orderChange(becomes, result) });
-    if (trigger !== null) moves.push(...moveBy(trigger, { order, result }, payment, tx.now, terms));
-    if (flag !== null) flags.push({ order, reason: flag, said: result });
+    if (trigger !== null) moves.push(...paymentMove(trigger, { order, result }, payment, tx.now, terms));
+    if (flag !== null) flags.push({ order, reason: flag, response: result });
   }
   const moved = await queries.movePayments(tx, moves);
   const has_moved = new Set(moved.map(({ id }) => id));
@@ -102,13 +112,13 @@ async function applyRound(tx: Tx, heard: readonly Heard[], terms: RetryTerms | n
 }
 
 /** What becomes of an order that its payment does not follow. */
-function orderChange(becomes: NonNullable<Verdict["order"]>, result: SchemeResult): OrderChange {
+function orderChange(becomes: NonNullable<PaymentDecision["order"]>, result: SchemeResult): OrderChange {
   if (becomes === "settled") return { awaits: null };
   const { code: response_code, message: response_message, scheme_txn_id } = result;
-  const said = { response_code, response_message, ...(scheme_txn_id === null ? {} : { scheme_txn_id }) };
+  const response = { response_code, response_message, ...(scheme_txn_id === null ? {} : { scheme_txn_id }) };
   return becomes === "paid"
-    ? { ...said, status: "succeeded", awaits: "settlement" }
-    : { ...said, status: "failed", awaits: null };
+    ? { ...response, status: "succeeded", awaits: "settlement" }
+    : { ...response, status: "failed", awaits: null };
 }
 
 /** Debits that were paid after all in a period for which others were made meanwhile, more than the mandate allows. */
@@ -121,24 +131,24 @@ async function beyondLimit(tx: Tx, moves: readonly Move[]): Promise<NewFlag[]> {
     const period = { ...debitPeriod(frequency, Temporal.PlainDate.from(payment.debit_date)), frequency };
     const debits = await queries.countDebits(tx, [id], period);
     if ((debits.get(id) ?? 0) <= Number(max_no_debit)) continue;
-    flags.push({ order: attempt.order, reason: "paid_beyond_limit", said: result });
+    flags.push({ order: attempt.order, reason: "paid_beyond_limit", response: result });
   }
   return flags;
 }
 
 /** What an answer does to a payment; nothing where it comes too late to. */
-function moveBy(
-  asked: ResultTrigger,
-  { order, result }: Heard,
+function paymentMove(
+  result_trigger: ResultTrigger,
+  { order, result }: OrderResult,
   payment: queries.PaymentWithMandate,
   now: Temporal.Instant,
   terms: RetryTerms | null,
 ): Move[] {
-  const { trigger, next_attempt_at } = retried(asked, payment, now, terms);
-  const status = PAYMENT_MOVES[payment.status][trigger];
+  const { trigger, next_attempt_at } = retried(result_trigger, payment, now, terms);
+  const status = PAYMENT_TRANSITIONS[payment.status][trigger];
   if (status === undefined) return [];
   const { code: response_code, message: response_message } = result;
-  const said = {
+  const response = {
     response_code,
     response_message,
     scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
@@ -148,26 +158,26 @@ function moveBy(
   const is_ours = trigger === "fail" && result.is_about_message === true;
   const forgiven = is_ours ? { forgiven_at: iso(now) } : {};
   // From now on the attempt counts that was answered.
-  const change = { status, next_attempt_at, order_no: order.order_no, ...said, ...paid, ...forgiven };
+  const change = { status, next_attempt_at, order_no: order.order_no, ...response, ...paid, ...forgiven };
   const is_correction = trigger === "pay" && order.status === "failed";
   const corrected = is_correction ? { corrected_code: order.response_code } : {};
-  const attempt = { order, change: { ...said, ...corrected, ...ORDER_CHANGES[trigger] } };
+  const attempt = { order, change: { ...response, ...corrected, ...ORDER_CHANGES[trigger] } };
   return [{ payment, trigger, change, attempt, result }];
 }
 
 /** What a failure comes to: another attempt where there is one left under a mandate in force, else the end. */
 function retried(
-  asked: ResultTrigger,
+  trigger: ResultTrigger,
   payment: queries.PaymentWithMandate,
   now: Temporal.Instant,
   terms: RetryTerms | null,
 ): { trigger: ResultTrigger; next_attempt_at: string | null } {
-  if (asked !== "fail_for_now" || terms === null) return { trigger: asked, next_attempt_at: null };
+  if (trigger !== "fail_for_now" || terms === null) return { trigger: trigger, next_attempt_at: null };
   const { mandate } = payment;
   const day = isInForce(mandate.status) ? retryDay(mandate, payment, dayAt(now), terms) : null;
   return day === null
     ? { trigger: "fail", next_attempt_at: null }
-    : { trigger: asked, next_attempt_at: dueAt(day) };
+    : { trigger: trigger, next_attempt_at: dueAt(day) };
 }
 
 /** What each outcome does to the attempt's order. */
@@ -199,6 +209,6 @@ async function countOutcomes(tx: Tx, moves: readonly Move[], terms: RetryTerms |
     const mandate = await findStoredMandate(tx, mandate_id);
     if (mandate?.status !== "active") continue;
     const reason = failed === 1 ? "A payment failed for good" : `${failed} payments in a row failed for good`;
-    await moveMandate(tx, mandate, "suspend", { reason });
+    await transitionMandate(tx, mandate, "suspend", { reason });
   }
 }

@@ -1,5 +1,5 @@
-import { type HtmlPage, html, told } from "../../core/html.ts";
-import { housePage } from "../../core/page_layout.ts";
+import { type HtmlPage, html, isolate } from "../../core/html.ts";
+import { renderPage } from "../../core/page_layout.ts";
 import type { AuthorizationForm, SchemeOrder } from "../scheme/connector.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { AuthorizationForm, SchemeOrder } from "../scheme/connector.ts";
  */
 export function authorizationPage({ mandate }: SchemeOrder, form: AuthorizationForm | null): HtmlPage {
   const facts = html`<dl>
-<dt>Mandate</dt><dd>${told(mandate.reference)}</dd>
+<dt>Mandate</dt><dd>${isolate(mandate.reference)}</dd>
 <dt>At most</dt><dd>MYR ${mandate.max_amount}</dd>
 </dl>`;
   const title = "Authorize a direct debit";
@@ -16,7 +16,7 @@ export function authorizationPage({ mandate }: SchemeOrder, form: AuthorizationF
     const body = html`<h1>${title}</h1>
 ${facts}
 <p>This is the sandbox: no bank is asked. The mandate goes on by the customer’s name or by a scenario.</p>`;
-    return housePage({ title, body });
+    return renderPage({ title, body });
   }
   const fields = Object.entries(form.fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
@@ -28,7 +28,7 @@ ${facts}
 ${fields}
 <div class="choice"><button type="submit" value="allow">Go on to your bank</button></div>
 </form>`;
-  return housePage({ title, body, has_form: true });
+  return renderPage({ title, body, has_form: true });
 }
 
 /**
@@ -39,5 +39,5 @@ export function returnPage(): HtmlPage {
   const body = html`<h1>Thank you</h1>
 <p>You are back from your bank. What it decided is told to the company that asked you, and nothing more is to be
 done here: you can close this page.</p>`;
-  return housePage({ title: "Back from your bank", body });
+  return renderPage({ title: "Back from your bank", body });
 }

@@ -2,55 +2,55 @@ import type { Context } from "../../app/context.ts";
 import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
-import { refusalPage } from "../../core/page_layout.ts";
+import { errorPage } from "../../core/page_layout.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { page } from "../../http/responses.ts";
 import { readFormText } from "../../http/body.ts";
-import { openCounter } from "../../http/address_rate_limit.ts";
+import { addressRateLimit } from "../../http/address_rate_limit.ts";
 import { STATUS } from "../../http/errors.ts";
 import { returnPage } from "./authorization_page.ts";
 import { findReturnAddress, showAuthorizationPage, takeSchemeCallback } from "./service.ts";
 
-interface Visit {
+interface CallbackRequest {
   ctx: Context;
   request: Request;
 }
 
 /** What the scheme and customers' browsers call: nobody here is signed in, and calls are counted by network. */
-export function openSchemeDoors(deps: Deps) {
-  const count = openCounter(deps, LIMITS.scheme_callbacks_minute);
+export function callbackEndpoints(deps: Deps) {
+  const count = addressRateLimit(deps, LIMITS.scheme_callbacks_minute);
   return {
-    callback: async ({ ctx, request }: Visit): Promise<Response> => {
+    callback: async ({ ctx, request }: CallbackRequest): Promise<Response> => {
       count(ctx);
       await call(ctx, takeSchemeCallback, { body: await readFormText(request, ctx) });
       return new Response("OK", { headers: { "content-type": "text/plain; charset=utf-8" } });
     },
-    comeBack: ({ ctx, request }: Visit): Promise<Response> =>
-      shown(async () => {
+    redirectBack: ({ ctx, request }: CallbackRequest): Promise<Response> =>
+      htmlResponse(async () => {
         count(ctx);
         const body = await readFormText(request, ctx);
         const { location } = await call(ctx, findReturnAddress, { body });
-        if (location === null) return page(returnPage(), { headers: FRAMELESS });
+        if (location === null) return page(returnPage(), { headers: DENY_FRAMES });
         return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
       }),
     authorize: ({ ctx, input }: { ctx: Context; input: { order_no: string } }): Promise<Response> =>
-      shown(() => {
+      htmlResponse(() => {
         count(ctx);
-        return page(call(ctx, showAuthorizationPage, input), { headers: FRAMELESS });
+        return page(call(ctx, showAuthorizationPage, input), { headers: DENY_FRAMES });
       }),
   };
 }
 
-const FRAMELESS = { "x-frame-options": "DENY" };
+const DENY_FRAMES = { "x-frame-options": "DENY" };
 
 /** Answers a browser, and a refusal as a page. */
-async function shown(work: () => Promise<Response>): Promise<Response> {
+async function htmlResponse(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { kind, message, retry_after_s } = error;
     const headers = retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) };
-    return page(refusalPage(message), { status: STATUS[kind], headers: { ...FRAMELESS, ...headers } });
+    return page(errorPage(message), { status: STATUS[kind], headers: { ...DENY_FRAMES, ...headers } });
   }
 }

@@ -24,7 +24,7 @@ export async function insertCallback(
 }
 
 /** How many callbacks since an instant are of no company: no more than `most` are counted. */
-export async function countNobodysCallbacks(
+export async function countUnmatchedCallbacks(
   q: Reads,
   since: Temporal.Instant,
   most: number,
@@ -59,13 +59,13 @@ export async function deleteOldCallbacks(
   q: Queries,
   until: Temporal.Instant,
   limit: number,
-  { only_nobodys }: { only_nobodys: boolean },
+  { only_unmatched }: { only_unmatched: boolean },
 ): Promise<number> {
   const t = q.use(schemeCallbackTable);
   const old = q
     .select({ id: t.id })
     .from(t)
-    .where(and(lt(t.received_at, iso(until)), only_nobodys ? isNull(t.company_id) : undefined))
+    .where(and(lt(t.received_at, iso(until)), only_unmatched ? isNull(t.company_id) : undefined))
     .orderBy(asc(t.received_at))
     .limit(limit);
   const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });

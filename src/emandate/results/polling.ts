@@ -6,11 +6,11 @@ import { instant } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
-import type { Heard } from "./apply_to_payment.ts";
+import type { OrderResult } from "./apply_to_payment.ts";
 import type { ConnectorName } from "../mandates/model.ts";
 import type { SchemeOrder, SchemeResult } from "../scheme/connector.ts";
 import { applyResults, auditAnswers } from "./apply_result.ts";
-import { claimOrders, listDueOrders, postponeOrders } from "./polling_queries.ts";
+import { claimOrders, listDueOrders, rescheduleStatusQueries } from "./polling_queries.ts";
 import { listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
 import { answerInTime, nextQueryAt } from "../orders/rules.ts";
 
@@ -18,7 +18,7 @@ import { answerInTime, nextQueryAt } from "../orders/rules.ts";
  * Asks the scheme what became of some orders that are due, and does what it says. Returns whether there may be more.
  * Orders are claimed for a while before: other instances ask for others, and after a crash they are due again.
  */
-export async function pollSome(ctx: Context, scope: Scope): Promise<boolean> {
+export async function pollBatch(ctx: Context, scope: Scope): Promise<boolean> {
   const { store, now } = ctx;
   const limit = LIMITS.mandate_orders_batch;
   const due = await listDueOrders({ q: store.read, scope, now }, limit);
@@ -26,12 +26,12 @@ export async function pollSome(ctx: Context, scope: Scope): Promise<boolean> {
   const until = now.add({ seconds: LIMITS.mandate_orders_claim_s });
   const claimed = await store.tx((q) => claimOrders({ q, scope, now }, due, until));
   const orders = await listSchemeOrders({ q: store.read, scope, now }, claimed);
-  const asked = [...Map.groupBy(orders, ({ order }) => order.connector)].map(async ([name, some]) => {
-    const heard = await ask(ctx, scope, name, some);
-    tellOfComplaints(ctx, scope, heard);
-    await applyAll(ctx, scope, heard);
+  const queries = [...Map.groupBy(orders, ({ order }) => order.connector)].map(async ([name, batch]) => {
+    const results = await queryStatuses(ctx, scope, name, batch);
+    recordComplaints(ctx, scope, results);
+    await applyAll(ctx, scope, results);
   });
-  await Promise.all(asked);
+  await Promise.all(queries);
   return due.length === limit;
 }
 
@@ -48,12 +48,12 @@ const NOTHING_NEW: SchemeResult = {
  * Errors: those of a connector that breaks; of one that is not configured the orders wait. Those that were not asked
  * for stay claimed for a while, and are due again then.
  */
-async function ask(
+async function queryStatuses(
   ctx: Context,
   scope: Scope,
   name: ConnectorName,
-  orders: readonly { order: MandateOrder; asked: SchemeOrder }[],
-): Promise<Heard[]> {
+  orders: readonly { order: MandateOrder; request: SchemeOrder }[],
+): Promise<OrderResult[]> {
   try {
     const connector = await openConnector(
       ctx,
@@ -61,7 +61,7 @@ async function ask(
       name,
     );
     const results = await connector.queryStatus(
-      orders.map(({ asked }) => asked),
+      orders.map(({ request }) => request),
       ctx.now,
     );
     return orders.flatMap(({ order }) => {
@@ -76,13 +76,13 @@ async function ask(
 }
 
 /** What the scheme has against our messages stops everything that is asked: whoever runs this must know. */
-export function tellOfComplaints(
+export function recordComplaints(
   { log }: Pick<Context, "log">,
   { company_id }: Scope,
-  heard: readonly Pick<Heard, "result">[],
+  results: readonly Pick<OrderResult, "result">[],
 ): void {
   const complaints = new Set(
-    heard.flatMap(({ result: { code, message, is_about_message } }) =>
+    results.flatMap(({ result: { code, message, is_about_message } }) =>
       is_about_message === true ? [`${code}: ${message}`] : [],
     ),
   );
@@ -91,13 +91,13 @@ export function tellOfComplaints(
 }
 
 /** All in one transaction; where that fails one by one, so that one's trouble is not the others'. */
-async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Promise<void> {
+async function applyAll(ctx: Context, scope: Scope, results: readonly OrderResult[]): Promise<void> {
   const { store, log } = ctx;
   try {
-    await store.tx((q) => apply(ctx, q, scope, heard));
+    await store.tx((q) => apply(ctx, q, scope, results));
   } catch (cause) {
     log.warn({ err: cause }, "cannot apply the scheme's answers together");
-    for (const one of heard) {
+    for (const one of results) {
       await store
         .tx((q) => apply(ctx, q, scope, [one]))
         .catch((error: unknown) =>
@@ -108,18 +108,18 @@ async function applyAll(ctx: Context, scope: Scope, heard: readonly Heard[]): Pr
 }
 
 /** Does what is new, and notes of the others when they are asked of again. */
-async function apply(ctx: Context, q: Queries, scope: Scope, heard: readonly Heard[]): Promise<void> {
+async function apply(ctx: Context, q: Queries, scope: Scope, results: readonly OrderResult[]): Promise<void> {
   const { now } = ctx;
-  const told = heard.map(({ order, result }) => ({ order, result: answerInTime(order, result, now) }));
-  const news = told.filter(({ result }) => result.status !== "pending");
+  const timely = results.map(({ order, result }) => ({ order, result: answerInTime(order, result, now) }));
+  const news = timely.filter(({ result }) => result.status !== "pending");
   const outcomes = await applyResults({ q, scope, now }, news);
   const applied = news.filter(({ order }) => outcomes.get(order.id) === "applied");
   await auditAnswers(ctx, q, scope, applied);
-  const same = heard.filter(({ order }) => outcomes.get(order.id) !== "applied");
+  const same = results.filter(({ order }) => outcomes.get(order.id) !== "applied");
   const postponed = same.map(({ order, result }) => ({
     order,
     next: nextQueryAt(order.connector, instant(order.awaits_since), now),
-    said: result,
+    response: result,
   }));
-  await postponeOrders({ q, scope, now }, postponed);
+  await rescheduleStatusQueries({ q, scope, now }, postponed);
 }

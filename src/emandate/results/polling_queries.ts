@@ -1,6 +1,6 @@
 import { and, asc, eq, lte } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
-import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { raiseFlags } from "../flags/queries.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
@@ -25,7 +25,7 @@ export async function listDueOrders({ q, scope, now }: ReadTx, limit: number): P
   const rows = await q
     .select({ id: t.id })
     .from(t)
-    .where(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))
+    .where(and(companyOwned(t, scope), lte(t.next_query_at, iso(now))))
     .orderBy(asc(t.next_query_at))
     .limit(limit);
   return rows.map(({ id }) => id);
@@ -41,48 +41,48 @@ export async function claimOrders(
   const rows = await q
     .update(t)
     .set({ next_query_at: iso(until) })
-    .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, scope), lte(t.next_query_at, iso(now))))))
+    .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), lte(t.next_query_at, iso(now))))))
     .returning({ id: t.id });
   return rows.map(({ id }) => id);
 }
 
 /** An order of which the scheme had nothing new to say, when it is asked next, and what it said. */
-export interface Postponed {
+export interface RescheduledQuery {
   readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "status" | "awaits">;
   readonly next: Temporal.Instant | null;
-  readonly said: Pick<SchemeResult, "code" | "message">;
+  readonly response: Pick<SchemeResult, "code" | "message">;
 }
 
 /**
  * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
  * which is flagged, but of money that moved and may only come back.
  */
-export async function postponeOrders(tx: Tx, postponed: readonly Postponed[]): Promise<void> {
+export async function rescheduleStatusQueries(tx: Tx, postponed: readonly RescheduledQuery[]): Promise<void> {
   const t = tx.q.use(mandateOrderTable);
-  const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, said }) =>
-    JSON.stringify([status, awaits, next, said.code, said.message]),
+  const alike = Map.groupBy(postponed, ({ order: { status, awaits }, next, response }) =>
+    JSON.stringify([status, awaits, next, response.code, response.message]),
   );
-  for (const some of alike.values()) {
-    const [first] = some;
+  for (const batch of alike.values()) {
+    const [first] = batch;
     if (!first?.order.awaits) continue;
-    const { next, said } = first;
+    const { next, response } = first;
     const { status, awaits } = first.order;
     const is_first = awaits === "authorization" || awaits === "confirmation" || awaits === "payment";
-    const ids = some.map((one) => one.order.id);
+    const ids = batch.map((one) => one.order.id);
     await tx.q
       .update(t)
       .set({
         ...(status === "submitted" ? { status: "pending" } : {}),
-        ...(is_first ? { response_code: said.code, response_message: said.message } : {}),
+        ...(is_first ? { response_code: response.code, response_message: response.message } : {}),
         next_query_at: next && iso(next),
         ...(next === null && awaits !== "settlement" ? { flagged_at: iso(tx.now) } : {}),
         updated_at: iso(tx.now),
       })
-      .where(and(isAmong(t.id, ids), besides(and(ofCompany(t, tx.scope), eq(t.awaits, awaits)))));
+      .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, tx.scope), eq(t.awaits, awaits)))));
   }
   const given_up = postponed.filter(
     ({ order: { awaits }, next }) => next === null && awaits !== null && awaits !== "settlement",
   );
-  const flags = given_up.map(({ order, said }) => ({ order, reason: "no_answer" as const, said }));
+  const flags = given_up.map(({ order, response }) => ({ order, reason: "no_answer" as const, response }));
   await raiseFlags(tx, flags);
 }

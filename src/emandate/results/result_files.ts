@@ -1,30 +1,30 @@
 import type { Scope } from "../../core/access.ts";
-import { chunked } from "../../core/chunk.ts";
+import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import type { MandateOrder } from "../orders/queries.ts";
-import { type Applied, applyPaymentResults, type Heard } from "./apply_to_payment.ts";
+import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
 import type { ReadResults } from "../scheme/collection_file.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import type { CollectionResults } from "../collections/model.ts";
 import { listDebitOrders } from "../collections/queries.ts";
 
 /** Which orders a file may be about, and what its lines do to them. */
-interface About {
+interface ResultFileTarget {
   listOrders: (q: Queries, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
-  apply: (q: Queries, heard: readonly Heard[]) => Promise<Applied>;
+  apply: (q: Queries, results: readonly OrderResult[]) => Promise<Applied>;
   /** What is told of a line about another order. */
   unknown: string;
 }
 
 /** What a bank says of debits, of one run's where one is named. */
-export function aboutDebits(scope: Scope, now: Temporal.Instant, run_id?: number): About {
+export function debitTarget(scope: Scope, now: Temporal.Instant, run_id?: number): ResultFileTarget {
   return {
     listOrders: (q, order_nos) => listDebitOrders({ q, scope, now }, order_nos, run_id),
     // Said of the debit itself, as often as it is said.
-    apply: (q, heard) => {
-      const debits = heard.map(({ order, result }) => ({
+    apply: (q, results) => {
+      const debits = results.map(({ order, result }) => ({
         order,
         result: { ...result, answers: "payment" as const },
       }));
@@ -40,35 +40,35 @@ export function aboutDebits(scope: Scope, now: Temporal.Instant, run_id?: number
  */
 export async function applyResults(
   store: Store,
-  { listOrders, apply, unknown }: About,
+  { listOrders, apply, unknown }: ResultFileTarget,
   { lines, problems }: ReadResults,
 ): Promise<CollectionResults> {
-  const told = { applied: 0, flagged: 0, unchanged: 0 };
+  const counts = { applied: 0, flagged: 0, unchanged: 0 };
   const rejections = problems.map(({ line, message: reason }) => ({ line, reason }));
-  for (const some of chunked(lines, LIMITS.collection_batch)) {
+  for (const batch of chunks(lines, LIMITS.collection_batch)) {
     const done = await store.tx(async (q) => {
-      const numbers = some.map(({ order_no }) => order_no);
+      const numbers = batch.map(({ order_no }) => order_no);
       const orders = await listOrders(q, numbers);
       const wrong: typeof rejections = [];
-      const heard: Heard[] = [];
-      for (const { line, order_no, amount, result } of some) {
+      const received: OrderResult[] = [];
+      for (const { line, order_no, amount, result } of batch) {
         const order = orders.get(order_no);
         const reason = order === undefined ? unknown : lineProblem(amount, result, order);
         if (order === undefined || reason !== null) wrong.push({ line, reason: reason ?? "" });
-        else heard.push({ order, result });
+        else received.push({ order, result });
       }
-      const { changed, flagged } = await apply(q, heard);
-      const unchanged = heard.length - changed.union(flagged).size;
+      const { changed, flagged } = await apply(q, received);
+      const unchanged = received.length - changed.union(flagged).size;
       return { applied: changed.size, flagged: flagged.size, unchanged, rejections: wrong };
     });
-    told.applied += done.applied;
-    told.flagged += done.flagged;
-    told.unchanged += done.unchanged;
+    counts.applied += done.applied;
+    counts.flagged += done.flagged;
+    counts.unchanged += done.unchanged;
     rejections.push(...done.rejections);
     await Bun.sleep(LIMITS.collection_pause_ms);
   }
   const first = rejections.toSorted((a, b) => a.line - b.line).slice(0, LIMITS.collection_file_problems);
-  return { ...told, rejected: rejections.length, rejections: first };
+  return { ...counts, rejected: rejections.length, rejections: first };
 }
 
 function lineProblem(amount: Decimal, { answers }: SchemeResult, order: MandateOrder): string | null {

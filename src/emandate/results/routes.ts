@@ -1,12 +1,12 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { call } from "../../app/operation.ts";
 import type { Deps } from "../../app/deps.ts";
-import { answers, data, dataOf, described, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
+import { answers, data, dataOf, documentedOnly, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
 import { readText } from "../../http/body.ts";
 import { endpoint, route, routes } from "../../http/route.ts";
 import { withBody } from "../../http/authentication.ts";
 import { CollectionResults } from "../collections/model.ts";
-import { openSchemeDoors } from "./callback_endpoints.ts";
+import { callbackEndpoints } from "./callback_endpoints.ts";
 import { OrderNumber } from "../orders/model.ts";
 import { applyMandateDecisions, runScenario } from "./service.ts";
 
@@ -15,7 +15,7 @@ const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: 
 /** A body that is read as it comes. */
 const form = (schema: TSchema) => ({
   required: true,
-  content: { "application/x-www-form-urlencoded": described(schema) },
+  content: { "application/x-www-form-urlencoded": documentedOnly(schema) },
 });
 const Callback = Type.Object({
   fpx_sellerExOrderNo: Type.String({ description: "the number of an order" }),
@@ -24,7 +24,7 @@ const Callback = Type.Object({
 
 /** What the scheme and customers' browsers call. */
 export const schemeRoutes = (deps: Deps) => {
-  const doors = openSchemeDoors(deps);
+  const endpoints = callbackEndpoints(deps);
   return routes({ tag: "E-mandates", admits: "open" }, [
     endpoint(
       "POST /emandate/callbacks/fpx",
@@ -41,7 +41,7 @@ export const schemeRoutes = (deps: Deps) => {
           },
         },
       },
-      doors.callback,
+      endpoints.callback,
     ),
     endpoint(
       "POST /emandate/callbacks/fpx/return",
@@ -59,7 +59,7 @@ export const schemeRoutes = (deps: Deps) => {
           },
         },
       },
-      doors.comeBack,
+      endpoints.redirectBack,
     ),
     endpoint(
       "GET /emandate/authorizations/:order_no",
@@ -73,7 +73,7 @@ export const schemeRoutes = (deps: Deps) => {
           responses: HTML_PAGE,
         },
       },
-      doors.authorize,
+      endpoints.authorize,
     ),
   ])(deps);
 };

@@ -4,24 +4,24 @@ import type { Tx } from "../../store/store.ts";
 import { findPayment } from "../payments/queries.ts";
 import type { PaymentStatus } from "../payments/model.ts";
 import type { MandateTrigger } from "../mandates/model.ts";
-import { moveMandate } from "../mandates/transition.ts";
+import { transitionMandate } from "../mandates/transition.ts";
 import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
-import { moved } from "../mandates/rules.ts";
+import { nextStatus } from "../mandates/rules.ts";
 import { resultOf } from "../scheme/response_codes.ts";
 import { SCENARIO_RESULTS } from "../scheme/sandbox.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import { applyResult } from "./apply_result.ts";
 import type { OrderAwaits, RanScenario, ScenarioSubject } from "../orders/model.ts";
-import { postponeOrders } from "./polling_queries.ts";
+import { rescheduleStatusQueries } from "./polling_queries.ts";
 import { findLastOrder } from "../orders/queries.ts";
 import { nextQueryAt } from "../orders/rules.ts";
 
 // What may happen in the sandbox, made to happen. See docs/emandate.md#scenarios.
 
-type Answered = keyof typeof SCENARIO_RESULTS;
+type AnsweredScenario = keyof typeof SCENARIO_RESULTS;
 
 /** What happens to a mandate without having been asked for. */
-const TOLD = {
+const REPORTED = {
   mandate_terminated_by_bank: { trigger: "ended_by_bank", reason: "Ended by the bank" },
   mandate_expired: { trigger: "expire", reason: "Its last day has passed" },
 } as const satisfies Record<string, { trigger: MandateTrigger; reason: string }>;
@@ -30,29 +30,29 @@ const TOLD = {
 const BY_CUSTOMER = "mandate_cancelled_by_customer";
 const DECLINED = resultOf("1C");
 
-function isAnswered(name: string): name is Answered {
+function isAnswered(name: string): name is AnsweredScenario {
   return Object.hasOwn(SCENARIO_RESULTS, name);
 }
 
-function isTold(name: string): name is keyof typeof TOLD {
-  return Object.hasOwn(TOLD, name);
+function isReported(name: string): name is keyof typeof REPORTED {
+  return Object.hasOwn(REPORTED, name);
 }
 
 /** Makes a scenario happen. Errors: not_found for an unknown one; invalid; conflict. */
 export async function runScenarioOn(tx: Tx, name: string, subject: ScenarioSubject): Promise<RanScenario> {
-  if (!isAnswered(name) && !isTold(name) && name !== BY_CUSTOMER) throw notFound("Scenario", name);
+  if (!isAnswered(name) && !isReported(name) && name !== BY_CUSTOMER) throw notFound("Scenario", name);
   const is_of_payment = name.startsWith("payment_");
   checkSubject(subject, is_of_payment);
   if (isAnswered(name) && is_of_payment) return ofPayment(tx, name, subject.payment_id ?? 0);
 
   const mandate = await findSandboxed(tx, subject.mandate_id ?? 0, "/mandate_id", name);
   if (isAnswered(name)) await answer(tx, mandate, name, SCENARIO_RESULTS[name]);
-  else if (isTold(name)) await tell(tx, mandate, name, TOLD[name]);
+  else if (isReported(name)) await report(tx, mandate, name, REPORTED[name]);
   else if (mandate.status === "pending_authorization") {
     await answer(tx, mandate, name, { awaits: "authorization", result: DECLINED });
   } else {
     const reason = "Ended by the customer at the bank";
-    await tell(tx, mandate, name, { trigger: "ended_by_bank", reason });
+    await report(tx, mandate, name, { trigger: "ended_by_bank", reason });
   }
   const after = await findStoredMandate(tx, mandate.id);
   return { name, mandate_id: mandate.id, payment_id: null, status: after?.status ?? mandate.status };
@@ -90,13 +90,13 @@ async function answer(
   throw new AppError("conflict", `Cannot run ${name} on mandate ${id}: it is ${status}`);
 }
 
-async function tell(
+async function report(
   tx: Tx,
   mandate: StoredMandate,
   name: string,
   { trigger, reason }: { trigger: MandateTrigger; reason: string },
 ): Promise<void> {
-  if (moved(mandate, trigger) !== null) await moveMandate(tx, mandate, trigger, { reason });
+  if (nextStatus(mandate, trigger) !== null) await transitionMandate(tx, mandate, trigger, { reason });
   else throw new AppError("conflict", `Cannot run ${name} on mandate ${mandate.id}: it is ${mandate.status}`);
 }
 
@@ -106,7 +106,7 @@ const STATUS_WHILE: Partial<Record<OrderAwaits, PaymentStatus>> = {
   settlement: "paid",
 };
 
-async function ofPayment(tx: Tx, name: Answered, id: number): Promise<RanScenario> {
+async function ofPayment(tx: Tx, name: AnsweredScenario, id: number): Promise<RanScenario> {
   const payment = await findPayment(tx, id);
   if (!payment) throw invalid("/payment_id", "must be one of the company's");
   const { mandate_id } = payment;
@@ -116,11 +116,11 @@ async function ofPayment(tx: Tx, name: Answered, id: number): Promise<RanScenari
   if (!order || payment.status !== STATUS_WHILE[awaits]) {
     throw new AppError("conflict", `Cannot run ${name} on payment ${id}: it is ${payment.status}`);
   }
-  const said = { ...result, scheme_txn_id: `SANDBOX-${order.order_no}` };
-  if (said.status === "pending") {
+  const response = { ...result, scheme_txn_id: `SANDBOX-${order.order_no}` };
+  if (response.status === "pending") {
     const next = nextQueryAt(order.connector, instant(order.awaits_since), tx.now);
-    await postponeOrders(tx, [{ order, next, said }]);
-  } else await applyResult(tx, order, said);
+    await rescheduleStatusQueries(tx, [{ order, next, response }]);
+  } else await applyResult(tx, order, response);
   const after = await findPayment(tx, id);
   return { name, mandate_id, payment_id: id, status: after?.status ?? payment.status };
 }

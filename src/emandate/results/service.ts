@@ -4,22 +4,22 @@ import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, strict } from "../../core/schema.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries } from "../../store/store.ts";
 import { CollectionResults } from "../collections/model.ts";
 import { applyResults } from "./result_files.ts";
 import { readFpxCallback } from "../merchant_config/verify_callback.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
-import type { Heard } from "./apply_to_payment.ts";
+import type { OrderResult } from "./apply_to_payment.ts";
 import { readResults } from "../scheme/collection_file.ts";
 import { applyDecisions } from "./apply_result.ts";
 import { authorizationPage } from "./authorization_page.ts";
-import { takeCallback } from "./callbacks.ts";
+import { receiveCallback } from "./callbacks.ts";
 import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "../orders/model.ts";
-import { pollSome } from "./polling.ts";
+import { pollBatch } from "./polling.ts";
 import { deleteOldCallbacks } from "./callback_queries.ts";
 import * as queries from "../orders/queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
@@ -39,7 +39,7 @@ export const pollOrders = operation({
     const scope = scopeOf(ctx.actor);
     const until_ms = performance.now() + LIMITS.mandate_orders_polling_ms;
     // What is left is due when others had their turn.
-    while (!ctx.background.is_stopping && performance.now() < until_ms && (await pollSome(ctx, scope))) {
+    while (!ctx.background.is_stopping && performance.now() < until_ms && (await pollBatch(ctx, scope))) {
       // An embedded database answers without ever leaving the process: requests get their turn in between.
       await Bun.sleep(0);
     }
@@ -57,7 +57,7 @@ export const takeSchemeCallback = operation({
   input: SchemeMessage,
   output: Nothing,
   async run(ctx, { body }) {
-    await takeCallback(ctx, body);
+    await receiveCallback(ctx, body);
     return {};
   },
 });
@@ -73,16 +73,16 @@ export const findReturnAddress = operation({
   input: SchemeMessage,
   output: ReturnAddress,
   async run({ store, now }, { body }) {
-    const told = await readFpxCallback(store.read, body, now).catch((error: unknown) => {
+    const callback = await readFpxCallback(store.read, body, now).catch((error: unknown) => {
       if (error instanceof AppError && error.kind === "malformed") return null;
       throw error;
     });
-    const order = told && (await queries.findOrderByNumber(store.read, told.order_no));
-    if (!told || order?.company_id !== told.company_id) return { location: null };
+    const order = callback && (await queries.findOrderByNumber(store.read, callback.order_no));
+    if (!callback || order?.company_id !== callback.company_id) return { location: null };
     const { return_url } = await findConfig({ q: store.read, scope: order, now });
     if (return_url === null) return { location: null };
     const location = new URL(return_url);
-    location.searchParams.set("order_no", told.order_no);
+    location.searchParams.set("order_no", callback.order_no);
     return { location: location.href };
   },
 });
@@ -102,7 +102,7 @@ export const showAuthorizationPage = operation({
     if (!order || (order.awaits !== "authorization" && order.awaits !== "confirmation")) {
       throw new AppError("not_found", "There is nothing to authorize here, or not any more");
     }
-    const { asked } = only(
+    const { request } = exactlyOne(
       await queries.listSchemeOrders({ q: store.read, scope: order, now: ctx.now }, [order.id]),
     );
     const connector = await openConnector(
@@ -110,7 +110,7 @@ export const showAuthorizationPage = operation({
       await findConfig({ q: store.read, scope: order, now: ctx.now }),
       order.connector,
     );
-    return authorizationPage(asked, connector.authorizationForm(asked));
+    return authorizationPage(request, connector.authorizationForm(request));
   },
 });
 
@@ -127,7 +127,7 @@ export const runScenario = operation({
     transaction(ctx, async (tx) => {
       const ran = await runScenarioOn(tx, name, subject);
       const { mandate_id, payment_id } = ran;
-      ctx.note({
+      ctx.annotateAudit({
         target:
           payment_id === null
             ? { type: "mandate", id: mandate_id }
@@ -153,7 +153,7 @@ export const applyMandateDecisions = operation({
     const about = {
       listOrders: (q: Queries, order_nos: readonly string[]) =>
         queries.listMandateOrders({ q, scope, now }, order_nos),
-      apply: (q: Queries, heard: readonly Heard[]) => applyDecisions({ q, scope, now }, heard),
+      apply: (q: Queries, results: readonly OrderResult[]) => applyDecisions({ q, scope, now }, results),
       unknown: "order_no is of no mandate",
     };
     return applyResults(store, about, await readResults(csv));
@@ -168,10 +168,10 @@ export const pruneSchemeCallbacks = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, now, background }) {
-    const forget = (days: number, only_nobodys: boolean) => {
+    const forget = (days: number, only_unmatched: boolean) => {
       const until = now.subtract({ hours: 24 * days });
-      return prune(background, (limit) =>
-        store.tx((q) => deleteOldCallbacks(q, until, limit, { only_nobodys })),
+      return deleteInBatches(background, (limit) =>
+        store.tx((q) => deleteOldCallbacks(q, until, limit, { only_unmatched })),
       );
     };
     await forget(LIMITS.scheme_callback_days, false);

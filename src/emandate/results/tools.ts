@@ -3,7 +3,7 @@ import { RanScenario } from "../orders/model.ts";
 import { runScenario } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 
 const fields = runScenario.input.properties;
 
@@ -15,9 +15,9 @@ const playScenario = tool({
   operations: [runScenario],
   is_destructive: true,
   input: {
-    scenario: said(fields.name, "Its name"),
-    mandate_id: said(fields.mandate_id, "For what is of a mandate"),
-    payment_id: said(fields.payment_id, "For what is of a payment"),
+    scenario: describe(fields.name, "Its name"),
+    mandate_id: describe(fields.mandate_id, "For what is of a mandate"),
+    payment_id: describe(fields.payment_id, "For what is of a payment"),
   },
   output: dataOf(RanScenario),
   run: (ctx, { scenario: name, ...subject }) => data(call(ctx, runScenario, { name, ...subject })),

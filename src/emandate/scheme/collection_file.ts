@@ -3,7 +3,7 @@ import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { amountOf, type Decimal, senOf } from "../../core/money.ts";
+import { fromMinorUnits, type Decimal, toMinorUnits } from "../../core/money.ts";
 import { findResponseCode, resultOf } from "./response_codes.ts";
 import type { SchemeResult } from "./connector.ts";
 
@@ -102,7 +102,12 @@ export async function readResults(text: string): Promise<ReadResults> {
     }
     const order_no = value("order_no");
     seen.set(order_no, line);
-    lines.push({ line, order_no, amount: amountOf(senOf(value("amount"))), result: resultIn(value) });
+    lines.push({
+      line,
+      order_no,
+      amount: fromMinorUnits(toMinorUnits(value("amount"))),
+      result: resultIn(value),
+    });
   });
   if (columns === undefined) readHeader([]);
   return { lines, problems };

@@ -1,12 +1,12 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type Decimal, amountOf, senOf } from "../../core/money.ts";
+import { type Decimal, fromMinorUnits, toMinorUnits } from "../../core/money.ts";
 import type { OrderKind } from "../orders/model.ts";
 import { schemeBanks } from "./banks.ts";
 import {
   APPLICATION,
-  BadMessage,
+  InvalidMessage,
   bankListMessage,
   type Fields,
   orderMessage,
@@ -68,11 +68,12 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     const sent = signMessage("AE", orderMessage("AE", account, order), private_key);
     const { text, problem } = await postForm(`${url}${STATUS}`, sent, options);
     if (problem !== undefined) return pending(problem);
-    const read = believed(() => readConfirmation(account, text, now));
+    const read = verified(() => readConfirmation(account, text, now));
     if (read.problem !== undefined) return pending(read.problem);
     const { order_no, amount, result } = read.value;
     if (order_no !== order.order_no) return pending("the answer is about another order");
-    if (senOf(amount) !== senOf(order.amount)) return pending("the answer is about another amount");
+    if (toMinorUnits(amount) !== toMinorUnits(order.amount))
+      return pending("the answer is about another amount");
     return asEnquired(result);
   }
 
@@ -80,10 +81,10 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     const sent = signMessage("BE", bankListMessage(msgToken, account), private_key);
     const { text } = await postForm(`${url}${BANK_LIST}`, sent, options);
     if (text === undefined) return null;
-    const read = believed(() => {
+    const read = verified(() => {
       const fields = readMessage("BC", text, certificate, now);
       if (fields.sellerExId !== account.exchange_id || fields.msgToken !== msgToken) {
-        throw new BadMessage("the list is for another");
+        throw new InvalidMessage("the list is for another");
       }
       return readBankList(fields.bankList ?? "");
     });
@@ -140,27 +141,32 @@ async function awaitCustomer(order: SchemeOrder): Promise<SchemeResult> {
 }
 
 /** What of an account is needed to believe the scheme. */
-export type Believing = Pick<FpxAccount, "exchange_id" | "seller_id" | "certificate">;
+export type SellerIdentity = Pick<FpxAccount, "exchange_id" | "seller_id" | "certificate">;
 
 /** Reads the message AC that the scheme sends by itself. Errors: malformed, without a word about the signature's key. */
-export function readCallback(account: Believing, raw_body: string, now: Temporal.Instant): SchemeCallback {
-  const read = believed(() => readConfirmation(account, raw_body, now));
+export function readCallback(
+  account: SellerIdentity,
+  raw_body: string,
+  now: Temporal.Instant,
+): SchemeCallback {
+  const read = verified(() => readConfirmation(account, raw_body, now));
   if (read.problem !== undefined)
     throw new AppError("malformed", `Cannot take the callback: ${read.problem}`);
   return read.value;
 }
 
 /** Errors: BadMessage. */
-function readConfirmation(account: Believing, text: string, now: Temporal.Instant): SchemeCallback {
+function readConfirmation(account: SellerIdentity, text: string, now: Temporal.Instant): SchemeCallback {
   const fields: Fields = readMessage("AC", text, account.certificate, now);
   if (fields.sellerExId !== account.exchange_id || fields.sellerId !== account.seller_id) {
-    throw new BadMessage("it is for another seller");
+    throw new InvalidMessage("it is for another seller");
   }
   const { sellerExOrderNo = "", txnAmount = "", txnCurrency, debitAuthCode = "", fpxTxnId = "" } = fields;
   const { buyerIban = "" } = fields;
-  if (!/^[\x21-\x7E]{1,40}$/.test(sellerExOrderNo)) throw new BadMessage("the order's number can't be read");
-  if (txnCurrency !== "MYR") throw new BadMessage("the currency is not MYR");
-  if (!/^[A-Z0-9]{2}$/.test(debitAuthCode)) throw new BadMessage("the response code can't be read");
+  if (!/^[\x21-\x7E]{1,40}$/.test(sellerExOrderNo))
+    throw new InvalidMessage("the order's number can't be read");
+  if (txnCurrency !== "MYR") throw new InvalidMessage("the currency is not MYR");
+  if (!/^[A-Z0-9]{2}$/.test(debitAuthCode)) throw new InvalidMessage("the response code can't be read");
   const scheme_txn_id = /^[\x21-\x7E]{1,40}$/.test(fpxTxnId) ? fpxTxnId : null;
   const [application] = buyerIban.split(",");
   return {
@@ -176,8 +182,8 @@ function readConfirmation(account: Believing, text: string, now: Temporal.Instan
 
 /** Errors: BadMessage. */
 function readAmount(text: string): Decimal {
-  if (!/^\d{1,10}(\.\d{1,2})?$/.test(text)) throw new BadMessage("the amount can't be read");
-  return amountOf(senOf(text));
+  if (!/^\d{1,10}(\.\d{1,2})?$/.test(text)) throw new InvalidMessage("the amount can't be read");
+  return fromMinorUnits(toMinorUnits(text));
 }
 
 function isAuthorized(order: SchemeOrder): order is AuthorizedOrder {
@@ -214,11 +220,11 @@ function pending(message: string | null): SchemeResult {
 }
 
 /** What reading comes to, where a message that can't be believed is an answer like others. */
-function believed<T>(read: () => T): { value: T; problem?: undefined } | { problem: string } {
+function verified<T>(read: () => T): { value: T; problem?: undefined } | { problem: string } {
   try {
     return { value: read() };
   } catch (error) {
-    if (error instanceof BadMessage) return { problem: error.message };
+    if (error instanceof InvalidMessage) return { problem: error.message };
     throw error;
   }
 }

@@ -60,16 +60,16 @@ export function orderMessage(
     sellerBankCode: seller_bank_code,
     txnCurrency: "MYR",
     txnAmount: amount,
-    buyerEmail: fitting("buyerEmail", mandate.customer_email),
-    buyerName: fitting("buyerName", plain(mandate.customer_name), "cut"),
+    buyerEmail: fitField("buyerEmail", mandate.customer_email),
+    buyerName: fitField("buyerName", plain(mandate.customer_name), "cut"),
     buyerBankId: mandate.bank_code ?? "",
     buyerBankBranch: "",
     buyerAccNo: "",
-    buyerId: fitting("buyerId", buyer_id),
+    buyerId: fitField("buyerId", buyer_id),
     // Application type, phone, maximum frequency, frequency mode, first day, last day.
     buyerIban: [application, "", max_no_debit, frequency_mode, effective, expiry].join(","),
     makerName: "",
-    productDesc: fitting("productDesc", plain(description ?? mandate.reference), "cut"),
+    productDesc: fitField("productDesc", plain(description ?? mandate.reference), "cut"),
     version,
     ...(type === "AE"
       ? {}
@@ -117,7 +117,7 @@ function plain(text: string): string {
 }
 
 /** A value that keeps to the scheme's length: what is too long is cut, or left out where a part means nothing. */
-function fitting(
+function fitField(
   name: keyof typeof fpx.lengths,
   value: string,
   too_long: "cut" | "left out" = "left out",
@@ -143,7 +143,7 @@ export function signMessage(type: MessageType, fields: Fields, key: KeyObject): 
 }
 
 /** A message that can't be believed or read; its message says why. */
-export class BadMessage extends Error {}
+export class InvalidMessage extends Error {}
 
 /**
  * Reads a message of the scheme and believes it: it is of the type, and signed by the certificate while that was
@@ -159,34 +159,34 @@ export function readMessage(
   const { checkSum = "" } = fields;
   const { from, to } = validityOf(certificate);
   if (Temporal.Instant.compare(now, from) < 0 || Temporal.Instant.compare(now, to) > 0) {
-    throw new BadMessage("the scheme's certificate is not valid now");
+    throw new InvalidMessage("the scheme's certificate is not valid now");
   }
   // Values that hold the separator could be read as others under the same checksum.
   if (fpx.checksums[type].fields.some((name) => fields[name]?.includes("|"))) {
-    throw new BadMessage("a value holds the separator |");
+    throw new InvalidMessage("a value holds the separator |");
   }
   const is_signed =
     /^([0-9A-Fa-f]{2}){128,2048}$/.test(checkSum) &&
     createVerify("RSA-SHA1")
       .update(checksumText(type, fields))
       .verify(certificate.publicKey, checkSum, "hex");
-  if (!is_signed) throw new BadMessage("the checksum is not the scheme's");
-  if (fields.msgType !== type) throw new BadMessage(`the message is not of type ${type}`);
+  if (!is_signed) throw new InvalidMessage("the checksum is not the scheme's");
+  if (fields.msgType !== type) throw new InvalidMessage(`the message is not of type ${type}`);
   return fields;
 }
 
 /** Fields of `name=value&…`, as forms send them. Errors: BadMessage for what is too much, or twice there. */
 export function parseMessage(text: string): Fields {
-  if (text.length > LIMITS.scheme_answer_bytes) throw new BadMessage("the message is too long");
+  if (text.length > LIMITS.scheme_answer_bytes) throw new InvalidMessage("the message is too long");
   const trimmed = text.trim();
   if (trimmed.split("&", LIMITS.scheme_message_fields + 1).length > LIMITS.scheme_message_fields) {
-    throw new BadMessage("the message has too many fields");
+    throw new InvalidMessage("the message has too many fields");
   }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(trimmed)) {
     if (!name.startsWith("fpx_")) continue;
     const known = name.slice("fpx_".length);
-    if (fields.has(known)) throw new BadMessage(`the field ${name} is there twice`);
+    if (fields.has(known)) throw new InvalidMessage(`the field ${name} is there twice`);
     fields.set(known, value);
   }
   return Object.fromEntries(fields);
@@ -195,11 +195,11 @@ export function parseMessage(text: string): Fields {
 /** `A0001~A,B0002~B` of BC: which banks are online. Errors: BadMessage. */
 export function readBankList(list: string): Map<string, "online" | "offline"> {
   const entries = list.split(",").filter((entry) => entry.trim() !== "");
-  if (entries.length > LIMITS.banks) throw new BadMessage("the list has too many banks");
+  if (entries.length > LIMITS.banks) throw new InvalidMessage("the list has too many banks");
   return new Map(
     entries.map((entry) => {
       const [, code, state] = /^\s*([A-Za-z0-9]{1,10})~([AB])\s*$/.exec(entry) ?? [];
-      if (code === undefined) throw new BadMessage("the list of banks can't be read");
+      if (code === undefined) throw new InvalidMessage("the list of banks can't be read");
       return [code, state === "A" ? "online" : "offline"];
     }),
   );

@@ -31,12 +31,12 @@ export interface Submission extends Evidence {
  * the lender asked for, facts of the borrower that the program's rules ask about, and the form's required fields.
  */
 export function missingOf({ application, program, form, documents, consents }: Submission): Missing[] {
-  const asked = (kind: Missing["kind"]) =>
+  const requested = (kind: Missing["kind"]) =>
     application.missing.filter((item) => item.kind === kind).map(({ code }) => code);
-  const needed_documents = new Set([...program.required_documents, ...asked("document")]);
-  const needed_consents = new Set([...program.required_consents, ...asked("consent")]);
+  const needed_documents = new Set([...program.required_documents, ...requested("document")]);
+  const needed_consents = new Set([...program.required_consents, ...requested("consent")]);
   const fields = [
-    ...missingFacts(application.borrower, program),
+    ...missingFields(application.borrower, program),
     ...(form ? unanswered(form, application.answers) : []),
   ];
   return [
@@ -46,7 +46,7 @@ export function missingOf({ application, program, form, documents, consents }: S
   ];
 }
 
-function missingFacts(borrower: Borrower, { eligibility }: LoanProgram): string[] {
+function missingFields(borrower: Borrower, { eligibility }: LoanProgram): string[] {
   const { min_age, max_age, min_monthly_income, max_dsr_percent, citizenship } = eligibility;
   const asks_age = min_age !== undefined || max_age !== undefined;
   const number = borrower.type === "individual" ? "ic_number" : "registration_number";

@@ -1,6 +1,6 @@
 import type { Job } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
-import { listCompaniesWithRunOut } from "./queries.ts";
+import { listCompaniesWithExpired } from "./queries.ts";
 import { expireLoanApplications } from "./service.ts";
 
 export const LOAN_APPLICATION_JOBS: readonly Job[] = [
@@ -8,7 +8,7 @@ export const LOAN_APPLICATION_JOBS: readonly Job[] = [
     name: "loan_application_expiry",
     summary: "End loan offers, drafts and unanswered questions whose time has run out",
     cron: "25 * * * * *",
-    due: listCompaniesWithRunOut,
+    due: listCompaniesWithExpired,
     async run(ctx) {
       await call(ctx, expireLoanApplications, {});
     },

@@ -12,7 +12,7 @@ import {
   pageFields,
   Search,
   strict,
-  trimmed,
+  trimmedText,
 } from "../../core/schema.ts";
 import type { Answers } from "../../forms/model.ts";
 import { Amount, BORROWER_TYPES, LoanProgram, Percent, Tenor } from "../programs/model.ts";
@@ -186,11 +186,11 @@ export type BorrowerInput = Static<typeof BorrowerInput>;
 export const CreateLoanApplication = strict(
   {
     program_id: Id,
-    external_reference: Type.Optional(nullable(trimmed(LIMITS.loan_reference_length))),
+    external_reference: Type.Optional(nullable(trimmedText(LIMITS.loan_reference_length))),
     borrower: BorrowerInput,
     amount: Amount,
     tenor_months: Tenor,
-    purpose: Type.Optional(nullable(trimmed(LIMITS.loan_purpose_length))),
+    purpose: Type.Optional(nullable(trimmedText(LIMITS.loan_purpose_length))),
     /** Taken as they come: `checkAnswers` knows what the form takes. */
     answers: Type.Optional(Type.Unknown({ "x-schema": { type: "object", additionalProperties: true } })),
   },
@@ -253,7 +253,7 @@ export const Rejection = strict(
 export const RejectionById = strict({ id: Id, ...Rejection.properties }, { title: "LoanRejection" });
 
 export const Disbursement = strict(
-  { reference: trimmed(LIMITS.loan_reference_length), disbursed_at: Type.Optional(InstantText) },
+  { reference: trimmedText(LIMITS.loan_reference_length), disbursed_at: Type.Optional(InstantText) },
   { title: "LoanDisbursement" },
 );
 export const DisbursementById = strict({ id: Id, ...Disbursement.properties }, { title: "LoanDisbursement" });

@@ -1,6 +1,6 @@
 import type { LoanScope } from "../../core/access.ts";
 import type { Tx } from "../../store/store.ts";
-import { moveApplication } from "./transition.ts";
+import { applyTransition } from "./transition.ts";
 import { findApplication, findTerms } from "./queries.ts";
 import { nextStatus } from "./rules.ts";
 
@@ -9,7 +9,7 @@ import { nextStatus } from "./rules.ts";
  * for it and the lender has the application before it, the application waits until the consent is given again. In the transaction in which
  * the consent is revoked. See docs/loans.md#states.
  */
-export async function loseConsent(
+export async function onConsentRevoked(
   tx: Tx<LoanScope>,
   { application_id, code }: { application_id: number; code: string },
 ): Promise<void> {
@@ -21,5 +21,5 @@ export async function loseConsent(
     requested.some((item) => item.kind === "consent" && item.code === code);
   if (!is_needed) return;
   const missing = [...application.missing, { kind: "consent" as const, code, note: null }];
-  await moveApplication(tx, application, "lose_consent", { missing });
+  await applyTransition(tx, application, "lose_consent", { missing });
 }

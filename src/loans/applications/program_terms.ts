@@ -31,16 +31,18 @@ export async function findOpenProgram(tx: ReadTx<LoanScope>, program_id: number)
 export async function termsAfterEdit(
   tx: ReadTx<LoanScope>,
   { id, status, program_id, program_snapshot }: LoanApplication,
-  asked: number = program_id,
+  requested_program_id: number = program_id,
 ): Promise<{ program: LoanProgram; form: FormStructure | undefined }> {
   if (status !== "draft") {
-    if (asked !== program_id)
+    if (requested_program_id !== program_id)
       throw invalid("/program_id", "must stay as it is: the application was submitted");
     const { form_snapshot } = await findTerms(tx, id);
     return { program: program_snapshot, form: form_snapshot ?? undefined };
   }
   const current =
-    asked === program_id ? await findLoanProgram(tx, program_id) : await findOpenProgram(tx, asked);
+    requested_program_id === program_id
+      ? await findLoanProgram(tx, program_id)
+      : await findOpenProgram(tx, requested_program_id);
   const program = current ?? program_snapshot;
   return { program, form: await formOf(tx, program) };
 }

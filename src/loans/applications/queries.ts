@@ -17,8 +17,8 @@ import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofEnvironment } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, environmentOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { FormStructure } from "../../forms/model.ts";
 import type { ActionItem, ApplicationStatus, LoanApplication } from "./model.ts";
@@ -33,12 +33,12 @@ function applicationColumns(q: Reads) {
   const { decision, offer, disbursement_reference, expires_at, created_at, updated_at } = t;
   const { submitted_at, under_review_at, action_required_at, approved_at, rejected_at } = t;
   const { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at } = t;
-  const whose = { id, reference, environment, company_id, agent_client_id, external_reference };
-  const asked = { program_id, program_snapshot, borrower, amount, tenor_months, purpose, answers };
+  const identity = { id, reference, environment, company_id, agent_client_id, external_reference };
+  const terms = { program_id, program_snapshot, borrower, amount, tenor_months, purpose, answers };
   const stands = { status, missing, decision, offer, disbursement_reference, expires_at };
   const reviewed = { submitted_at, under_review_at, action_required_at, approved_at, rejected_at };
   const ended = { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at };
-  return { ...whose, ...asked, ...stands, ...reviewed, ...ended, created_at, updated_at };
+  return { ...identity, ...terms, ...stands, ...reviewed, ...ended, created_at, updated_at };
 }
 
 /** Which applications are meant; every field given narrows further. */
@@ -106,7 +106,7 @@ export interface ApplicationTerms {
 }
 
 export async function findTerms(tx: ReadTx<LoanScope>, id: number): Promise<ApplicationTerms> {
-  return only([...(await listTerms(tx, [id])).values()]);
+  return exactlyOne([...(await listTerms(tx, [id])).values()]);
 }
 
 /** The terms of some applications, by their ids. */
@@ -169,7 +169,7 @@ export async function insertApplication(
       ...stamped(now),
     })
     .returning(applicationColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 /** What may be written of an application; its borrower's name follows the borrower. */
@@ -196,7 +196,7 @@ export async function updateApplication(
 function inScope({ q, scope }: ReadTx<LoanScope>): SQL | undefined {
   const t = q.use(loanApplicationTable);
   return and(
-    ofEnvironment(t, scope),
+    environmentOwned(t, scope),
     scope.agent_key_id === undefined ? undefined : eq(t.agent_key_id, scope.agent_key_id),
     isNull(t.deleted_at),
   );
@@ -209,20 +209,20 @@ export function ofApplications(
 ): SQL | undefined {
   const t = tx.q.use(loanApplicationTable);
   const applications = tx.q.select({ id: t.id }).from(t).where(inScope(tx));
-  return and(ofEnvironment(table, tx.scope), inArray(table.application_id, applications));
+  return and(environmentOwned(table, tx.scope), inArray(table.application_id, applications));
 }
 
 // What the house asks, for whole companies: its jobs work in no environment.
 
 /** The companies with an application whose time has run out. */
-export async function listCompaniesWithRunOut(q: Reads, now: Temporal.Instant): Promise<number[]> {
+export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(loanApplicationTable);
-  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasRunOut(q, now));
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasExpired(q, now));
   return rows.map(({ company_id }) => company_id);
 }
 
 /** Applications of a company whose time has run out, in both environments, the first ones first. */
-export async function listRunOut(
+export async function listExpired(
   { q, scope: { company_id }, now }: ReadTx,
   limit: number,
 ): Promise<LoanApplication[]> {
@@ -230,13 +230,13 @@ export async function listRunOut(
   return q
     .select(applicationColumns(q))
     .from(t)
-    .where(and(eq(t.company_id, company_id), hasRunOut(q, now)))
+    .where(and(eq(t.company_id, company_id), hasExpired(q, now)))
     .orderBy(asc(t.expires_at), asc(t.id))
     .limit(limit)
     .then((rows) => rows);
 }
 
-function hasRunOut(q: Reads, now: Temporal.Instant): SQL | undefined {
+function hasExpired(q: Reads, now: Temporal.Instant): SQL | undefined {
   const t = q.use(loanApplicationTable);
   return and(lte(t.expires_at, iso(now)), isNull(t.deleted_at));
 }

@@ -78,11 +78,11 @@ export const SAID: Record<Trigger, string> = {
   expire: "end",
 };
 
-type Standing = Pick<LoanApplication, "id" | "status" | "expires_at">;
+type ApplicationState = Pick<LoanApplication, "id" | "status" | "expires_at">;
 
 /** The state at `now`: an application whose time has run out is expired, also before that is written down. */
 export function stateAt(
-  { status, expires_at }: Omit<Standing, "id">,
+  { status, expires_at }: Omit<ApplicationState, "id">,
   now: Temporal.Instant,
 ): ApplicationStatus {
   const has_run_out = expires_at !== null && Temporal.Instant.compare(instant(expires_at), now) <= 0;
@@ -91,7 +91,7 @@ export function stateAt(
 
 /** The state that a trigger leads an application to at `now`. Errors: conflict where the state forbids it. */
 export function transition(
-  application: Standing,
+  application: ApplicationState,
   trigger: Trigger,
   now: Temporal.Instant,
 ): ApplicationStatus {
@@ -128,18 +128,18 @@ export function arrival(
  * What an application still waits for: what it lacks now, and the fields that the lender asked about, of which only
  * the lender can tell whether they were mended. The lender's notes stay with what they are about.
  */
-export function stillMissing(asked: readonly ActionItem[], lacks: readonly Missing[]): ActionItem[] {
-  const open = asked.filter((item) => item.kind === "field" || isAmong(lacks, item));
-  const others = lacks.filter((item) => !isAmong(asked, item));
-  return [...open, ...others.map((item) => ({ ...item, note: null }))];
+export function stillMissing(requested: readonly ActionItem[], lacks: readonly Missing[]): ActionItem[] {
+  const open = requested.filter((item) => item.kind === "field" || includesItem(lacks, item));
+  const rest = lacks.filter((item) => !includesItem(requested, item));
+  return [...open, ...rest.map((item) => ({ ...item, note: null }))];
 }
 
 /** All that the lender has asked for so far, and what it asks for now; a later note counts. */
-export function addRequested(before: readonly ActionItem[], asked: readonly ActionItem[]): ActionItem[] {
-  return [...before.filter((item) => !isAmong(asked, item)), ...asked];
+export function addRequested(before: readonly ActionItem[], requested: readonly ActionItem[]): ActionItem[] {
+  return [...before.filter((item) => !includesItem(requested, item)), ...requested];
 }
 
-function isAmong(items: readonly Missing[], { kind, code }: Missing): boolean {
+function includesItem(items: readonly Missing[], { kind, code }: Missing): boolean {
   return items.some((item) => item.kind === kind && item.code === code);
 }
 
@@ -168,9 +168,9 @@ export function masked(application: LoanApplication): LoanApplication {
 
 /** What is told of an application that was created or has come into a state. */
 export function applicationEvent(
-  what: "created" | Exclude<ApplicationStatus, "draft">,
+  change: "created" | Exclude<ApplicationStatus, "draft">,
   { id, reference, status, program_id, environment }: LoanApplication,
 ): NewEvent {
-  const type: EventType = `application.${what}`;
+  const type: EventType = `application.${change}`;
   return { type, data: { id, reference, status, program_id, environment } };
 }

@@ -6,10 +6,10 @@ import { LIMITS } from "../../core/limits.ts";
 import { pagedList, type Slice } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx } from "../../store/store.ts";
 import { findApiKey } from "../../access/api_keys/queries.ts";
-import { tellOfHouse } from "../../audit/recorder.ts";
+import { recordSystemChange } from "../../audit/recorder.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { blankSubjects } from "../consents/queries.ts";
 import { voidEvidence } from "./on_borrower_changed.ts";
@@ -24,7 +24,7 @@ import {
   RequestActionById,
   UpdateLoanApplication,
 } from "./model.ts";
-import { moveApplication } from "./transition.ts";
+import { applyTransition } from "./transition.ts";
 import * as queries from "./queries.ts";
 import { newReference } from "./reference.ts";
 import { readItems, readRequest } from "./read_request.ts";
@@ -117,9 +117,9 @@ export const createLoanApplication = operation({
         },
       );
       await recordEvents({ q, scope, now }, [applicationEvent("created", application)]);
-      return only(await withMissing({ q, scope, now }, [application]));
+      return exactlyOne(await withMissing({ q, scope, now }, [application]));
     });
-    return namingOwner(ctx, external_reference, made);
+    return explainConflict(ctx, external_reference, made);
   },
 });
 
@@ -146,7 +146,7 @@ export const updateLoanApplication = operation({
         ...(external_reference === undefined ? {} : { external_reference }),
       };
     });
-    return namingOwner(ctx, external_reference ?? null, edited, id);
+    return explainConflict(ctx, external_reference ?? null, edited, id);
   },
 });
 
@@ -165,7 +165,7 @@ export const deleteLoanApplication = operation({
       const before = await findOne({ q, scope, now }, id);
       transition(before, "delete", now);
       await blankSubjects({ q, scope, now }, id);
-      await moveApplication({ q, scope, now }, before, "delete", {
+      await applyTransition({ q, scope, now }, before, "delete", {
         ...blanked(before),
         deleted_at: iso(now),
       });
@@ -323,12 +323,15 @@ export const expireLoanApplications = operation({
     let ended: number = LIMITS.loan_expiry_batch;
     while (ended === LIMITS.loan_expiry_batch && !background.is_stopping) {
       ended = await store.tx(async (q) => {
-        const run_out = await queries.listRunOut({ q, scope: { company_id }, now }, LIMITS.loan_expiry_batch);
+        const run_out = await queries.listExpired(
+          { q, scope: { company_id }, now },
+          LIMITS.loan_expiry_batch,
+        );
         for (const application of run_out) {
           const { id, environment } = application;
-          await moveApplication({ q, scope: { company_id, environment }, now }, application, "expire");
+          await applyTransition({ q, scope: { company_id, environment }, now }, application, "expire");
           const target = { type: "loan_application", id };
-          await tellOfHouse(ctx, q, { company_id }, "expire_loan_application", target);
+          await recordSystemChange(ctx, q, { company_id }, "expire_loan_application", target);
         }
         return run_out.length;
       });
@@ -351,9 +354,9 @@ function move(
   return loanTransaction(ctx, async (tx) => {
     const before = await findOne(tx, id);
     transition(before, trigger, ctx.now);
-    const after = await moveApplication(tx, before, trigger, await prepare(tx.q, tx.scope, before));
-    ctx.note({ before, after });
-    return only(await withMissing(tx, [after]));
+    const after = await applyTransition(tx, before, trigger, await prepare(tx.q, tx.scope, before));
+    ctx.annotateAudit({ before, after });
+    return exactlyOne(await withMissing(tx, [after]));
   });
 }
 
@@ -366,7 +369,7 @@ async function findOne(tx: ReadTx<LoanScope>, id: number): Promise<LoanApplicati
 
 async function showOne(ctx: Context, id: number): Promise<LoanApplication> {
   const application = await findOne(loanReadTx(ctx), id);
-  return only(await withMissing(loanReadTx(ctx), [application]));
+  return exactlyOne(await withMissing(loanReadTx(ctx), [application]));
 }
 
 async function listMasked(ctx: Context, filter: queries.ApplicationFilter, slice: Slice) {
@@ -375,7 +378,7 @@ async function listMasked(ctx: Context, filter: queries.ApplicationFilter, slice
 }
 
 /** The work's outcome; where it is refused since another application has the reference, the conflict names that. */
-async function namingOwner<T>(
+async function explainConflict<T>(
   ctx: Context,
   external_reference: string | null,
   work: Promise<T>,

@@ -1,9 +1,9 @@
 import type { LoanScope } from "../../core/access.ts";
-import { AppError, type ErrorDetail, wordsOf } from "../../core/errors.ts";
+import { AppError, type ErrorDetail, summarize } from "../../core/errors.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import type { FormStructure } from "../../forms/model.ts";
-import { listHeldConsents } from "../consents/queries.ts";
+import { listActiveConsents } from "../consents/queries.ts";
 import { listDocumentStates } from "../documents/queries.ts";
 import { decidedTypes, presentTypes } from "../documents/rules.ts";
 import type { LoanProgram } from "../programs/model.ts";
@@ -61,7 +61,7 @@ export async function checkComplete(
 ): Promise<void> {
   const { id, approved_at, program_snapshot: program } = application;
   const { requested } = await findTerms(tx, id);
-  const consents = await listHeldConsents(tx, [id]);
+  const consents = await listActiveConsents(tx, [id]);
   const missing = missingOf({
     application: { ...application, missing: requested },
     program,
@@ -109,7 +109,7 @@ async function listSubmissions(
   const ids = applications.map(({ id }) => id);
   const terms = await listTerms(tx, ids);
   const documents = Map.groupBy(await listDocumentStates(tx, ids), (row) => row.application_id);
-  const consents = Map.groupBy(await listHeldConsents(tx, ids), (row) => row.application_id);
+  const consents = Map.groupBy(await listActiveConsents(tx, ids), (row) => row.application_id);
   const current = await currentPrograms(
     tx,
     applications.filter(({ status }) => status === "draft"),
@@ -152,7 +152,7 @@ function namesOf(missing: readonly Missing[]): string {
 function refused(id: number, details: ErrorDetail[], missing: Missing[]): AppError {
   const reasons = [
     ...(missing.length > 0 ? [namesOf(missing)] : []),
-    ...(details.length > 0 ? [wordsOf(details)] : []),
+    ...(details.length > 0 ? [summarize(details)] : []),
   ];
   return new AppError("invalid", `Cannot submit application ${id}: ${reasons.join("; ")}`, {
     ...(details.length > 0 ? { details } : {}),

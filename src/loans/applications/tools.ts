@@ -31,9 +31,9 @@ import { listConsents } from "../consents/service.ts";
 import { LoanDocument } from "../documents/model.ts";
 import { listLoanDocuments } from "../documents/service.ts";
 import { data, dataOf } from "../../http/responses.ts";
-import { page, refuseOthers } from "../../mcp/params.ts";
+import { page, rejectUnused } from "../../mcp/params.ts";
 import { action } from "../../mcp/shapes.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { application_id, loanTool, program_id } from "../tools.ts";
 
 /** Left out of concise results: the program's terms, times and personal data. */
@@ -69,11 +69,11 @@ const findApplications = loanTool({
   operations: [listAgentApplications],
   details: DETAILS,
   input: {
-    status: said(filter.status, "Only in this state"),
+    status: describe(filter.status, "Only in this state"),
     program_id: Type.Optional(program_id),
-    search: said(filter.search, "Text in a reference or a borrower's name"),
-    from: said(filter.from, "Created then or later"),
-    to: said(filter.to, "Created before then"),
+    search: describe(filter.search, "Text in a reference or a borrower's name"),
+    from: describe(filter.from, "Created then or later"),
+    to: describe(filter.to, "Created before then"),
     ...page,
   },
   output: paged(LoanApplication),
@@ -127,14 +127,14 @@ const saveApplication = loanTool({
   takes_request_id: true,
   details: DETAILS,
   input: {
-    application_id: Type.Optional(said(Id, "The one to change; else a new one is made")),
+    application_id: Type.Optional(describe(Id, "The one to change; else a new one is made")),
     program_id: Type.Optional(program_id),
-    external_reference: said(wish.external_reference, "Your own id of it"),
-    borrower: said(wish.borrower, "Who borrows; replaced as a whole"),
-    amount: said(wish.amount, "In the program's currency"),
-    tenor_months: said(wish.tenor_months, "Months"),
-    purpose: said(wish.purpose, "What the loan is for"),
-    answers: said(wish.answers, "To the program's form, by its fields' names"),
+    external_reference: describe(wish.external_reference, "Your own id of it"),
+    borrower: describe(wish.borrower, "Who borrows; replaced as a whole"),
+    amount: describe(wish.amount, "In the program's currency"),
+    tenor_months: describe(wish.tenor_months, "Months"),
+    purpose: describe(wish.purpose, "What the loan is for"),
+    answers: describe(wish.answers, "To the program's form, by its fields' names"),
   },
   output: dataOf(LoanApplication),
   run: (ctx, { application_id: id, ...input }) =>
@@ -158,7 +158,7 @@ const advanceApplication = loanTool({
     "submit sends a draft, or one in action_required, to the lender; a refusal names all that is missing (documents come over REST). start_review takes a submitted one under review. accept_offer takes the offer: only when the borrower has said so.",
   operations: Object.values(STEPS),
   details: DETAILS,
-  input: { application_id, step: said(oneOf(["submit", "start_review", "accept_offer"]), "Which step") },
+  input: { application_id, step: describe(oneOf(["submit", "start_review", "accept_offer"]), "Which step") },
   output: dataOf(LoanApplication),
   run: (ctx, { application_id: id, step }) => data(call(ctx, STEPS[step], { id })),
 });
@@ -170,7 +170,7 @@ const requestAction = loanTool({
     "Sends an application under review back to the borrower for items; submitting it again answers.",
   ...action(requestLoanAction, "application_id"),
   details: DETAILS,
-  input: { application_id, items: said(RequestAction.properties.items, "What is asked for") },
+  input: { application_id, items: describe(RequestAction.properties.items, "What is asked for") },
 });
 
 const offered = Approval.properties;
@@ -184,10 +184,10 @@ const approveApplication = loanTool({
   details: DETAILS,
   input: {
     application_id,
-    amount: said(offered.amount, "Offered"),
-    tenor_months: said(offered.tenor_months, "Months"),
-    annual_rate: said(offered.annual_rate, "Rate a year"),
-    expires_at: said(offered.expires_at, "30 days from now unless told"),
+    amount: describe(offered.amount, "Offered"),
+    tenor_months: describe(offered.tenor_months, "Months"),
+    annual_rate: describe(offered.annual_rate, "Rate a year"),
+    expires_at: describe(offered.expires_at, "30 days from now unless told"),
   },
 });
 
@@ -203,9 +203,9 @@ const endApplication = loanTool({
   details: DETAILS,
   input: {
     application_id,
-    how: said(oneOf(["reject", "withdraw", "decline_offer"]), "Which of these"),
-    reason_code: Type.Optional(said(Rejection.properties.reason_code, "Why; for reject only")),
-    note: said(Rejection.properties.note, "In words; for reject only"),
+    how: describe(oneOf(["reject", "withdraw", "decline_offer"]), "Which of these"),
+    reason_code: Type.Optional(describe(Rejection.properties.reason_code, "Why; for reject only")),
+    note: describe(Rejection.properties.note, "In words; for reject only"),
   },
   output: dataOf(LoanApplication),
   async run(ctx, { application_id: id, how, reason_code, ...words }) {
@@ -213,7 +213,7 @@ const endApplication = loanTool({
       if (reason_code === undefined) throw invalid("/reason_code", "is required for reject");
       return data(call(ctx, rejectLoanApplication, { id, reason_code, ...words }));
     }
-    refuseOthers(how, { reason_code, ...words });
+    rejectUnused(how, { reason_code, ...words });
     return data(call(ctx, ENDINGS[how], { id }));
   },
 });
@@ -228,8 +228,8 @@ const disburseApplication = loanTool({
   details: DETAILS,
   input: {
     application_id,
-    reference: said(Disbursement.properties.reference, "The payment's reference"),
-    disbursed_at: said(Disbursement.properties.disbursed_at, "When; now unless told"),
+    reference: describe(Disbursement.properties.reference, "The payment's reference"),
+    disbursed_at: describe(Disbursement.properties.disbursed_at, "When; now unless told"),
   },
 });
 

@@ -11,7 +11,7 @@ import { applicationEvent, arrival, expiryOf, nextStatus, transition, type Trigg
  * that, and the event are written together. `change` is what else is written. Errors: conflict where the state
  * forbids it, also when another call has just changed it.
  */
-export async function moveApplication(
+export async function applyTransition(
   tx: Tx<LoanScope>,
   before: LoanApplication,
   trigger: Trigger,
@@ -40,7 +40,7 @@ export async function moveApplication(
  * Notes that something was handed in with an application, as it was just read in this transaction: one that waits
  * for its agent is not idle then, and its time begins anew. Decision 0103.
  */
-export async function noteHandedIn(tx: Tx<LoanScope>, { id, status }: LoanApplication): Promise<void> {
+export async function extendIdleDeadline(tx: Tx<LoanScope>, { id, status }: LoanApplication): Promise<void> {
   if (nextStatus(status, "edit") === undefined) return;
   await updateApplication(tx, { id, from: status }, { expires_at: expiryOf(status, tx.now, undefined) });
 }

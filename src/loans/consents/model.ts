@@ -2,7 +2,7 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import ipaddr from "ipaddr.js";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { At, Id, InstantText, nullable, oneOf, pageFields, strict, trimmed } from "../../core/schema.ts";
+import { At, Id, InstantText, nullable, oneOf, pageFields, strict, trimmedText } from "../../core/schema.ts";
 import { Code } from "../programs/model.ts";
 
 export const DEFINITION_STATUSES = ["draft", "published", "retired"] as const;
@@ -84,14 +84,14 @@ export type ConsentText = Pick<
 >;
 
 const textFields = {
-  title: trimmed(LIMITS.name_length),
-  purpose_text: trimmed(LIMITS.consent_text_length),
-  data_text: trimmed(LIMITS.consent_text_length),
-  data_categories: Type.Array(trimmed(LIMITS.consent_audience_length), {
+  title: trimmedText(LIMITS.name_length),
+  purpose_text: trimmedText(LIMITS.consent_text_length),
+  data_text: trimmedText(LIMITS.consent_text_length),
+  data_categories: Type.Array(trimmedText(LIMITS.consent_audience_length), {
     maxItems: LIMITS.consent_categories,
     uniqueItems: true,
   }),
-  audience: trimmed(LIMITS.consent_audience_length),
+  audience: trimmedText(LIMITS.consent_audience_length),
   data_life_days: Type.Optional(nullable(Days)),
   validity_days: Type.Optional(nullable(Days)),
 };
@@ -198,7 +198,7 @@ const grantFields = { definition_id: Id, evidence: GivenEvidence };
 export const ConsentGrant = strict(grantFields, { title: "GrantConsent" });
 export const GrantConsent = strict({ id: Id, ...grantFields }, { title: "GrantConsent" });
 
-const revokeFields = { reason: Type.Optional(trimmed(LIMITS.loan_note_length)) };
+const revokeFields = { reason: Type.Optional(trimmedText(LIMITS.loan_note_length)) };
 export const ConsentRevocation = strict(revokeFields, { title: "RevokeConsent" });
 export const RevokeConsent = strict({ id: Id, ...revokeFields }, { title: "RevokeConsent" });
 

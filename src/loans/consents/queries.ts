@@ -3,8 +3,8 @@ import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { ofEnvironment } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { environmentOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../applications/queries.ts";
 import type { Consent, ConsentDefinition, ConsentText, DefinitionStatus } from "./model.ts";
@@ -54,7 +54,7 @@ export async function listDefinitions(
 ): Promise<{ rows: ConsentDefinition[]; total: number }> {
   const t = q.use(consentDefinitionTable);
   const where = and(
-    ofEnvironment(t, scope),
+    environmentOwned(t, scope),
     code === undefined ? undefined : eq(t.code, code),
     locale === undefined ? undefined : eq(t.locale, locale),
     status === undefined ? undefined : eq(t.status, status),
@@ -77,7 +77,7 @@ export async function findDefinition(
   const [definition] = await q
     .select(definitionColumns(q))
     .from(t)
-    .where(and(ofEnvironment(t, scope), eq(t.id, id)));
+    .where(and(environmentOwned(t, scope), eq(t.id, id)));
   return definition;
 }
 
@@ -90,7 +90,7 @@ export async function findLastVersion(
   const [row] = await q
     .select({ version: max(t.version) })
     .from(t)
-    .where(and(ofEnvironment(t, scope), eq(t.code, code), eq(t.locale, locale)));
+    .where(and(environmentOwned(t, scope), eq(t.code, code), eq(t.locale, locale)));
   return row?.version ?? 0;
 }
 
@@ -100,7 +100,7 @@ export async function insertDefinition(
 ): Promise<ConsentDefinition> {
   const t = q.use(consentDefinitionTable);
   const row = { ...definition, company_id, environment, status: "draft" as const, ...stamped(now) };
-  return only(await q.insert(t).values(row).returning(definitionColumns(q)));
+  return exactlyOne(await q.insert(t).values(row).returning(definitionColumns(q)));
 }
 
 /** Changes a definition that still has the status it was found with. Undefined when it has not. */
@@ -113,7 +113,7 @@ export async function updateDefinition(
   const [definition] = await q
     .update(t)
     .set({ ...change, updated_at: iso(now) })
-    .where(and(ofEnvironment(t, scope), eq(t.id, id), eq(t.status, found)))
+    .where(and(environmentOwned(t, scope), eq(t.id, id), eq(t.status, found)))
     .returning(definitionColumns(q));
   return definition;
 }
@@ -127,7 +127,9 @@ export async function retirePublished(
   await q
     .update(t)
     .set({ status: "retired", retired_at: iso(now), updated_at: iso(now) })
-    .where(and(ofEnvironment(t, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")));
+    .where(
+      and(environmentOwned(t, scope), eq(t.code, code), eq(t.locale, locale), eq(t.status, "published")),
+    );
 }
 
 // Consents.
@@ -225,7 +227,7 @@ export async function hasConsentOf(
 }
 
 /** The consents of some applications that hold at `now`, and what has become of the version that each is to. */
-export async function listHeldConsents(
+export async function listActiveConsents(
   tx: ReadTx<LoanScope>,
   application_ids: readonly number[],
 ): Promise<{ application_id: number; code: string; version_status: DefinitionStatus }[]> {
@@ -287,7 +289,7 @@ export async function insertConsent(
 ): Promise<Consent> {
   const t = q.use(consentTable);
   const row = { ...consent, company_id, environment, status: "granted" as const, ...stamped(now) };
-  return only(await q.insert(t).values(row).returning(consentColumns(q)));
+  return exactlyOne(await q.insert(t).values(row).returning(consentColumns(q)));
 }
 
 /** Takes back a consent that is still granted. Undefined when it is not. */
@@ -312,7 +314,7 @@ export async function expireConsents(
 ): Promise<Consent[]> {
   const t = q.use(consentTable);
   const due = and(eq(t.company_id, company_id), eq(t.status, "granted"), lte(t.expires_at, iso(now)));
-  const some = q
+  const batch = q
     .select({ id: t.id })
     .from(t)
     .where(and(due, id === undefined ? undefined : eq(t.id, id)))
@@ -321,7 +323,7 @@ export async function expireConsents(
   return q
     .update(t)
     .set({ status: "expired", updated_at: iso(now) })
-    .where(and(inArray(t.id, some), due))
+    .where(and(inArray(t.id, batch), due))
     .returning(consentColumns(q));
 }
 

@@ -54,8 +54,8 @@ export function canonicalText(text: ConsentText): string {
 export function textOf(definition: ConsentText): ConsentText {
   const { audience, code, data_categories, data_life_days, data_text } = definition;
   const { locale, purpose_text, title, validity_days } = definition;
-  const what = { data_categories, data_life_days, data_text, locale, purpose_text, title, validity_days };
-  return { audience, code, ...what };
+  const content = { data_categories, data_life_days, data_text, locale, purpose_text, title, validity_days };
+  return { audience, code, ...content };
 }
 
 /** The SHA-256 of a definition's text, in hex. */
@@ -75,15 +75,15 @@ export const CONSENT_STEPS: Record<ConsentStatus, Partial<Record<ConsentTrigger,
   expired: {},
 };
 
-type Standing = Pick<Consent, "id" | "status" | "expires_at">;
+type ConsentState = Pick<Consent, "id" | "status" | "expires_at">;
 
 /** Whether a consent holds at `now`, also before its end was written down. */
-export function holds({ status, expires_at }: Omit<Standing, "id">, now: Temporal.Instant): boolean {
+export function holds({ status, expires_at }: Omit<ConsentState, "id">, now: Temporal.Instant): boolean {
   return status === "granted" && (expires_at === null || expires_at > iso(now));
 }
 
 /** Errors: conflict for one that is revoked or expired, also before the latter was written down. */
-export function checkRevocable(consent: Standing, now: Temporal.Instant): void {
+export function checkRevocable(consent: ConsentState, now: Temporal.Instant): void {
   const status = consent.status === "granted" && !holds(consent, now) ? "expired" : consent.status;
   if (CONSENT_STEPS[status].revoke !== undefined) return;
   throw new AppError("conflict", `Cannot revoke consent ${consent.id}: it is ${status}`);
@@ -113,9 +113,9 @@ export function readEvidence(
   return { method, captured_at: iso(captured), ip, user_agent };
 }
 
-/** When a consent that was given at `given` ends; null for one that holds until it is revoked. */
-export function endOf(given: Temporal.Instant, validity_days: number | null): IsoInstant | null {
-  return validity_days === null ? null : iso(given.add({ hours: 24 * validity_days }));
+/** When a consent that was given at `granted_at` ends; null for one that holds until it is revoked. */
+export function endOf(granted_at: Temporal.Instant, validity_days: number | null): IsoInstant | null {
+  return validity_days === null ? null : iso(granted_at.add({ hours: 24 * validity_days }));
 }
 
 /** Who consents: the application's borrower as it stands. Of the IC number only the end is kept. */

@@ -4,13 +4,13 @@ import { type LoanScope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { listPage } from "../../core/pagination.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { loseConsent } from "../applications/on_consent_revoked.ts";
-import { noteHandedIn } from "../applications/transition.ts";
+import { onConsentRevoked } from "../applications/on_consent_revoked.ts";
+import { extendIdleDeadline } from "../applications/transition.ts";
 import { findApplication } from "../applications/queries.ts";
 import { isFinal, stateAt } from "../applications/rules.ts";
 import {
@@ -119,7 +119,7 @@ export const updateConsentDefinition = operation({
       const change = { ...text, status, text_sha256: textSha256(text) };
       const after = await queries.updateDefinition(tx, before, change);
       if (!after) throw justChanged("edit consent definition", id);
-      ctx.note({ before, after });
+      ctx.annotateAudit({ before, after });
       return after;
     }),
 });
@@ -221,7 +221,7 @@ export const grantConsent = operation({
         throw invalid("/definition_id", "must be the id of a published consent definition");
       }
       const { code, version, locale, text_sha256, validity_days } = definition;
-      const kept = readEvidence(evidence, validity_days, ctx.now);
+      const evidence_read = readEvidence(evidence, validity_days, ctx.now);
       await makeRoom(tx, { application_id, definition_id });
       const consent = await queries.insertConsent(tx, {
         application_id,
@@ -231,11 +231,11 @@ export const grantConsent = operation({
         locale,
         text_sha256,
         ...subjectOf(application),
-        evidence: kept,
+        evidence: evidence_read,
         granted_at: iso(ctx.now),
-        expires_at: endOf(instant(kept.captured_at), validity_days),
+        expires_at: endOf(instant(evidence_read.captured_at), validity_days),
       });
-      await noteHandedIn(tx, application);
+      await extendIdleDeadline(tx, application);
       await recordEvents(tx, [consentEvent("granted", consent)]);
       return consent;
     }),
@@ -259,7 +259,7 @@ export const revokeConsent = operation({
       if (!consent) throw justChanged("revoke consent", id);
       await recordEvents(tx, [consentEvent("revoked", consent)]);
       // What another consent of the code still covers is not lost.
-      if (!(await queries.hasConsentOf(tx, consent))) await loseConsent(tx, consent);
+      if (!(await queries.hasConsentOf(tx, consent))) await onConsentRevoked(tx, consent);
       return consent;
     }),
 });
@@ -273,7 +273,7 @@ export const expireConsents = operation({
   output: ExpiredConsents,
   async run(ctx) {
     let all = 0;
-    await prune(ctx.background, async (limit) => {
+    await deleteInBatches(ctx.background, async (limit) => {
       const expired = await transaction(ctx, (tx) => expireDue(tx, { limit }));
       all += expired;
       return expired;
@@ -332,6 +332,6 @@ async function findDefinition(tx: ReadTx<LoanScope>, id: number): Promise<Consen
   return definition;
 }
 
-function justChanged(what: string, id: number): AppError {
-  return new AppError("conflict", `Cannot ${what} ${id}: it was changed at the same time`);
+function justChanged(noun: string, id: number): AppError {
+  return new AppError("conflict", `Cannot ${noun} ${id}: it was changed at the same time`);
 }

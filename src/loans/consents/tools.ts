@@ -14,12 +14,12 @@ import {
   revokeConsent,
 } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
-import { page, refuseOthers } from "../../mcp/params.ts";
+import { page, rejectUnused } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { application_id, loanTool } from "../tools.ts";
 
-const definition_id = said(Id, "The consent definition's id");
+const definition_id = describe(Id, "The consent definition's id");
 
 const CONSENT_DETAILS = ["environment", "text_sha256", "subject_name", "subject_ic_last4", "evidence"];
 
@@ -34,7 +34,7 @@ const recordConsent = loanTool({
   input: {
     application_id,
     definition_id,
-    evidence: said(ConsentGrant.properties.evidence, "How and when the borrower said yes"),
+    evidence: describe(ConsentGrant.properties.evidence, "How and when the borrower said yes"),
   },
 });
 
@@ -47,8 +47,8 @@ const takeConsentBack = loanTool({
   is_destructive: true,
   details: CONSENT_DETAILS,
   input: {
-    consent_id: said(Id, "The consent's id"),
-    reason: said(ConsentRevocation.properties.reason, "Why, in words"),
+    consent_id: describe(Id, "The consent's id"),
+    reason: describe(ConsentRevocation.properties.reason, "Why, in words"),
   },
 });
 
@@ -65,8 +65,8 @@ const findDefinitions = loanTool({
   details: DEFINITION_DETAILS,
   input: {
     definition_id: Type.Optional(definition_id),
-    code: said(listConsentDefinitions.input.properties.code, "All versions of one code"),
-    status: said(listConsentDefinitions.input.properties.status, "Only in this state"),
+    code: describe(listConsentDefinitions.input.properties.code, "All versions of one code"),
+    status: describe(listConsentDefinitions.input.properties.status, "Only in this state"),
     ...page,
   },
 });
@@ -82,23 +82,23 @@ const createDefinition = loanTool({
   takes_request_id: true,
   details: DEFINITION_DETAILS,
   input: {
-    definition_id: Type.Optional(said(Id, "Makes the next version of that one")),
-    code: said(text.code, "Not for a next version"),
-    locale: said(text.locale, "en unless told; not for a next version"),
-    title: Type.Optional(said(text.title, "Heading")),
-    purpose_text: Type.Optional(said(text.purpose_text, "What the data is for")),
-    data_text: Type.Optional(said(text.data_text, "Which data that is")),
-    data_categories: Type.Optional(said(text.data_categories, "In a word each")),
-    audience: Type.Optional(said(text.audience, "Who gets it")),
-    data_life_days: said(text.data_life_days, "How long it is kept"),
-    validity_days: said(text.validity_days, "How long a consent holds"),
+    definition_id: Type.Optional(describe(Id, "Makes the next version of that one")),
+    code: describe(text.code, "Not for a next version"),
+    locale: describe(text.locale, "en unless told; not for a next version"),
+    title: Type.Optional(describe(text.title, "Heading")),
+    purpose_text: Type.Optional(describe(text.purpose_text, "What the data is for")),
+    data_text: Type.Optional(describe(text.data_text, "Which data that is")),
+    data_categories: Type.Optional(describe(text.data_categories, "In a word each")),
+    audience: Type.Optional(describe(text.audience, "Who gets it")),
+    data_life_days: describe(text.data_life_days, "How long it is kept"),
+    validity_days: describe(text.validity_days, "How long a consent holds"),
   },
   output: dataOf(ConsentDefinition),
   async run(ctx, { definition_id: id, ...input }) {
     if (id === undefined)
       return data(call(ctx, createConsentDefinition, decode(createConsentDefinition.input, input)));
     const { code, locale, ...changed } = input;
-    refuseOthers("a next version", { code, locale });
+    rejectUnused("a next version", { code, locale });
     return data(call(ctx, createConsentDefinitionVersion, { id, ...changed }));
   },
 });
@@ -113,7 +113,7 @@ const publishDefinition = loanTool({
   operations: Object.values(PUBLISHING),
   is_destructive: true,
   details: DEFINITION_DETAILS,
-  input: { definition_id, how: said(oneOf(["publish", "retire"]), "Which of the two") },
+  input: { definition_id, how: describe(oneOf(["publish", "retire"]), "Which of the two") },
   output: dataOf(ConsentDefinition),
   run: (ctx, { definition_id: id, how }) => data(call(ctx, PUBLISHING[how], { id })),
 });

@@ -3,7 +3,7 @@ import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../applications/queries.ts";
 import { loanApplicationTable } from "../applications/tables.ts";
@@ -77,7 +77,7 @@ export async function insertDocument(
 ): Promise<LoanDocument> {
   const t = q.use(loanDocumentTable);
   const row = { ...document, company_id, environment, status: "pending_review" as const, ...stamped(now) };
-  return only(await q.insert(t).values(row).returning(documentColumns(q)));
+  return exactlyOne(await q.insert(t).values(row).returning(documentColumns(q)));
 }
 
 /** The type's current document makes room for the next. */

@@ -1,8 +1,8 @@
 import { call } from "../../app/operation.ts";
 import { ById } from "../../core/schema.ts";
-import { answers, attachment, data, dataOf, described, ErrorBody } from "../../http/responses.ts";
+import { answers, attachment, data, dataOf, documentedOnly, ErrorBody } from "../../http/responses.ts";
 import { endpoint, route, routes } from "../../http/route.ts";
-import { renew } from "../../http/authentication.ts";
+import { reauthenticate } from "../../http/authentication.ts";
 import type { Reads } from "../../store/store.ts";
 import { CONTENT_TYPES, LoanDocument, UploadBody } from "./model.ts";
 import {
@@ -88,11 +88,11 @@ export const agentUploadRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
         operationId: uploadLoanDocument.name,
         summary: "Upload a document",
         description: UPLOAD,
-        requestBody: { required: true, content: { "multipart/form-data": described(UploadBody) } },
+        requestBody: { required: true, content: { "multipart/form-data": documentedOnly(UploadBody) } },
       },
     },
     ({ deps, ctx, input, request }) => {
-      const upload = { ...input, request, renew: (q: Reads) => renew(deps, request, ctx, q) };
+      const upload = { ...input, request, renew: (q: Reads) => reauthenticate(deps, request, ctx, q) };
       return data(call(ctx, uploadLoanDocument, upload));
     },
   ),

@@ -63,7 +63,7 @@ const LEADING_BYTES: Record<ContentType, readonly number[]> = {
 };
 
 /** How many of a file's first bytes tell what it is. */
-export const TELLING_BYTES = Math.max(...Object.values(LEADING_BYTES).map(({ length }) => length));
+export const SIGNATURE_BYTES = Math.max(...Object.values(LEADING_BYTES).map(({ length }) => length));
 
 /** What a file is by its first bytes, at its very beginning; null for what we do not take. */
 export function contentTypeOf(start: Uint8Array): ContentType | null {
@@ -74,7 +74,7 @@ export function contentTypeOf(start: Uint8Array): ContentType | null {
 // What it is called.
 
 /** Characters that steer, hide or turn around what is around them. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 /**
  * A file's name as it is kept: what was sent, without folders and characters that can't be seen, at most 200
@@ -82,7 +82,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
  */
 export function cleanFileName(sent: string): string {
   const name = (sent.split(/[\\/]/).at(-1) ?? "")
-    .replaceAll(UNSEEN, "")
+    .replaceAll(INVISIBLE, "")
     .normalize("NFC")
     .replaceAll(/[<>:"|?*]/g, "_")
     .replaceAll(/\s+/g, " ")

@@ -2,16 +2,16 @@ import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { type Actor, type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
-import { type Download, streamOf } from "../../core/download.ts";
+import { type Download, createDownloadStream } from "../../core/download.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { listPage } from "../../core/pagination.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findApiKey } from "../../access/api_keys/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { noteHandedIn } from "../applications/transition.ts";
+import { extendIdleDeadline } from "../applications/transition.ts";
 import { findApplication } from "../applications/queries.ts";
 import { isFinal, stateAt } from "../applications/rules.ts";
 import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
@@ -60,10 +60,10 @@ export const downloadLoanDocument = operation({
   async run(ctx, { id }) {
     const scope = loanScopeOf(ctx.actor);
     const { content_type, file_name, sha256 } = await findDocument(loanReadTx(ctx), id);
-    const body = await streamOf(await ctx.documents.read(scope.company_id, sha256), {
+    const body = await createDownloadStream(await ctx.documents.read(scope.company_id, sha256), {
       idle_ms: LIMITS.document_idle_ms,
       bytes_s: LIMITS.download_bytes_s,
-      onBreak: (error) =>
+      onError: (error) =>
         ctx.log.warn({ err: error, request_id: ctx.request_id }, "a document's download broke off"),
     });
     return { media_type: content_type, filename: downloadName(file_name, content_type), body };
@@ -90,7 +90,7 @@ export const uploadLoanDocument = operation({
     try {
       const { type, file_name, content_type } = await receiveUpload(request, staged);
       const used = usedIn(ctx, company_id);
-      return await documents.keep(company_id, staged, used, (written) =>
+      return await documents.commit(company_id, staged, used, (written) =>
         store.tx(async (q) => {
           // The file took its time: its agent's key may have been revoked meanwhile.
           const { actor, now } = await renew(q);
@@ -100,7 +100,7 @@ export const uploadLoanDocument = operation({
           const uploaded_by = await nameOf({ q, scope, now }, actor);
           const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
           const document = await queries.insertDocument({ q, scope, now }, facts);
-          await noteHandedIn({ q, scope, now }, application);
+          await extendIdleDeadline({ q, scope, now }, application);
           await recordEvents({ q, scope, now }, [documentEvent("uploaded", document)]);
           return document;
         }),
@@ -170,7 +170,7 @@ export const sweepLoanDocuments = operation({
     const ended = now.subtract({ hours: 24 * config.loan_document_days });
     let forgotten = 0;
     let files = 0;
-    await prune(background, async (limit) => {
+    await deleteInBatches(background, async (limit) => {
       const contents = await store.tx((q) =>
         queries.deleteEndedDocuments({ q, scope: { company_id }, now }, ended, limit),
       );
@@ -226,7 +226,7 @@ function review(
   ctx: Context,
   id: number,
   trigger: "verify" | "reject",
-  said: Pick<LoanDocument, "reason_code" | "note">,
+  reason: Pick<LoanDocument, "reason_code" | "note">,
 ): Promise<LoanDocument> {
   return loanTransaction(ctx, async (tx) => {
     const found = await findDocument(tx, id);
@@ -235,7 +235,7 @@ function review(
       throw new AppError("conflict", `Cannot ${trigger} document ${id}: its application has ended`);
     }
     const status = nextStatus(found, trigger);
-    const document = await queries.reviewDocument(tx, found, { status, ...said });
+    const document = await queries.reviewDocument(tx, found, { status, ...reason });
     if (!document) throw justChanged(trigger, id);
     await recordEvents(tx, [documentEvent(trigger === "verify" ? "verified" : "rejected", document)]);
     return document;

@@ -5,8 +5,8 @@ import { Id, oneOf } from "../../core/schema.ts";
 import { DocumentRejection, LoanDocument } from "./model.ts";
 import { rejectLoanDocument, verifyLoanDocument } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
-import { refuseOthers } from "../../mcp/params.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { rejectUnused } from "../../mcp/params.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { loanTool } from "../tools.ts";
 
 const DOCUMENT_DETAILS = ["environment", "sha256", "size", "uploaded_by"];
@@ -20,10 +20,10 @@ const reviewDocument = loanTool({
   is_destructive: true,
   details: DOCUMENT_DETAILS,
   input: {
-    document_id: said(Id, "The document's id"),
-    verdict: said(oneOf(["verify", "reject"]), "Which of the two"),
-    reason_code: Type.Optional(said(DocumentRejection.properties.reason_code, "Why; for reject only")),
-    note: said(DocumentRejection.properties.note, "In words; for reject only"),
+    document_id: describe(Id, "The document's id"),
+    verdict: describe(oneOf(["verify", "reject"]), "Which of the two"),
+    reason_code: Type.Optional(describe(DocumentRejection.properties.reason_code, "Why; for reject only")),
+    note: describe(DocumentRejection.properties.note, "In words; for reject only"),
   },
   output: dataOf(LoanDocument),
   async run(ctx, { document_id: id, verdict, reason_code, ...words }) {
@@ -31,7 +31,7 @@ const reviewDocument = loanTool({
       if (reason_code === undefined) throw invalid("/reason_code", "is required for reject");
       return data(call(ctx, rejectLoanDocument, { id, reason_code, ...words }));
     }
-    refuseOthers(verdict, { reason_code, ...words });
+    rejectUnused(verdict, { reason_code, ...words });
     return data(call(ctx, verifyLoanDocument, { id }));
   },
 });

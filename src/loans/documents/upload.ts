@@ -5,7 +5,7 @@ import { type IncomingFile, readMultipart } from "../../http/multipart.ts";
 import type { DocumentType } from "../programs/model.ts";
 import type { StagedFile } from "../../store/blob_store.ts";
 import { type ContentType, UploadFields } from "./model.ts";
-import { cleanFileName, contentTypeOf, TELLING_BYTES } from "./rules.ts";
+import { cleanFileName, contentTypeOf, SIGNATURE_BYTES } from "./rules.ts";
 
 /** What came with a file. */
 export interface Upload {
@@ -35,20 +35,20 @@ async function receive({ name, bytes }: IncomingFile, staged: StagedFile): Promi
   let start = new Uint8Array();
   let content_type: ContentType | null = null;
   for await (const piece of bytes) {
-    if (start.byteLength < TELLING_BYTES) {
-      start = Uint8Array.of(...start, ...piece.subarray(0, TELLING_BYTES - start.byteLength));
+    if (start.byteLength < SIGNATURE_BYTES) {
+      start = Uint8Array.of(...start, ...piece.subarray(0, SIGNATURE_BYTES - start.byteLength));
       content_type = contentTypeOf(start);
       // Told as soon as it shows, not after ten megabytes.
-      if (start.byteLength === TELLING_BYTES) refuseOthers(content_type);
+      if (start.byteLength === SIGNATURE_BYTES) rejectUnexpected(content_type);
     }
     await staged.write(piece);
   }
   if (staged.size === 0) throw invalid("/file", "must not be empty");
-  return { file_name, content_type: refuseOthers(content_type) };
+  return { file_name, content_type: rejectUnexpected(content_type) };
 }
 
 /** Errors: unsupported_media_type. */
-function refuseOthers(content_type: ContentType | null): ContentType {
+function rejectUnexpected(content_type: ContentType | null): ContentType {
   if (content_type !== null) return content_type;
   throw new AppError("unsupported_media_type", "The file must be a PDF, a JPEG or a PNG, by its first bytes");
 }

@@ -3,8 +3,8 @@ import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofEnvironment } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, environmentOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { LoanProgram, ProgramStatus } from "./model.ts";
 import type { ProgramTerms } from "./rules.ts";
@@ -48,7 +48,7 @@ export async function insertLoanProgram(
 ): Promise<LoanProgram> {
   const t = q.use(loanProgramTable);
   const row = { ...terms, company_id, environment, status: "draft" as const, ...stamped(now) };
-  return only(await q.insert(t).values(row).returning());
+  return exactlyOne(await q.insert(t).values(row).returning());
 }
 
 /** Changes a program that is still in the state `from`; undefined when it is not. */
@@ -69,5 +69,5 @@ export async function updateLoanProgram(
 /** Programs belong to the company: whoever works in its environment may see them, archived ones nobody. */
 function inScope({ q, scope }: ReadTx<LoanScope>): SQL | undefined {
   const t = q.use(loanProgramTable);
-  return and(ofEnvironment(t, scope), ne(t.status, "archived"));
+  return and(environmentOwned(t, scope), ne(t.status, "archived"));
 }

@@ -158,7 +158,7 @@ function changed(
     const change = { ...(await prepare(tx.q, before, tx.scope)), status };
     const after = await queries.updateLoanProgram(tx, { id, from: before.status }, change);
     if (!after) throw new AppError("conflict", `Cannot ${trigger} loan program ${id}: it has just changed`);
-    ctx.note({ before, after });
+    ctx.annotateAudit({ before, after });
     return after;
   });
 }

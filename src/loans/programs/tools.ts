@@ -14,7 +14,7 @@ import {
 import { data, dataOf } from "../../http/responses.ts";
 import { page } from "../../mcp/params.ts";
 import { finder } from "../../mcp/shapes.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 import { loanTool, program_id } from "../tools.ts";
 
 const PROGRAM_DETAILS = ["environment", "description"];
@@ -28,8 +28,8 @@ const findPrograms = loanTool({
   details: PROGRAM_DETAILS,
   input: {
     program_id: Type.Optional(program_id),
-    status: said(listLoanPrograms.input.properties.status, "Only in this state"),
-    search: said(listLoanPrograms.input.properties.search, "Text in the code or name"),
+    status: describe(listLoanPrograms.input.properties.status, "Only in this state"),
+    search: describe(listLoanPrograms.input.properties.search, "Text in the code or name"),
     ...page,
   },
 });
@@ -43,8 +43,8 @@ const saveProgram = loanTool({
   takes_request_id: true,
   details: PROGRAM_DETAILS,
   input: {
-    program_id: Type.Optional(said(Id, "The one to change; else a new one is made")),
-    terms: said(LoanProgramChange, "What it offers, and asks for"),
+    program_id: Type.Optional(describe(Id, "The one to change; else a new one is made")),
+    terms: describe(LoanProgramChange, "What it offers, and asks for"),
   },
   output: dataOf(LoanProgram),
   run: (ctx, { program_id: id, terms }) =>
@@ -64,7 +64,7 @@ const switchProgram = loanTool({
     "activate lets borrowers apply to a program; pause takes no more, and what was submitted goes on.",
   operations: Object.values(SWITCHES),
   details: PROGRAM_DETAILS,
-  input: { program_id, to: said(oneOf(["activate", "pause"]), "Which of the two") },
+  input: { program_id, to: describe(oneOf(["activate", "pause"]), "Which of the two") },
   output: dataOf(LoanProgram),
   run: (ctx, { program_id: id, to }) => data(call(ctx, SWITCHES[to], { id })),
 });

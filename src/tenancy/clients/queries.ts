@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Client } from "./model.ts";
 import { clientTable } from "./tables.ts";
@@ -33,7 +33,7 @@ export async function insertClient({ q, scope, now }: Tx, name: string): Promise
     .insert(q.use(clientTable))
     .values({ name, company_id: scope.company_id, ...stamped(now) })
     .returning(clientColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 export async function updateClient(

@@ -1,7 +1,7 @@
 import { asc, eq } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { only } from "../../store/exactly_one.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { Company } from "./model.ts";
 import { companyTable, companyTimezoneTable } from "./tables.ts";
@@ -40,7 +40,7 @@ export async function insertCompany(
   now: Temporal.Instant,
   company: { name: string; timezone: string; currency: string },
 ): Promise<Company> {
-  const row = only(
+  const row = exactlyOne(
     await q
       .insert(q.use(companyTable))
       .values({ ...company, ...stamped(now) })

@@ -2,12 +2,12 @@ import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type Download, streamOf } from "../../core/download.ts";
+import { type Download, createDownloadStream } from "../../core/download.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import { ExportUsage } from "../model.ts";
 import { listExternalIds } from "../queries.ts";
 import { compositeKey } from "../rules.ts";
-import { filterOf, refuseForeignIds } from "../search/filters.ts";
+import { filterOf, assertIdsInScope } from "../search/filters.ts";
 import type { ExportFormat } from "../../usage_store/port.ts";
 import { readTx } from "../../app/transaction.ts";
 
@@ -32,7 +32,7 @@ export const exportUsage = operation({
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
     const { company_id } = scope;
-    const [company] = await Promise.all([findCompany(readTx(ctx)), refuseForeignIds(ctx, scope, input)]);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, scope, input)]);
     const filter = await filterOf(ctx, scope, input, company?.timezone ?? "UTC");
     const external_ids = await listExternalIds(readTx(ctx));
     const keys = new Map([...external_ids].map(([id, external]) => [id, compositeKey(company_id, external)]));
@@ -43,11 +43,14 @@ export const exportUsage = operation({
       max_sorted: LIMITS.usage_export_sorted,
       max_file_bytes: LIMITS.usage_export_file_bytes,
     };
-    const body = await streamOf((write, gone) => ctx.usage.export(query, write, { ...limits, gone }), {
-      idle_ms: LIMITS.usage_export_idle_ms,
-      bytes_s: LIMITS.download_bytes_s,
-      onBreak: (error) => ctx.log.info({ err: error, request_id: ctx.request_id }, "export broken off"),
-    });
+    const body = await createDownloadStream(
+      (write, signal) => ctx.usage.export(query, write, { ...limits, signal }),
+      {
+        idle_ms: LIMITS.usage_export_idle_ms,
+        bytes_s: LIMITS.download_bytes_s,
+        onError: (error) => ctx.log.info({ err: error, request_id: ctx.request_id }, "export broken off"),
+      },
+    );
     const at = ctx.now.toString({ smallestUnit: "second" }).replaceAll(/[-:]/g, "");
     return { media_type: MEDIA_TYPES[format], filename: `usage-${at}.${format}`, body };
   },

@@ -14,7 +14,7 @@ import { isTokenEnded } from "../../access/sessions/queries.ts";
 import { type Account, findAccount } from "../../access/users/queries.ts";
 import { exportUsage } from "./export.ts";
 import { ExportLink, ExportUsage, FollowExportLink } from "../model.ts";
-import { refuseForeignIds } from "../search/filters.ts";
+import { assertIdsInScope } from "../search/filters.ts";
 
 /**
  * Makes a link to an export, for whoever can open one but can't send a token: a person whose agent asked. It asks
@@ -30,7 +30,7 @@ export const createExportLink = operation({
   output: ExportLink,
   async run(ctx, input) {
     const { store, actor, tokens, config } = ctx;
-    await refuseForeignIds(ctx, scopeOf(actor), input);
+    await assertIdsInScope(ctx, scopeOf(actor), input);
     if (actor.kind !== "user") throw new AppError("not_found", "Only a signed-in user has links");
     const account = await findAccount(store.read, actor.user_id);
     if (!account) throw new AppError("not_found", "Only a signed-in user has links");
@@ -59,8 +59,8 @@ export const followExportLink = operation({
   input: FollowExportLink,
   output: Type.Unsafe<Download>(Type.Any()),
   async run(ctx, { link }) {
-    const asked = await ctx.tokens.verifyLink(link);
-    const account = asked && (await findMaker(ctx, asked.by));
+    const claims = await ctx.tokens.verifyLink(link);
+    const account = claims && (await findCreator(ctx, claims.by));
     if (!account) throw new AppError("not_found", "The link is not valid, or has expired: ask for a new one");
     const { id: user_id, email, company_id, client_id, role } = account;
     const actor = {
@@ -71,12 +71,12 @@ export const followExportLink = operation({
       client_id,
       role,
     } as const;
-    return call({ ...ctx, actor }, exportUsage, decode(ExportUsage, asked.query));
+    return call({ ...ctx, actor }, exportUsage, decode(ExportUsage, claims.query));
   },
 });
 
 /** The user behind a link, while all that it was made by holds. */
-async function findMaker({ store, now }: Context, by: LinkMaker): Promise<Account | undefined> {
+async function findCreator({ store, now }: Context, by: LinkMaker): Promise<Account | undefined> {
   const { user_id, token_version, token_id, authorization_id } = by;
   if (token_id !== undefined && (await isTokenEnded(store.read, token_id))) return undefined;
   if (authorization_id !== undefined && !(await isAuthorizationOpen(store.read, authorization_id, now)))

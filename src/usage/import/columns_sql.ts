@@ -59,11 +59,11 @@ export function blockSql({ from, problem, values, canonical, has_keys }: FileRow
     CASE WHEN x_id IS NULL THEN ${ROW.without_id} ELSE 0 END
     + CASE WHEN x_problem IS NULL AND code IS NOT NULL AND moment >= 0 AND amount IS NOT NULL
         AND (x_id IS NULL OR uuid IS NOT NULL)
-      THEN CASE WHEN x_metadata IS NULL OR ${is_canonical} THEN 0 ELSE ${ROW.loose_metadata} END
-      ELSE ${ROW.left_out + ROW.texts_only} END AS state FROM (${typed_rows})`;
+      THEN CASE WHEN x_metadata IS NULL OR ${is_canonical} THEN 0 ELSE ${ROW.non_canonical_metadata} END
+      ELSE ${ROW.skipped + ROW.unparsed} END AS state FROM (${typed_rows})`;
   return `SELECT state::INTEGER, coalesce(code, -1), coalesce(moment, 0), coalesce(uuid, ${NO_ID}),
     coalesce(amount, 0)::DECIMAL(18,6),
-    CASE WHEN state >= ${ROW.left_out} THEN ${TEXTS} ELSE ${metadata} END FROM (${judged_rows})`;
+    CASE WHEN state >= ${ROW.skipped} THEN ${TEXTS} ELSE ${metadata} END FROM (${judged_rows})`;
 }
 
 /** The texts of a row that is read alone. */

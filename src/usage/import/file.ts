@@ -91,39 +91,39 @@ export async function openUsageFile(
 const NO_HEAD: FileHead = { has_mark: false, first_line: "" };
 
 /** A file's rows, and what of them is taken. */
-interface Taken {
+interface SelectedRows {
   table: FileTable;
   chosen: Chosen;
 }
 
 const TABLES: Record<
   FileFormat,
-  (connection: DuckDBConnection, path: string, sources: RoleSources, head: FileHead) => Promise<Taken>
+  (connection: DuckDBConnection, path: string, sources: RoleSources, head: FileHead) => Promise<SelectedRows>
 > = {
-  csv: async (connection, path, sources) => taken(await csvTable(connection, path), sources),
-  parquet: async (connection, path, sources) => taken(await parquetTable(connection, path), sources),
-  ndjson: takenOfNdjson,
+  csv: async (connection, path, sources) => selectRows(await csvTable(connection, path), sources),
+  parquet: async (connection, path, sources) => selectRows(await parquetTable(connection, path), sources),
+  ndjson: selectNdjsonRows,
 };
 
-function taken(table: FileTable, sources: RoleSources): Taken {
+function selectRows(table: FileTable, sources: RoleSources): SelectedRows {
   return { table, chosen: chooseSources(table, sources) };
 }
 
 /** The first lines tell enough where their columns are taken as they stand; expressions need the types of all. */
-async function takenOfNdjson(
+async function selectNdjsonRows(
   connection: DuckDBConnection,
   path: string,
   sources: RoleSources,
   head: FileHead,
-): Promise<Taken> {
+): Promise<SelectedRows> {
   const sample = { rows: LIMITS.usage_import_sample, looked_for: OPTIONAL };
   try {
-    const first = taken(await ndjsonTable(connection, path, head, sample), sources);
+    const first = selectRows(await ndjsonTable(connection, path, head, sample), sources);
     if (first.chosen.expressions.size === 0) return first;
   } catch {
     // What is missing may come later.
   }
-  return taken(await ndjsonTable(connection, path, head), sources);
+  return selectRows(await ndjsonTable(connection, path, head), sources);
 }
 
 /** What each role is read from; a role without a source is left out. */
@@ -145,8 +145,8 @@ const DEFAULTS: Record<Role, readonly string[]> = {
 const OPTIONAL: readonly Role[] = ["id", "metadata"];
 
 /** Columns that are named where one is missing, and how much of each name. */
-const TOLD_COLUMNS = 50;
-const TOLD_LENGTH = 100;
+const SHOWN_COLUMNS = 50;
+const SHOWN_LENGTH = 100;
 
 function chooseSources({ columns }: FileTable, sources: RoleSources): Chosen {
   const chosen: Chosen = { columns: new Map(), expressions: new Map(), composite: false };
@@ -154,10 +154,10 @@ function chooseSources({ columns }: FileTable, sources: RoleSources): Chosen {
     columns.find((column) => column === name) ??
     columns.find((column) => column.toLowerCase() === name.toLowerCase());
   for (const role of ROLES) {
-    const given = sources[role];
-    if (given !== undefined) {
-      const column = columnNamed(given);
-      if (column === undefined) chosen.expressions.set(role, given);
+    const source = sources[role];
+    if (source !== undefined) {
+      const column = columnNamed(source);
+      if (column === undefined) chosen.expressions.set(role, source);
       else chosen.columns.set(role, column);
       continue;
     }
@@ -166,11 +166,11 @@ function chooseSources({ columns }: FileTable, sources: RoleSources): Chosen {
       chosen.columns.set(role, fallback);
       if (role === "subscription") chosen.composite = fallback === "subscription_id";
     } else if (!OPTIONAL.includes(role)) {
-      const known = columns
-        .slice(0, TOLD_COLUMNS)
-        .map((column) => JSON.stringify(column.slice(0, TOLD_LENGTH)));
+      const column_list = columns
+        .slice(0, SHOWN_COLUMNS)
+        .map((column) => JSON.stringify(column.slice(0, SHOWN_LENGTH)));
       throw new Error(
-        `it has no column ${DEFAULTS[role].join(" or ")}, only ${known.join(", ")}; say --${role} with a column or an expression`,
+        `it has no column ${DEFAULTS[role].join(" or ")}, only ${column_list.join(", ")}; say --${role} with a column or an expression`,
       );
     }
   }
@@ -233,10 +233,10 @@ async function numberKeys(connection: DuckDBConnection, keys: readonly string[])
   if (keys.length === 0) return;
   await connection.run("CREATE TEMP TABLE keys (number INTEGER, key VARCHAR)");
   for (let start = 0; start < keys.length; start += KEYS_AT_ONCE) {
-    const some = keys.slice(start, start + KEYS_AT_ONCE);
+    const batch = keys.slice(start, start + KEYS_AT_ONCE);
     const parameters = new Parameters();
-    const numbers = parameters.integers(some.map((_, i) => start + i));
-    const sql = `INSERT INTO keys SELECT unnest(${numbers}), unnest(${parameters.texts(some)})`;
+    const numbers = parameters.integers(batch.map((_, i) => start + i));
+    const sql = `INSERT INTO keys SELECT unnest(${numbers}), unnest(${parameters.texts(batch)})`;
     await query(connection, sql, parameters);
   }
   await connection.run(`CREATE TYPE ${KEYS_TYPE} AS ENUM (SELECT key FROM keys ORDER BY number)`);

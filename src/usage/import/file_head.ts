@@ -25,7 +25,7 @@ export async function readHead(path: string, format: FileFormat): Promise<FileHe
   if (UTF16_MARKS.includes(bytes.subarray(0, 2).toString("hex")))
     throw new Error("it is UTF-16, not UTF-8: convert it first, with iconv -f UTF-16 -t UTF-8");
   // Of NDJSON each line is judged alone.
-  if (format === "csv") refuseOtherEncodings(bytes);
+  if (format === "csv") assertUtf8(bytes);
   const text = bytes.toString();
   const end = text.indexOf("\n");
   const has_mark = text.startsWith("\uFEFF");
@@ -48,7 +48,7 @@ async function firstBytes(path: string): Promise<Buffer> {
 }
 
 /** Most often all of a file is in another encoding: half of its rows rejected would be of no use to anyone. */
-function refuseOtherEncodings(bytes: Buffer): void {
+function assertUtf8(bytes: Buffer): void {
   let line = 1;
   for (let start = 0; start < bytes.length; line++) {
     const found = bytes.indexOf(10, start);

@@ -23,7 +23,7 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-const known = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
+const sniffedQuote = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
 
 /** A line may be so long and its file's dialect is still found out. Longer ones than 2 MB are rejected as rows. */
 const SNIFFED_LINE_BYTES = 4_000_000;
@@ -46,7 +46,7 @@ export async function csvTable(connection: DuckDBConnection, path: string): Prom
   const names = columns.map(({ name }) => `${quoteText(name)}: 'VARCHAR'`).join(", ");
   // Read as text, so that a value that is not of its column's type spoils only its own row.
   const source = `read_csv(${file}, auto_detect = false, delim = ${quoteText(delimiter ?? ",")},
-    quote = ${known(quote)}, escape = ${known(escape)}, skip = ${Number(skip ?? 0)},
+    quote = ${sniffedQuote(quote)}, escape = ${sniffedQuote(escape)}, skip = ${Number(skip ?? 0)},
     header = ${header === "true"}, columns = {${names}}, store_rejects = true, rejects_limit = 0)`;
   return {
     columns: columns.map(({ name }) => name),

@@ -11,7 +11,7 @@ interface RawRow {
 }
 
 /** Turns the texts of a file's row into an event that is then read by the rules of ingest. Decision 0024. */
-export function toRaw(
+export function toIngestEvent(
   { row, problem, id, subscription, timestamp, usage, metadata }: FileRow,
   subscription_field: "external_subscription_id" | "subscription_id",
 ): RawRow {
@@ -70,12 +70,12 @@ export async function storeFresh(
   now_ms: number,
 ): Promise<AppendResult & { refused: Problem[] }> {
   const refused: Problem[] = [];
-  let left = events.map((event, position) => ({ event, position }));
-  while (left.length > 0) {
+  let remaining = events.map((event, position) => ({ event, position }));
+  while (remaining.length > 0) {
     try {
       const stored = await usage.append(
         company_id,
-        left.map(({ event }) => event),
+        remaining.map(({ event }) => event),
         now_ms,
       );
       return { ...stored, refused };
@@ -83,7 +83,7 @@ export async function storeFresh(
       // An answer may name the first hundred only: each round takes those out.
       const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
       if (named.size === 0) throw error;
-      left = left.filter(({ position }, index) => {
+      remaining = remaining.filter(({ position }, index) => {
         const problem = named.get(index);
         if (problem !== undefined) refused.push({ ...problem, position });
         return problem === undefined;

@@ -2,15 +2,15 @@ import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
-import { chunked } from "../../core/chunk.ts";
+import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./file_head.ts";
-import { parseObject, rejectedRows, storeFresh, toRaw, writeDerivedId } from "./rows.ts";
+import { parseObject, rejectedRows, storeFresh, toIngestEvent, writeDerivedId } from "./rows.ts";
 import { readAgainstStore } from "../ingest/resolve_events.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "../model.ts";
 import { digestOf, type ImportSource, readSource } from "./source.ts";
-import { findMeteredSubscriptions, listExternalIds, listUsageImports, noteUsageImport } from "../queries.ts";
+import { findMeteredSubscriptions, listExternalIds, listUsageImports, saveUsageImport } from "../queries.ts";
 import { readMetadata } from "../ingest/validate_events.ts";
 import { compositeKey, externalIdOf } from "../rules.ts";
 import { type EventBlock, ROW } from "../../usage_store/duckdb/append/event_block.ts";
@@ -69,14 +69,14 @@ export const importUsage = operation({
     const { block } = input;
     const { company_id } = scopeOf(ctx.actor);
     await nameRows(ctx, input);
-    await leaveOutsiders(ctx, input);
-    writeLooseMetadata(block);
+    await skipOutOfRangeRows(ctx, input);
+    writeNonCanonicalMetadata(block);
     const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
     const total = { ...loaded, rejected: new Array<RejectedRow>() };
-    const alone = [...left, ...block.rowsThat(ROW.left_out)].toSorted((a, b) => a - b);
-    for (const some of chunked(alone, LIMITS.usage_import_slice)) {
+    const alone = [...left, ...block.rowsThat(ROW.skipped)].toSorted((a, b) => a - b);
+    for (const some of chunks(alone, LIMITS.usage_import_slice)) {
       const rows = some.map((row) => fileRow(input, row));
-      const { accepted, duplicates, rejected } = await storeAlone(ctx, input.subscription_field, rows);
+      const { accepted, duplicates, rejected } = await storeRowByRow(ctx, input.subscription_field, rows);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
@@ -86,40 +86,46 @@ export const importUsage = operation({
 });
 
 /** Gives the rows without an id theirs, and remembers by which content. */
-async function nameRows({ untold, actor, now }: Context, { block, source }: ImportUsage): Promise<void> {
+async function nameRows(
+  { unaudited_store, actor, now }: Context,
+  { block, source }: ImportUsage,
+): Promise<void> {
   const rows = block.rowsThat(ROW.without_id);
   if (rows.length === 0) return;
   const file = await source();
   const { file_name, digest, bytes } = file;
   // Before they are stored: what is told of more than there are does no harm.
   const noted = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
-  await untold.tx((q) => noteUsageImport({ q, scope: scopeOf(actor), now }, noted, now));
-  const known = new Map<string, Uint8Array>();
+  await unaudited_store.tx((q) => saveUsageImport({ q, scope: scopeOf(actor), now }, noted, now));
+  const ids_by_key = new Map<string, Uint8Array>();
   for (const row of rows) {
     const hex = digestOf(file, block.first_row + row);
-    const content = known.get(hex) ?? Buffer.from(hex, "hex");
-    known.set(hex, content);
+    const content = ids_by_key.get(hex) ?? Buffer.from(hex, "hex");
+    ids_by_key.set(hex, content);
     writeDerivedId(block.ids, row * 4, content, block.first_row + row);
   }
 }
 
 /** Finds the rows' subscriptions, and leaves out what is not within one's life: only the store can tell. */
-async function leaveOutsiders(ctx: Context, input: ImportUsage): Promise<void> {
+async function skipOutOfRangeRows(ctx: Context, input: ImportUsage): Promise<void> {
   const { block } = input;
-  const { ids, starts_ms, ends_ms } = await findLives(ctx, input);
+  const { ids, starts_ms, ends_ms } = await findSubscriptionPeriods(ctx, input);
   const until_ms = ctx.now.epochMilliseconds + LIMITS.usage_future_ms;
   for (let row = 0; row < block.rows; row++) {
-    if (block.is(row, ROW.left_out)) continue;
+    if (block.is(row, ROW.skipped)) continue;
     const number = block.subscriptions[row] ?? 0;
     const timestamp = block.timestamps[row] ?? 0;
     block.subscription_ids[row] = ids[number] ?? 0;
     const is_inside = timestamp >= (starts_ms[number] ?? 0) && timestamp < (ends_ms[number] ?? 0);
-    if (!is_inside || timestamp > until_ms) block.leaveOut(row);
+    if (!is_inside || timestamp > until_ms) block.skip(row);
   }
 }
 
 /** The subscriptions that the block names, by number; those that are gone have no life. */
-async function findLives({ store, actor }: Context, { block, keys, subscription_field }: ImportUsage) {
+async function findSubscriptionPeriods(
+  { store, actor }: Context,
+  { block, keys, subscription_field }: ImportUsage,
+) {
   const { company_id } = scopeOf(actor);
   const named = new Uint8Array(keys.length);
   for (let row = 0; row < block.rows; row++) named[block.subscriptions[row] ?? -1] = 1;
@@ -132,7 +138,7 @@ async function findLives({ store, actor }: Context, { block, keys, subscription_
     company_id,
     wanted.flatMap((id) => id ?? []),
   );
-  const lives = {
+  const periods = {
     ids: new Int32Array(keys.length),
     starts_ms: new Float64Array(keys.length),
     ends_ms: new Float64Array(keys.length),
@@ -140,20 +146,20 @@ async function findLives({ store, actor }: Context, { block, keys, subscription_
   for (const [number, external_id] of external_ids.entries()) {
     const subscription = found.get(external_id ?? "");
     if (subscription === undefined) continue;
-    lives.ids[number] = subscription.id;
-    lives.starts_ms[number] = subscription.starts_ms;
-    lives.ends_ms[number] = subscription.ends_ms ?? Number.POSITIVE_INFINITY;
+    periods.ids[number] = subscription.id;
+    periods.starts_ms[number] = subscription.starts_ms;
+    periods.ends_ms[number] = subscription.ends_ms ?? Number.POSITIVE_INFINITY;
   }
-  return lives;
+  return periods;
 }
 
 /** Writes metadata the one way it is stored, where the file may have it in another. */
-function writeLooseMetadata(block: EventBlock): void {
-  for (const row of block.rowsThat(ROW.loose_metadata)) {
-    if (block.is(row, ROW.left_out)) continue;
+function writeNonCanonicalMetadata(block: EventBlock): void {
+  for (const row of block.rowsThat(ROW.non_canonical_metadata)) {
+    if (block.is(row, ROW.skipped)) continue;
     const object = parseObject(block.metadataOf(row) ?? "null");
     const { json, problem } = object ? readMetadata(object) : { json: null };
-    if (object === undefined || problem !== undefined) block.leaveOut(row);
+    if (object === undefined || problem !== undefined) block.skip(row);
     else block.setMetadata(row, json);
   }
 }
@@ -161,7 +167,7 @@ function writeLooseMetadata(block: EventBlock): void {
 /** A row of the block in texts. */
 function fileRow({ block, keys }: ImportUsage, row: number): FileRow {
   const number = block.first_row + row;
-  if (block.is(row, ROW.texts_only)) {
+  if (block.is(row, ROW.unparsed)) {
     const texts: unknown = JSON.parse(block.metadataOf(row) ?? "[]");
     const [problem, id, subscription, timestamp, usage, metadata] = Array.isArray(texts)
       ? texts.map((text) => (typeof text === "string" ? text : null))
@@ -188,12 +194,12 @@ function fileRow({ block, keys }: ImportUsage, row: number): FileRow {
 }
 
 /** Stores rows that are read one by one. */
-async function storeAlone(
+async function storeRowByRow(
   ctx: Context,
   subscription_field: ImportUsage["subscription_field"],
   rows: readonly FileRow[],
 ): Promise<ImportedUsage> {
-  const raws = rows.map((row) => toRaw(row, subscription_field));
+  const raws = rows.map((row) => toIngestEvent(row, subscription_field));
   const readable = raws.flatMap(({ raw }) => (raw === undefined ? [] : [raw]));
   const limits = { usage_as_text: true, max_problems: Number.POSITIVE_INFINITY };
   const { events, positions, problems } = await readAgainstStore(ctx, readable, limits);

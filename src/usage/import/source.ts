@@ -28,28 +28,32 @@ export interface ImportSource {
 export async function readSource(
   path: string,
   file_name: string,
-  known: readonly KnownImport[],
+  imports: readonly KnownImport[],
 ): Promise<ImportSource> {
-  const sizes = [...new Set(known.map(({ bytes }) => bytes))].toSorted((a, b) => a - b);
+  const sizes = [...new Set(imports.map(({ bytes }) => bytes))].toSorted((a, b) => a - b);
   const hasher = new Bun.CryptoHasher("sha256");
   const digests = new Map<number, string>();
   let read = 0;
   let next = 0;
   for await (const bytes of Bun.file(path).stream()) {
-    let left = bytes;
-    for (let size = sizes[next]; size !== undefined && size <= read + left.byteLength; size = sizes[++next]) {
-      hasher.update(left.subarray(0, size - read));
-      left = left.subarray(size - read);
+    let remaining = bytes;
+    for (
+      let size = sizes[next];
+      size !== undefined && size <= read + remaining.byteLength;
+      size = sizes[++next]
+    ) {
+      hasher.update(remaining.subarray(0, size - read));
+      remaining = remaining.subarray(size - read);
       read = size;
       digests.set(size, hasher.copy().digest("hex"));
     }
-    hasher.update(left);
-    read += left.byteLength;
+    hasher.update(remaining);
+    read += remaining.byteLength;
   }
-  const beginnings = known
+  const beginnings = imports
     .filter(({ bytes, digest }) => digests.get(bytes) === digest)
     .toSorted((a, b) => a.bytes - b.bytes);
-  const was_other = beginnings.length === 0 && known.some((one) => one.file_name === file_name);
+  const was_other = beginnings.length === 0 && imports.some((one) => one.file_name === file_name);
   return { file_name, digest: hasher.digest("hex"), bytes: read, beginnings, was_other };
 }
 

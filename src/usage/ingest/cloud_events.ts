@@ -30,47 +30,47 @@ const RFC_3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)
  * Takes a body apart: one CloudEvent, or a batch, which may be empty.
  * Errors: invalid for another shape, too_large for too many.
  */
-export function sentCloudEvents(body: unknown, is_batch: boolean): SentEvents {
+export function readCloudEvents(body: unknown, is_batch: boolean): SentEvents {
   if (Array.isArray(body) !== is_batch)
     throw invalidBody("", is_batch ? "must be an array of CloudEvents" : "must be a CloudEvent, no array");
-  const told: PlacedProblem[] = [];
+  const problems: PlacedProblem[] = [];
   const former_ids = new Map<number, string>();
   const single = !Array.isArray(body);
   const events = single ? [body] : withinBatch(body);
   const raws = events.map((event, position) => {
-    const reader = new CloudEventReader(event, position, told);
+    const reader = new CloudEventReader(event, position, problems);
     const raw = reader.read();
     if (reader.former_id !== undefined) former_ids.set(position, reader.former_id);
     return raw;
   });
-  return { raws, single, former_ids, tell: (found) => merge(told, found) };
+  return { raws, single, former_ids, locateProblems: (found) => merge(problems, found) };
 }
 
 /** Adds what is wrong by the rules of every event, except where something was told already. */
-function merge(told: readonly PlacedProblem[], found: readonly Problem[]): PlacedProblem[] {
-  const known = new Set(told.map(({ position, path }) => `${position}${path}`));
+function merge(located: readonly PlacedProblem[], found: readonly Problem[]): PlacedProblem[] {
+  const known = new Set(located.map(({ position, path }) => `${position}${path}`));
   // Data that can't be read has no usage either.
   const isKnown = (position: number, path: string) =>
     known.has(`${position}${path}`) ||
     (path.startsWith("/data/") && (known.has(`${position}/data`) || known.has(`${position}/data_base64`)));
-  const others = found
+  const rest = found
     .map(({ position, field, message }) => ({ position, path: PLACES[field] ?? "", message }))
     .filter(({ position, path }) => !isKnown(position, path));
-  return [...told, ...others].toSorted((a, b) => a.position - b.position);
+  return [...located, ...rest].toSorted((a, b) => a.position - b.position);
 }
 
-/** Turns a CloudEvent into the event that it means. What is wrong with it goes to `told`. */
+/** Turns a CloudEvent into the event that it means. What is wrong with it goes to `problems`. */
 class CloudEventReader {
   readonly #sent: unknown;
   readonly #position: number;
-  readonly #told: PlacedProblem[];
+  readonly #located: PlacedProblem[];
   /** Under which id it may have been stored by an earlier release, where that is another. */
   former_id: string | undefined;
 
   constructor(sent: unknown, position: number, told: PlacedProblem[]) {
     this.#sent = sent;
     this.#position = position;
-    this.#told = told;
+    this.#located = told;
   }
 
   /** The event without what could not be read. What is no object stays as it is. */
@@ -145,8 +145,8 @@ class CloudEventReader {
 
   #refuse(path: string, message: string): undefined {
     // One more than is told, so that it can be said that there are more.
-    if (this.#told.length > LIMITS.usage_problems) return;
-    this.#told.push({ position: this.#position, path, message });
+    if (this.#located.length > LIMITS.usage_problems) return;
+    this.#located.push({ position: this.#position, path, message });
   }
 }
 

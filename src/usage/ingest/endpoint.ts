@@ -6,12 +6,12 @@ import { AppError } from "../../core/errors.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";
 import { EVENTS_JSON } from "../../http/json.ts";
 import { JsonLines } from "../../http/json_lines.ts";
-import { renew, withBody } from "../../http/authentication.ts";
+import { reauthenticate, withBody } from "../../http/authentication.ts";
 import { recordCloudEvents, recordUsage, recordUsageStream } from "./service.ts";
 import type { RecordedUsage } from "../model.ts";
 
 /** A request that sends events, its body not yet read. */
-interface Sending {
+interface IngestRequest {
   deps: Deps;
   ctx: Context;
   request: Request;
@@ -25,17 +25,17 @@ const TYPES = [
   "application/cloudevents-batch+json",
 ] as const;
 
-const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<RecordedUsage>> = {
+const HANDLERS: Record<(typeof TYPES)[number], (sending: IngestRequest) => Promise<RecordedUsage>> = {
   async "application/json"(sending) {
-    refuseBinaryMode(sending.request);
+    assertStructuredMode(sending.request);
     const { ctx, body } = await readEvents(sending);
     return call(ctx, recordUsage, body);
   },
   async "application/x-ndjson"({ deps, ctx, request }) {
-    refuseBinaryMode(request);
+    assertStructuredMode(request);
     const lines = new JsonLines(request, ctx, LIMITS.usage_batch);
     try {
-      return await call(ctx, recordUsageStream, { lines, renew: () => renew(deps, request, ctx) });
+      return await call(ctx, recordUsageStream, { lines, renew: () => reauthenticate(deps, request, ctx) });
     } finally {
       lines.close();
     }
@@ -50,16 +50,16 @@ const DOORS: Record<(typeof TYPES)[number], (sending: Sending) => Promise<Record
   },
 };
 
-const readEvents = ({ deps, ctx, request }: Sending) =>
+const readEvents = ({ deps, ctx, request }: IngestRequest) =>
   withBody({ deps, request, ctx }, () => readJson(request, ctx, { bounds: EVENTS_JSON }));
 
 /** Stores what a request sends, as its media type says. Errors: unsupported_media_type, and the operations'. */
-export async function recordSent(sending: Sending): Promise<RecordedUsage> {
-  return DOORS[mediaTypeOf(sending.request, TYPES)](sending);
+export async function ingestRequest(sending: IngestRequest): Promise<RecordedUsage> {
+  return HANDLERS[mediaTypeOf(sending.request, TYPES)](sending);
 }
 
 /** A CloudEvent may come with its attributes in headers, which would be lost on us without a word. */
-function refuseBinaryMode({ headers }: Request): void {
+function assertStructuredMode({ headers }: Request): void {
   if (headers.get("ce-specversion") === null) return;
   throw new AppError(
     "unsupported_media_type",

@@ -4,12 +4,12 @@ import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { sentCloudEvents } from "./cloud_events.ts";
+import { readCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "../import/rows.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "../model.ts";
 import { invalidEvents, refusedEvents, type SentEvents, sentEvents } from "./validate_events.ts";
 import type { NewEvent } from "../../usage_store/port.ts";
-import { appendPatiently, type EventLines, storeLines } from "./stream.ts";
+import { appendWithRetry, type EventLines, storeLines } from "./stream.ts";
 import { readAgainstStore } from "./resolve_events.ts";
 
 /**
@@ -37,7 +37,7 @@ export const recordCloudEvents = operation({
   unaudited: true,
   input: RecordCloudEvents,
   output: RecordedUsage,
-  run: (ctx, { body, is_batch }) => storeSent(ctx, sentCloudEvents(body, is_batch)),
+  run: (ctx, { body, is_batch }) => storeSent(ctx, readCloudEvents(body, is_batch)),
 });
 
 /** Events, one a line, and the context of whoever sends them, as it is known at each block of lines. */
@@ -64,26 +64,26 @@ const recordUsageBlock = operation({
   unaudited: true,
   input: RecordUsage,
   output: RecordedUsage,
-  run: (ctx, events) => storeSent(ctx, sentEvents(events), appendPatiently),
+  run: (ctx, events) => storeSent(ctx, sentEvents(events), appendWithRetry),
 });
 
 async function storeSent(
   ctx: Context,
-  { raws, single, former_ids, tell }: SentEvents,
-  append: typeof appendPatiently = (usage, ...block) => usage.append(...block),
+  { raws, single, former_ids, locateProblems }: SentEvents,
+  append: typeof appendWithRetry = (usage, ...block) => usage.append(...block),
 ): Promise<RecordedUsage> {
   const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
   const read = await readAgainstStore(ctx, raws, limits);
-  const told = tell(read.problems);
-  if (told.length > 0) throw invalidEvents(told, single);
+  const located = locateProblems(read.problems);
+  if (located.length > 0) throw invalidEvents(located, single);
   const { company_id } = scopeOf(ctx.actor);
   const events = former_ids?.size ? await withFormerIds(ctx, read.events, former_ids) : read.events;
   try {
     return await append(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
   } catch (error) {
     if (error instanceof AppError && error.kind === "invalid")
-      throw invalidEvents(tell(refusedEvents(error)), single);
-    throw single ? alone(error) : error;
+      throw invalidEvents(locateProblems(refusedEvents(error)), single);
+    throw single ? withoutIndex(error) : error;
   }
 }
 
@@ -99,8 +99,8 @@ async function withFormerIds(
     return event === undefined ? [] : [{ position, event: { ...event, id } }];
   });
   // Asks only: what is not stored is refused.
-  const asked = renamed.map(({ event }) => ({ ...event, only_if_stored: "is not stored" }));
-  const { refused } = await storeFresh(usage, company_id, asked, now.epochMilliseconds);
+  const lookups = renamed.map(({ event }) => ({ ...event, only_if_stored: "is not stored" }));
+  const { refused } = await storeFresh(usage, company_id, lookups, now.epochMilliseconds);
   const unknown = new Set(refused.map(({ position }) => position));
   const stored = renamed.filter((_, index) => !unknown.has(index));
   const by_position = new Map(stored.map(({ position, event }) => [position, event]));
@@ -108,7 +108,7 @@ async function withFormerIds(
 }
 
 /** A single event has no position: its conflict is at `/id`. */
-function alone(error: unknown): unknown {
+function withoutIndex(error: unknown): unknown {
   if (!(error instanceof AppError) || error.details === undefined) return error;
   const details = error.details.map(({ path, message }) => ({ path: path.replace(/^\/0/, ""), message }));
   return new AppError(error.kind, error.message, { details, cause: error });

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
-import { AppError, type ErrorDetail, placeOf } from "../../core/errors.ts";
-import { outage } from "../../store/constraints.ts";
+import { AppError, type ErrorDetail, fieldName } from "../../core/errors.ts";
+import { unavailableError } from "../../store/constraints.ts";
 import type { RecordedUsage } from "../model.ts";
 import type { AppendResult, UsageStore } from "../../usage_store/port.ts";
 
@@ -53,7 +53,7 @@ const PAUSE_MS = 200;
  * Appends a block, and asks a store that takes none just now again for a while. The events keep their ids, so
  * that none is stored twice where a commit failed. Errors: those of `append`.
  */
-export async function appendPatiently(
+export async function appendWithRetry(
   usage: UsageStore,
   ...block: Parameters<UsageStore["append"]>
 ): Promise<AppendResult> {
@@ -71,14 +71,14 @@ export async function appendPatiently(
 
 /** The error as the sender is told of it. What is none of ours stays as it is. */
 function refusalOf(error: unknown, first_number: number, block: EventLine[], total: RecordedUsage): unknown {
-  const known = error instanceof AppError ? error : outage(error);
+  const known = error instanceof AppError ? error : unavailableError(error);
   if (known === null) return error;
   const { kind, retry_after_s } = known;
   const stored =
     first_number === 1
       ? "nothing was stored"
       : `stored are the lines before ${first_number}: ${total.accepted} events accepted, ${total.duplicates} duplicates`;
-  const wrong = wrongLine(known, block);
+  const wrong = lineError(known, block);
   if (wrong === undefined) {
     const progress = { line: first_number, ...total };
     return new AppError(kind, `${known.message}; ${stored}`, { progress, retry_after_s, cause: error });
@@ -92,7 +92,7 @@ function refusalOf(error: unknown, first_number: number, block: EventLine[], tot
 }
 
 /** The first line that the error names, what is wrong there, and the same in words. */
-function wrongLine({ kind, details = [] }: AppError, block: EventLine[]) {
+function lineError({ kind, details = [] }: AppError, block: EventLine[]) {
   if (kind !== "invalid" && kind !== "conflict") return undefined;
   const places = details.map(({ path, message }) => {
     const [, position, rest = ""] = /^\/(\d+)(.*)$/s.exec(path) ?? [];
@@ -101,10 +101,14 @@ function wrongLine({ kind, details = [] }: AppError, block: EventLine[]) {
   const position = Math.min(...places.map((place) => place.position));
   const line = block[position];
   if (line === undefined) return undefined;
-  const own = line.problem === undefined ? places.filter((p) => p.position === position) : undefined;
-  const told: ErrorDetail[] = own?.map(({ path, message }) => ({ path, message })) ?? detailsOf(line.problem);
-  const reason = told.map(({ path, message }) => `${path === "" ? "" : `${placeOf(path)} `}${message}`);
-  return { line: line.number, details: told, reason: reason.join("; ") };
+  const problems_here =
+    line.problem === undefined ? places.filter((p) => p.position === position) : undefined;
+  const error_details: ErrorDetail[] =
+    problems_here?.map(({ path, message }) => ({ path, message })) ?? detailsOf(line.problem);
+  const reason = error_details.map(
+    ({ path, message }) => `${path === "" ? "" : `${fieldName(path)} `}${message}`,
+  );
+  return { line: line.number, details: error_details, reason: reason.join("; ") };
 }
 
 function detailsOf(problem: AppError | undefined): ErrorDetail[] {

@@ -17,7 +17,7 @@ export interface Problem {
 }
 
 /** What events are read against. */
-export interface Reading {
+export interface ReadOptions {
   company_id: number;
   now_ms: number;
   /** By external id, at least those that `externalIdsOf` named. */
@@ -50,7 +50,7 @@ export interface SentEvents {
   /** By position, ids under which an earlier release may have stored the event. */
   former_ids?: ReadonlyMap<number, string>;
   /** All that is wrong with them, given what was found wrong with the `raws`. */
-  tell: (found: readonly Problem[]) => PlacedProblem[];
+  locateProblems: (found: readonly Problem[]) => PlacedProblem[];
 }
 
 const FIELDS = ["id", "external_subscription_id", "subscription_id", "timestamp", "usage", "metadata"];
@@ -64,18 +64,18 @@ const NUL = /(?<!\\)(?:\\\\)*\\u0000/;
  * Errors: invalid for another shape or no event, too_large for too many.
  */
 export function sentEvents(body: unknown): SentEvents {
-  if (Array.isArray(body)) return { raws: bounded(body), single: false, tell: tellFields };
+  if (Array.isArray(body)) return { raws: bounded(body), single: false, locateProblems: fieldProblems };
   if (!isObject(body)) throw invalidBody("", "must be an event, an array of events or {events: […]}");
-  if (!Object.hasOwn(body, "events")) return { raws: [body], single: true, tell: tellFields };
+  if (!Object.hasOwn(body, "events")) return { raws: [body], single: true, locateProblems: fieldProblems };
   const { events, ...others } = body;
   const [other] = Object.keys(others);
   if (other !== undefined)
     throw invalidBody(`/${pointerPart(other)}`, "is not a known field; known is events");
   if (!Array.isArray(events)) throw invalidBody("/events", "must be an array");
-  return { raws: bounded(events), single: false, tell: tellFields };
+  return { raws: bounded(events), single: false, locateProblems: fieldProblems };
 }
 
-function tellFields(found: readonly Problem[]): PlacedProblem[] {
+function fieldProblems(found: readonly Problem[]): PlacedProblem[] {
   return found.map(({ position, field, message }) => ({
     position,
     path: field === "" ? "" : `/${pointerPart(field)}`,
@@ -110,7 +110,7 @@ export function externalIdsOf(company_id: number, raws: readonly unknown[]): str
 }
 
 /** Reads events, each on its own: a broken one does not spoil the others. */
-export function readEvents(raws: readonly unknown[], reading: Reading): ReadEvents {
+export function readEvents(raws: readonly unknown[], reading: ReadOptions): ReadEvents {
   const read: ReadEvents = { events: [], positions: [], problems: [] };
   let position = 0;
   for (const raw of raws) {
@@ -141,10 +141,10 @@ export function invalidEvents(problems: readonly PlacedProblem[], single: boolea
 class EventReader {
   readonly #raw: unknown;
   readonly #position: number;
-  readonly #reading: Reading;
+  readonly #reading: ReadOptions;
   readonly #problems: Problem[];
 
-  constructor(raw: unknown, position: number, reading: Reading, problems: Problem[]) {
+  constructor(raw: unknown, position: number, reading: ReadOptions, problems: Problem[]) {
     this.#raw = raw;
     this.#position = position;
     this.#reading = reading;

@@ -2,14 +2,14 @@ import type { Context } from "../../app/context.ts";
 import { type Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
-import { decimal } from "../../core/money.ts";
+import { toBig } from "../../core/money.ts";
 import type { SearchUsage } from "../model.ts";
 import * as queries from "../queries.ts";
 import { type Window, windowOf } from "../rules.ts";
 import { type EventFilter, MAX_TIMESTAMP_MS } from "../../usage_store/port.ts";
 
 /** Errors: forbidden for ids outside of the scope. */
-export async function refuseForeignIds(
+export async function assertIdsInScope(
   { store, now }: Context,
   scope: Scope,
   input: SearchUsage,
@@ -21,8 +21,8 @@ export async function refuseForeignIds(
   ] as const;
   for (const [field, ids, listKnown] of checks) {
     if (ids === undefined) continue;
-    const known = new Set(await listKnown({ q: store.read, scope, now }, ids));
-    const foreign = ids.find((id) => !known.has(id));
+    const ids_in_scope = new Set(await listKnown({ q: store.read, scope, now }, ids));
+    const foreign = ids.find((id) => !ids_in_scope.has(id));
     if (foreign === undefined) continue;
     const owner = scope.client_id === undefined ? "company" : "client";
     throw new AppError(
@@ -33,7 +33,7 @@ export async function refuseForeignIds(
 }
 
 /** Errors: invalid. What the schema says of an object can't bound its keys. */
-function refuseLongKeys(metadata: SearchUsage["metadata"] = {}): void {
+function assertKeyLength(metadata: SearchUsage["metadata"] = {}): void {
   const max = LIMITS.usage_metadata_key_length;
   if (Object.keys(metadata).every((key) => key.length <= max)) return;
   throw invalid("/metadata", `must have keys of at most ${max} characters`);
@@ -46,7 +46,7 @@ export async function filterOf(
   input: SearchUsage,
   time_zone: string,
 ): Promise<EventFilter> {
-  refuseLongKeys(input.metadata);
+  assertKeyLength(input.metadata);
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = input;
   const lists = { subscription_ids, external_subscription_ids, client_ids, product_ids };
   const whole_company =
@@ -63,8 +63,8 @@ export async function filterOf(
     end_ms: clamped(window.end_ms),
     metadata,
     metadata_search,
-    min_usage: min_usage === undefined ? undefined : decimal(min_usage).toFixed(),
-    max_usage: max_usage === undefined ? undefined : decimal(max_usage).toFixed(),
+    min_usage: min_usage === undefined ? undefined : toBig(min_usage).toFixed(),
+    max_usage: max_usage === undefined ? undefined : toBig(max_usage).toFixed(),
   };
 }
 

@@ -1,5 +1,5 @@
-import { inTurns } from "../../core/chunk.ts";
-import { decimal } from "../../core/money.ts";
+import { interleave } from "../../core/chunk.ts";
+import { toBig } from "../../core/money.ts";
 import type { Grouping, UsageAggregation } from "../model.ts";
 import type { SubscriptionNames } from "../queries.ts";
 import { compositeKey } from "../rules.ts";
@@ -37,13 +37,21 @@ export function storedGroupings(group_by: readonly Grouping[]): GroupKind[] {
  */
 export function groupOrder(
   group_by: readonly Grouping[],
-  asked: { sort_by?: "timestamp" | "usage"; sort_order?: "asc" | "desc" },
+  requested: { sort_by?: "timestamp" | "usage"; sort_order?: "asc" | "desc" },
 ): GroupOrder {
   const by_time = group_by.some((kind) => kind === "day" || kind === "hour" || kind === "month");
   const by =
-    asked.sort_by === undefined ? (by_time ? "key" : "total") : asked.sort_by === "usage" ? "total" : "key";
+    requested.sort_by === undefined
+      ? by_time
+        ? "key"
+        : "total"
+      : requested.sort_by === "usage"
+        ? "total"
+        : "key";
   const ascends =
-    asked.sort_order === undefined ? asked.sort_by === undefined && by_time : asked.sort_order === "asc";
+    requested.sort_order === undefined
+      ? requested.sort_by === undefined && by_time
+      : requested.sort_order === "asc";
   return { by, descending: !ascends };
 }
 
@@ -64,8 +72,8 @@ export async function foldGroups(
   const stored = storedGroupings(group_by);
   const hours = new Map<string, number>();
   const groups = new Map<string, Group>();
-  for await (const some of inTurns(rows, ROWS_AT_ONCE)) {
-    for (const row of some) {
+  for await (const batch of interleave(rows, ROWS_AT_ONCE)) {
+    for (const row of batch) {
       const parts = group_by.map((kind) => {
         const key =
           row.keys[stored.findIndex((by) => by === kind || (by === "subscription" && isFolded(kind)))];
@@ -81,8 +89,8 @@ export async function foldGroups(
     if (groups.size > max_groups) return null;
   }
   const summed: SummedGroup[] = [];
-  for await (const some of inTurns([...groups.values()], GROUPS_AT_ONCE)) {
-    for (const { parts, rows: own } of some) summed.push({ parts, ...addRows(own) });
+  for await (const batch of interleave([...groups.values()], GROUPS_AT_ONCE)) {
+    for (const { parts, rows: group_rows } of batch) summed.push({ parts, ...addRows(group_rows) });
   }
   return ordered(summed, order);
 }
@@ -95,12 +103,14 @@ function isFolded(kind: Grouping): boolean {
 }
 
 /** A subscription that the database has lost (decision 0116) has usage and no name. */
-function namedPart(company_id: number, kind: Grouping, of: SubscriptionNames | undefined): Part {
-  if (of === undefined) return { key: null, name: null, order: null };
-  if (kind === "client") return { key: String(of.client_id), name: of.client_name, order: of.client_id };
-  if (kind === "product") return { key: String(of.product_id), name: of.product_name, order: of.product_id };
-  const key = compositeKey(company_id, of.external_subscription_id);
-  return { key, name: of.name, order: key };
+function namedPart(company_id: number, kind: Grouping, names: SubscriptionNames | undefined): Part {
+  if (names === undefined) return { key: null, name: null, order: null };
+  if (kind === "client")
+    return { key: String(names.client_id), name: names.client_name, order: names.client_id };
+  if (kind === "product")
+    return { key: String(names.product_id), name: names.product_name, order: names.product_id };
+  const key = compositeKey(company_id, names.external_subscription_id);
+  return { key, name: names.name, order: key };
 }
 
 /** Days, months and metadata are in order as text; hours are not, where a zone's offset changes. */
@@ -121,7 +131,7 @@ interface SummedGroup extends Sums {
 function ordered(groups: readonly SummedGroup[], { by, descending }: GroupOrder): UsageAggregation[] {
   const sign = descending ? -1 : 1;
   return groups
-    .map((group) => ({ ...group, total: decimal(group.total_usage) }))
+    .map((group) => ({ ...group, total: toBig(group.total_usage) }))
     .toSorted((a, b) => {
       if (by === "key") return sign * compareParts(a.parts, b.parts);
       return sign * a.total.cmp(b.total) || compareParts(a.parts, b.parts);

@@ -21,7 +21,7 @@ import * as queries from "../queries.ts";
 import { compositeKey } from "../rules.ts";
 import { type EventFilter, type SearchPosition, type StoredEvent } from "../../usage_store/port.ts";
 import { readTx } from "../../app/transaction.ts";
-import { filterOf, refuseForeignIds } from "./filters.ts";
+import { filterOf, assertIdsInScope } from "./filters.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -36,7 +36,7 @@ export const searchUsage = operation({
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
     const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
-    const [company] = await Promise.all([findCompany(readTx(ctx)), refuseForeignIds(ctx, scope, input)]);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, scope, input)]);
     const time_zone = company?.timezone ?? "UTC";
     const filter = { ...(await filterOf(ctx, scope, input, time_zone)), ...cursor?.window };
     if (input.aggregate === true) return { data: await aggregateUsage(ctx, scope, filter, time_zone, input) };
@@ -143,8 +143,8 @@ async function aggregateUsage(
   const ids = new Set<number>();
   for (const { keys } of rows) if (typeof keys[at] === "number") ids.add(keys[at]);
   const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, [...ids]);
-  const asked = { ...(sort_by ? { sort_by } : {}), ...(sort_order ? { sort_order } : {}) };
-  const how = { order: groupOrder(kinds, asked), max_groups: LIMITS.usage_groups };
+  const order = { ...(sort_by ? { sort_by } : {}), ...(sort_order ? { sort_order } : {}) };
+  const how = { order: groupOrder(kinds, order), max_groups: LIMITS.usage_groups };
   const groups = await foldGroups(scope.company_id, kinds, rows, names, how);
   if (groups !== null) return groups;
   throw new AppError(

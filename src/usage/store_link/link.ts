@@ -4,7 +4,7 @@ import type { Clock } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
 import type { Store } from "../../store/store.ts";
 import { findLastCounted } from "../../billing/records/queries.ts";
-import { missingRefusal, refusalOf } from "./link_rules.ts";
+import { missingUsageProblem, refusalOf } from "./link_rules.ts";
 import * as queries from "../queries.ts";
 import type { CompactableStore } from "../../usage_store/duckdb/duckdb_store.ts";
 import type { Admission, Opening, StoreFacts } from "../../usage_store/identity.ts";
@@ -31,7 +31,7 @@ const LOCK_PAUSE_MS = 100;
 const RETRY_MS = 1_000;
 
 /** How often it is noted how far the store has got, and how long that question may take. */
-const NOTE_MS = 5_000;
+const SAVE_MS = 5_000;
 const PROGRESS_MS = 5_000;
 
 /**
@@ -46,22 +46,22 @@ export class LinkedUsage {
   readonly #opening: Opening;
   readonly #timer: ReturnType<typeof setInterval>;
   #lock: Lock;
-  #noted_seq: number;
+  #saved_seq: number;
   /** What was read last, and how many engines were lost by then. */
   #seen: { seq: number; losses: number };
-  #noting: Promise<void> | undefined;
+  #saving: Promise<void> | undefined;
   #closing = false;
 
-  private constructor(usage: CompactableStore, options: LinkOptions, admitted: Admitted) {
+  private constructor(usage: CompactableStore, options: LinkOptions, admitted: AdmittedStore) {
     const { opening, lock, last_seq } = admitted;
     this.usage = usage;
     this.accepted = admitted.accepted;
     this.#options = options;
     this.#opening = opening;
     this.#lock = lock;
-    this.#noted_seq = last_seq;
+    this.#saved_seq = last_seq;
     this.#seen = { seq: last_seq, losses: 0 };
-    this.#timer = setInterval(() => void this.#note(), NOTE_MS);
+    this.#timer = setInterval(() => void this.#saveProgress(), SAVE_MS);
     this.#timer.unref();
   }
 
@@ -69,12 +69,13 @@ export class LinkedUsage {
   static async open(options: LinkOptions): Promise<LinkedUsage> {
     const { store, clock, accepts, is_there, place } = options;
     const before = await queries.findLink(store.read);
-    if (before?.store_id != null && !is_there && !accepts) throw refusal(place, missingRefusal(before.place));
+    if (before?.store_id != null && !is_there && !accepts)
+      throw refusal(place, missingUsageProblem(before.place));
     let linked: LinkedUsage | undefined;
-    let admitted: Admitted | undefined;
+    let admitted: AdmittedStore | undefined;
     try {
       const usage = await options.open(async (facts) => {
-        admitted = await admit(options, facts, () => void linked?.relock());
+        admitted = await admitStore(options, facts, () => void linked?.relock());
         return admitted.admission;
       });
       if (!admitted) throw new Error("Cannot use a usage store that asked nobody");
@@ -99,13 +100,13 @@ export class LinkedUsage {
   }
 
   /** Notes in the database how far the store has got: only what is stored for good, so it is never ahead of it. */
-  #note(is_last = false): Promise<void> {
-    this.#noting ??= this.#noteNow(is_last)
+  #saveProgress(is_last = false): Promise<void> {
+    this.#saving ??= this.#noteNow(is_last)
       .catch((error) => this.#options.log.debug({ err: error }, "usage store: progress not noted"))
       .finally(() => {
-        this.#noting = undefined;
+        this.#saving = undefined;
       });
-    return this.#noting;
+    return this.#saving;
   }
 
   /**
@@ -117,10 +118,10 @@ export class LinkedUsage {
     const before = this.#seen;
     this.#seen = { seq: await this.usage.progress(PROGRESS_MS), losses: this.usage.stats().engine_losses };
     const seq = is_last ? this.#seen.seq : before.seq;
-    if (seq <= this.#noted_seq || (!is_last && before.losses !== this.#seen.losses)) return;
+    if (seq <= this.#saved_seq || (!is_last && before.losses !== this.#seen.losses)) return;
     const is_ours = await store.tx((q) => queries.updateProgress(q, clock.now(), this.#opening.id, seq));
     if (!is_ours) return this.#giveUp();
-    this.#noted_seq = seq;
+    this.#saved_seq = seq;
   }
 
   /** The database let the lock go: it is taken again, unless another process was faster. */
@@ -154,15 +155,15 @@ export class LinkedUsage {
   async close(): Promise<void> {
     this.#closing = true;
     clearInterval(this.#timer);
-    await this.#noting;
-    await this.#note(true);
+    await this.#saving;
+    await this.#saveProgress(true);
     await this.usage.close();
     await this.#lock.release();
   }
 }
 
 /** What was decided of a store that may be used. */
-interface Admitted {
+interface AdmittedStore {
   admission: Admission;
   opening: Opening;
   store_id: string;
@@ -171,12 +172,16 @@ interface Admitted {
   accepted: string | null;
 }
 
-async function admit(options: LinkOptions, usage: StoreFacts, onLost: () => void): Promise<Admitted> {
+async function admitStore(
+  options: LinkOptions,
+  usage: StoreFacts,
+  onLost: () => void,
+): Promise<AdmittedStore> {
   const { store, clock, accepts, place } = options;
   const lock = await takeLock(store, onLost);
   try {
     await store.tx((q) => queries.insertLink(q, clock.now(), crypto.randomUUID()));
-    const database = { ...(await factsOf(store)), counted_seq: await findLastCounted(store.read) };
+    const database = { ...(await storeFactsOf(store)), counted_seq: await findLastCounted(store.read) };
     const refused = refusalOf(database, usage);
     if (refused !== null && !accepts) throw refusal(place, refused);
     const seq_floor = Math.max(usage.last_seq, database.last_seq, database.counted_seq);
@@ -193,7 +198,7 @@ async function admit(options: LinkOptions, usage: StoreFacts, onLost: () => void
   }
 }
 
-async function factsOf({ read }: Store) {
+async function storeFactsOf({ read }: Store) {
   const link = await queries.findLink(read);
   if (!link) throw new Error("Cannot link a usage store: its row is missing");
   return { ...link, ...(await queries.findLastKeys(read)) };

@@ -1,7 +1,7 @@
 import type { StoreFacts } from "../../usage_store/identity.ts";
 
 /** What a database knows of its usage store, and what it may have told it: see tables.ts. */
-export interface DatabaseFacts {
+export interface DatabaseLink {
   database_id: string;
   store_id: string | null;
   opening_number: number;
@@ -23,7 +23,7 @@ export const ACCEPT = "doctor --accept-usage";
  * only what that has already made durable, so none of this is ever true of two that were used together and killed at
  * whatever moment. Decision 0116.
  */
-export function refusalOf(database: DatabaseFacts, usage: StoreFacts): string | null {
+export function refusalOf(database: DatabaseLink, usage: StoreFacts): string | null {
   const last_place = database.place === null ? "" : `, last opened in ${database.place}`;
   if (usage.database_id !== null && usage.database_id !== database.database_id) {
     return `it belongs to another database: start it with that one, or set DATA_DIR to another folder; only if it is this database's all the same, ${ACCEPT} says so`;
@@ -34,7 +34,7 @@ export function refusalOf(database: DatabaseFacts, usage: StoreFacts): string | 
   return ageProblem(database, usage);
 }
 
-function ageProblem(database: DatabaseFacts, usage: StoreFacts): string | null {
+function ageProblem(database: DatabaseLink, usage: StoreFacts): string | null {
   const { opening_number, opening_id, place } = database;
   if (opening_id !== null && !usage.openings.some(({ id }) => id === opening_id)) {
     const [first, last] = [usage.openings.at(0), usage.openings.at(-1)];
@@ -44,8 +44,8 @@ function ageProblem(database: DatabaseFacts, usage: StoreFacts): string | null {
   }
   const known_seq = Math.max(database.last_seq, database.counted_seq);
   if (usage.last_seq < known_seq) {
-    const whose = database.counted_seq > usage.last_seq ? "bills have counted" : "it had stored";
-    return olderUsage(`its events end at number ${usage.last_seq}, and ${whose} up to ${known_seq}`);
+    const source = database.counted_seq > usage.last_seq ? "bills have counted" : "it had stored";
+    return olderUsage(`its events end at number ${usage.last_seq}, and ${source} up to ${known_seq}`);
   }
   for (const kind of ["company_id", "subscription_id"] as const) {
     if (usage[kind] <= database[kind]) continue;
@@ -65,6 +65,6 @@ function olderDatabase(reason: string): string {
 }
 
 /** Why a store can't be opened where there is no file; null where one may be made. */
-export function missingRefusal(place: string | null): string {
+export function missingUsageProblem(place: string | null): string {
   return `there is none, and this database's was last opened in ${place}: set DATA_DIR to that folder, or restore it from a backup; if it is lost, ${ACCEPT} begins an empty one`;
 }

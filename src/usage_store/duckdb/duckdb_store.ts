@@ -12,9 +12,9 @@ import { EngineLostError } from "./engine/engine.ts";
 import { type EventBlock, ROW } from "./append/event_block.ts";
 import { checkHours } from "./append/hour_sums.ts";
 import { admit, deleteOpeningsBefore } from "./engine/identity.ts";
-import { type IndexFile, openIndex, SnapshotKeeper } from "./index/inventory.ts";
+import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts";
 import { metadataKeys } from "./query/metadata_keys.ts";
-import { haveNewer } from "./query/late_events.ts";
+import { haveLateEvents } from "./query/late_events.ts";
 import type { Parts, PartsLimits } from "./maintain/components.ts";
 import type { ReadersLimits } from "./engine/readers.ts";
 import { lostError, Recovery, type Report } from "./maintain/recovery.ts";
@@ -22,7 +22,7 @@ import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
 import { SipHash } from "./index/siphash.ts";
 import { lastSeq, totals } from "./query/totals.ts";
-import type { Asker } from "./engine/fair_queue.ts";
+import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import type { Admission, Opening, StoreFacts } from "../identity.ts";
 import type {
@@ -83,7 +83,7 @@ export interface DuckDbOptions {
 
 const COMPACTION: CompactionLimits = {
   hot_rows: 500_000,
-  run_rows: 8_000_000,
+  segment_rows: 8_000_000,
   move_rows: 500_000,
   snapshot_rows: 1_000_000,
   retry_ms: 10_000,
@@ -118,8 +118,8 @@ export async function openStoreOn(
           on_failure(error, "usage store: the snapshot of its ids can't be used"),
         );
         const { snapshot_rows } = limits.compaction;
-        const keeper = file && new SnapshotKeeper(file, index, snapshot_seq, snapshot_rows);
-        return { limits, known: { hash, index, keeper, range: inventory } };
+        const snapshots = file && new SnapshotWriter(file, index, snapshot_seq, snapshot_rows);
+        return { limits, known: { hash, index, snapshots, range: inventory } };
       },
       on_failure,
     );
@@ -196,7 +196,7 @@ class DuckDbUsageStore implements CompactableStore {
   async load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
     this.#recovery.checkWrites();
     for (let row = 0; row < block.rows; row++) {
-      if (!block.is(row, ROW.left_out)) this.#widen(block.timestamps[row] ?? 0);
+      if (!block.is(row, ROW.skipped)) this.#widen(block.timestamps[row] ?? 0);
     }
     let stored = 0;
     const { accepted, ...result } = await this.#recovery.run(async ({ loader, compactor, engine }) => {
@@ -223,20 +223,20 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    return this.#ask(query.company_id, timeout_ms, (connection) =>
+    return this.#query(query.company_id, timeout_ms, (connection) =>
       this.#inRange(query, (asked) => search(connection, asked)),
     );
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
     const { range } = this.#recovery.known;
-    return this.#askOnce(query.company_id, timeout_ms, (connection) =>
+    return this.#queryOnce(query.company_id, timeout_ms, (connection) =>
       this.#inRange(query, (asked) => aggregate(connection, asked, range)),
     );
   }
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
-    return this.#ask(query.company_id, timeout_ms, (connection) =>
+    return this.#query(query.company_id, timeout_ms, (connection) =>
       this.#inRange(query, (asked) => metadataKeys(connection, asked)),
     );
   }
@@ -256,24 +256,30 @@ class DuckDbUsageStore implements CompactableStore {
     windows: readonly UsageWindow[],
     { timeout_ms, ...stored_by }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    return this.#askOnce(company_id, timeout_ms, (connection) =>
+    return this.#queryOnce(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, stored_by),
     );
   }
 
   async lastSeq(company_id: number, timeout_ms: number): Promise<number> {
     const known = this.#last_seq;
-    const seq = await this.#askOnce(company_id, timeout_ms, (connection) => lastSeq(connection, known));
+    const seq = await this.#queryOnce(company_id, timeout_ms, (connection) => lastSeq(connection, known));
     this.#last_seq = Math.max(this.#last_seq, seq);
     return this.#last_seq;
   }
 
-  haveNewer(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]> {
-    return this.#askOnce(company_id, timeout_ms, (connection) => haveNewer(connection, company_id, windows));
+  haveLateEvents(
+    company_id: number,
+    windows: readonly KnownWindow[],
+    timeout_ms: number,
+  ): Promise<boolean[]> {
+    return this.#queryOnce(company_id, timeout_ms, (connection) =>
+      haveLateEvents(connection, company_id, windows),
+    );
   }
 
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
-    return this.#askOnce(company_id, timeout_ms, (connection, parts) =>
+    return this.#queryOnce(company_id, timeout_ms, (connection, parts) =>
       parts.sums.ask(connection, company_id, windows),
     );
   }
@@ -290,23 +296,27 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {
-    return this.#ask(company_id, timeout_ms, (connection) => checkHours(connection, company_id));
+    return this.#query(company_id, timeout_ms, (connection) => checkHours(connection, company_id));
   }
 
   /** Asks statements that see one instant. */
-  #ask<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.#recovery.ask(asker, ({ readers }) => readers.run(asker, timeout_ms, read), timeout_ms);
+  #query<T>(
+    member: QueueMember,
+    timeout_ms: number,
+    read: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
+    return this.#recovery.ask(member, ({ readers }) => readers.run(member, timeout_ms, read), timeout_ms);
   }
 
   /** Asks one statement. */
-  #askOnce<T>(
-    asker: Asker,
+  #queryOnce<T>(
+    member: QueueMember,
     timeout_ms: number,
     read: (connection: DuckDBConnection, parts: Parts) => Promise<T>,
   ): Promise<T> {
     return this.#recovery.ask(
-      asker,
-      (parts) => parts.readers.runStatement(asker, timeout_ms, (connection) => read(connection, parts)),
+      member,
+      (parts) => parts.readers.runStatement(member, timeout_ms, (connection) => read(connection, parts)),
       timeout_ms,
     );
   }

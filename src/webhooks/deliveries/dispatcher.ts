@@ -7,15 +7,15 @@ import type { Log } from "../../core/log.ts";
 import type { Secrets } from "../../core/secret_box.ts";
 import { type Clock, iso } from "../../core/time.ts";
 import type { Queries, Store } from "../../store/store.ts";
-import { tellOfHouse } from "../../audit/recorder.ts";
-import { type Callable, disableCalled, listCallable } from "../endpoints/queries.ts";
+import { recordSystemChange } from "../../audit/recorder.ts";
+import { type ActiveEndpoint, disableEndpoint, listActive } from "../endpoints/queries.ts";
 import { signingSecrets } from "../endpoints/rules.ts";
-import { openedOf } from "../endpoints/sealed_secrets.ts";
+import { openSecrets } from "../endpoints/sealed_secrets.ts";
 import { fanOut } from "./fan_out.ts";
 import {
   type ClaimedLog,
   claimLogs,
-  failPendingLogs,
+  abandonPending,
   listClaimed,
   listDueEndpoints,
   listDueLogs,
@@ -23,7 +23,7 @@ import {
   renewClaims,
   updateClaimed,
 } from "./queries.ts";
-import { hasSucceeded, isGone, retrySteps, verdict } from "./rules.ts";
+import { hasSucceeded, isGone, retrySteps, afterAttempt } from "./rules.ts";
 import { type Message, type SendOutcome, send } from "./send.ts";
 
 /** What the dispatcher uses of what is opened. */
@@ -39,11 +39,11 @@ interface Tools {
 /** A claimed delivery, and where it goes. */
 interface Delivery {
   log: ClaimedLog;
-  endpoint: Callable;
+  endpoint: ActiveEndpoint;
 }
 
 /** An attempt that has ended and is still to be written down. */
-interface Ended extends Delivery {
+interface FinishedAttempt extends Delivery {
   began_at: Temporal.Instant;
   ended_at: Temporal.Instant;
   outcome: SendOutcome;
@@ -64,7 +64,7 @@ export class Dispatcher {
   /** Endpoints whose last attempt failed: they get one slot each, and not all of them together. */
   readonly #failing = new Set<number>();
   readonly #cut = new AbortController();
-  #ended: Ended[] = [];
+  #ended: FinishedAttempt[] = [];
   #renewed_ms = 0;
   /** The endpoint after which the next look for what is due begins. */
   #after_endpoint = 0;
@@ -80,11 +80,11 @@ export class Dispatcher {
     let failures = 0;
     while (!background.is_stopping) {
       try {
-        const more = await this.#turn();
+        const has_more = await this.#turn();
         failures = 0;
         // An embedded database answers without ever leaving the process: requests get their turn in between.
-        if (more) await Bun.sleep(LIMITS.webhook_pause_ms);
-        else await this.#nap();
+        if (has_more) await Bun.sleep(LIMITS.webhook_pause_ms);
+        else await this.#sleep();
       } catch (error) {
         // The first of a row is enough to know: most often the database is away.
         if (++failures === 1) log.error({ err: error }, "webhooks: cannot dispatch, it will be tried again");
@@ -104,7 +104,7 @@ export class Dispatcher {
   }
 
   /** Waits until an attempt ends, or for the next look. */
-  async #nap(): Promise<void> {
+  async #sleep(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, LIMITS.webhook_poll_ms);
     this.#wake = resolve;
@@ -129,16 +129,16 @@ export class Dispatcher {
   /** What is due and has a slot, in no order: where there are more than slots, all get their turn. */
   async #choose(now: Temporal.Instant): Promise<number[]> {
     const { store } = this.#tools;
-    const slots = new Slots(this.#under_way.values(), this.#failing);
+    const slots = new ConcurrencyLimits(this.#under_way.values(), this.#failing);
     const chosen: number[] = [];
     const due = await this.#dueEndpoints(now);
     for (const endpoint_id of shuffled(due)) {
-      const room = slots.roomFor(endpoint_id);
+      const room = slots.availableFor(endpoint_id);
       if (room === 0) continue;
       // Those under way are not due, unless the clock jumped.
-      const found = await listDueLogs(store.read, now, endpoint_id, room + slots.taken(endpoint_id));
+      const found = await listDueLogs(store.read, now, endpoint_id, room + slots.active(endpoint_id));
       const ids = found.filter((id) => !this.#under_way.has(id)).slice(0, room);
-      slots.take(endpoint_id, ids.length);
+      slots.acquire(endpoint_id, ids.length);
       chosen.push(...ids);
     }
     return chosen;
@@ -169,7 +169,7 @@ export class Dispatcher {
     // A copy: more may end while these are written.
     const ended = [...this.#ended];
     if (ended.length === 0) return;
-    const lost = await store.tx((q) => writeDown(q, clock.now(), this.#id, ended));
+    const lost = await store.tx((q) => recordAttempts(q, clock.now(), this.#id, ended));
     this.#ended = this.#ended.slice(ended.length);
     for (const { log: of, endpoint, outcome } of ended) {
       this.#under_way.delete(of.id);
@@ -193,7 +193,7 @@ export class Dispatcher {
     const give_up = performance.now() + LIMITS.webhook_drain_ms;
     await this.#record();
     while (this.#under_way.size > 0 && performance.now() < give_up) {
-      await this.#nap();
+      await this.#sleep();
       await this.#record();
     }
     if (this.#under_way.size === 0) return;
@@ -204,29 +204,29 @@ export class Dispatcher {
 }
 
 /** Who may have how many attempts under way. */
-class Slots {
+class ConcurrencyLimits {
   readonly #failing: ReadonlySet<number>;
-  readonly #taken = new Map<number, number>();
+  readonly #active = new Map<number, number>();
   #free: number = LIMITS.webhook_slots;
   #free_failing: number = LIMITS.webhook_slots_failing;
 
   constructor(under_way: Iterable<Delivery>, failing: ReadonlySet<number>) {
     this.#failing = failing;
-    for (const { endpoint } of under_way) this.take(endpoint.id, 1);
+    for (const { endpoint } of under_way) this.acquire(endpoint.id, 1);
   }
 
-  taken(endpoint_id: number): number {
-    return this.#taken.get(endpoint_id) ?? 0;
+  active(endpoint_id: number): number {
+    return this.#active.get(endpoint_id) ?? 0;
   }
 
-  roomFor(endpoint_id: number): number {
+  availableFor(endpoint_id: number): number {
     const is_failing = this.#failing.has(endpoint_id);
-    const own = (is_failing ? 1 : LIMITS.webhook_slots_endpoint) - this.taken(endpoint_id);
-    return Math.max(0, Math.min(own, this.#free, is_failing ? this.#free_failing : this.#free));
+    const endpoint_slots = (is_failing ? 1 : LIMITS.webhook_slots_endpoint) - this.active(endpoint_id);
+    return Math.max(0, Math.min(endpoint_slots, this.#free, is_failing ? this.#free_failing : this.#free));
   }
 
-  take(endpoint_id: number, count: number): void {
-    this.#taken.set(endpoint_id, this.taken(endpoint_id) + count);
+  acquire(endpoint_id: number, count: number): void {
+    this.#active.set(endpoint_id, this.active(endpoint_id) + count);
     this.#free -= count;
     if (this.#failing.has(endpoint_id)) this.#free_failing -= count;
   }
@@ -242,9 +242,9 @@ async function claim(
 ): Promise<Delivery[]> {
   const logs = await claimLogs(q, now, until, claimed_by, ids);
   const endpoint_ids = [...new Set(logs.map(({ endpoint_id }) => endpoint_id))];
-  const found = await listCallable(q, { ids: endpoint_ids });
+  const found = await listActive(q, { ids: endpoint_ids });
   const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
-  for (const id of endpoint_ids) if (!endpoints.has(id)) await failPendingLogs(q, id, now);
+  for (const id of endpoint_ids) if (!endpoints.has(id)) await abandonPending(q, id, now);
   return logs.flatMap((log) => {
     const endpoint = endpoints.get(log.endpoint_id);
     return endpoint ? [{ log, endpoint }] : [];
@@ -265,7 +265,11 @@ function signed(secrets: Secrets, { log, endpoint }: Delivery, now: Temporal.Ins
   const body = JSON.stringify({ type, timestamp, data });
   // oxlint-disable-next-line no-restricted-globals -- the library asks for one
   const at = new Date(now.epochMilliseconds);
-  const { opened, problem } = openedOf(secrets, endpoint.company_id, signingSecrets(endpoint.secrets, now));
+  const { opened, problem } = openSecrets(
+    secrets,
+    endpoint.company_id,
+    signingSecrets(endpoint.secrets, now),
+  );
   // One that no key opens holds up nothing that another signs: after a key was lost a rotation is enough.
   if (problem && opened.length === 0) return problem;
   const signatures = opened.map((secret) => new Webhook(secret).sign(log.message_id, at, body));
@@ -280,11 +284,11 @@ function signed(secrets: Secrets, { log, endpoint }: Delivery, now: Temporal.Ins
 }
 
 /** Writes down what attempts came to. Returns the logs whose claim was lost: another dispatcher has them. */
-async function writeDown(
+async function recordAttempts(
   q: Queries,
   now: Temporal.Instant,
   claimed_by: string,
-  ended: readonly Ended[],
+  ended: readonly FinishedAttempt[],
 ): Promise<number[]> {
   const ids = ended.map(({ log }) => log.id);
   const claimed = await listClaimed(q, claimed_by, ids);
@@ -292,7 +296,7 @@ async function writeDown(
     const status = claimed.get(one.log.id);
     if (status === undefined) continue;
     const { log, endpoint, outcome, ended_at, random } = one;
-    const next = verdict(log.step, outcome, ended_at, random, retrySteps(log.payload.data));
+    const next = afterAttempt(log.step, outcome, ended_at, random, retrySteps(log.payload.data));
     // Given up meanwhile, since its endpoint was disabled: there is no next attempt.
     const is_over = status === "failed" && next.status === "pending";
     const change = is_over ? { ...next, status, next_attempt_at: null } : next;
@@ -300,16 +304,16 @@ async function writeDown(
   }
   for (const { endpoint, outcome } of ended) {
     if (!isGone(outcome)) continue;
-    const was_disabled = await disableCalled(q, now, endpoint, "It answered 410 Gone");
+    const was_disabled = await disableEndpoint(q, now, endpoint, "It answered 410 Gone");
     if (!was_disabled) continue;
-    await failPendingLogs(q, endpoint.id, now);
+    await abandonPending(q, endpoint.id, now);
     const call = { now, origin: "job", address: null, request_id: claimed_by } as const;
-    await tellOfHouse(call, q, endpoint, "disable_webhook", { type: "webhook", id: endpoint.id });
+    await recordSystemChange(call, q, endpoint, "disable_webhook", { type: "webhook", id: endpoint.id });
   }
   return ids.filter((id) => !claimed.has(id));
 }
 
-function attemptsOf({ log: { attempts }, began_at, outcome }: Ended) {
+function attemptsOf({ log: { attempts }, began_at, outcome }: FinishedAttempt) {
   const { status_code, duration_ms, response_excerpt, error } = outcome;
   const attempt = {
     no: (attempts.at(-1)?.no ?? 0) + 1,

@@ -3,7 +3,7 @@ import type { Environment, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { companyOwned } from "../../store/expressions.ts";
 import type { Queries, Reads, Tx } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type WebhookLog,
   type WebhookPayload,
 } from "./model.ts";
-import { ONE_ATTEMPT, type Verdict } from "./rules.ts";
+import { ONE_ATTEMPT, type DeliveryUpdate } from "./rules.ts";
 import { webhookLogTable } from "./tables.ts";
 
 function logColumns(q: Reads) {
@@ -44,7 +44,7 @@ export interface LogScope extends Scope {
 function inScope(q: Reads, scope: LogScope): SQL | undefined {
   const t = q.use(webhookLogTable);
   const { environment } = scope;
-  return and(ofCompany(t, scope), environment === undefined ? undefined : eq(t.environment, environment));
+  return and(companyOwned(t, scope), environment === undefined ? undefined : eq(t.environment, environment));
 }
 
 /** Which logs are meant; every field given narrows further. */
@@ -120,7 +120,7 @@ export async function insertLogs(
 }
 
 /** Lets a finished delivery make one more attempt, now. Returns nothing while it is pending. */
-export async function reviveLog(
+export async function requeueDelivery(
   q: Queries,
   scope: LogScope,
   now: Temporal.Instant,
@@ -137,7 +137,7 @@ export async function reviveLog(
 }
 
 /** Gives up what an endpoint is still to be sent. */
-export async function failPendingLogs(q: Queries, endpoint_id: number, now: Temporal.Instant): Promise<void> {
+export async function abandonPending(q: Queries, endpoint_id: number, now: Temporal.Instant): Promise<void> {
   const t = q.use(webhookLogTable);
   await q
     .update(t)
@@ -279,7 +279,7 @@ export async function updateClaimed(
   q: Queries,
   now: Temporal.Instant,
   id: number,
-  { next_attempt_at, ...change }: Verdict & { url: string; attempts: WebhookAttempt[] },
+  { next_attempt_at, ...change }: DeliveryUpdate & { url: string; attempts: WebhookAttempt[] },
 ): Promise<void> {
   const t = q.use(webhookLogTable);
   await q

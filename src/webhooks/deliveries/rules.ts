@@ -20,25 +20,25 @@ const RETRY_AFTER_MAX_MS = 86_400_000;
 const GONE = 410;
 
 /** What an endpoint answered, as far as the schedule needs it. */
-export interface Answered {
+export interface AttemptResult {
   status_code: number | null;
   /** The header's text. */
   retry_after: string | null;
 }
 
 /** What becomes of a delivery. */
-export interface Verdict {
+export interface DeliveryUpdate {
   status: LogStatus;
   step: number;
   next_attempt_at: string | null;
 }
 
-export function hasSucceeded({ status_code }: Pick<Answered, "status_code">): boolean {
+export function hasSucceeded({ status_code }: Pick<AttemptResult, "status_code">): boolean {
   return status_code !== null && status_code >= 200 && status_code < 300;
 }
 
 /** Whether the endpoint asked never to be called again. */
-export function isGone({ status_code }: Pick<Answered, "status_code">): boolean {
+export function isGone({ status_code }: Pick<AttemptResult, "status_code">): boolean {
   return status_code === GONE;
 }
 
@@ -46,21 +46,21 @@ export function isGone({ status_code }: Pick<Answered, "status_code">): boolean 
  * What becomes of a delivery after an attempt that ended at `now`. The next one comes after its step's wait and
  * up to a fifth more (`random`, 0 to 1), and not before Retry-After; after the last of `steps` there is none.
  */
-export function verdict(
+export function afterAttempt(
   step: number,
-  answered: Answered,
+  answered: AttemptResult,
   now: Temporal.Instant,
   random: number,
   steps: readonly number[] = RETRY_STEPS_S,
-): Verdict {
-  const made = step + 1;
-  if (hasSucceeded(answered)) return { status: "succeeded", step: made, next_attempt_at: null };
-  const wait_s = steps[made];
+): DeliveryUpdate {
+  const attempts = step + 1;
+  if (hasSucceeded(answered)) return { status: "succeeded", step: attempts, next_attempt_at: null };
+  const wait_s = steps[attempts];
   if (wait_s === undefined || isGone(answered))
-    return { status: "failed", step: made, next_attempt_at: null };
+    return { status: "failed", step: attempts, next_attempt_at: null };
   const jittered_ms = Math.round(wait_s * 1_000 * (1 + JITTER * random));
   const milliseconds = Math.max(jittered_ms, retryAfterMs(answered.retry_after, now));
-  return { status: "pending", step: made, next_attempt_at: iso(now.add({ milliseconds })) };
+  return { status: "pending", step: attempts, next_attempt_at: iso(now.add({ milliseconds })) };
 }
 
 /** How long Retry-After asks to wait, at most a day; 0 where it asks nothing that can be read. */

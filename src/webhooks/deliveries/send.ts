@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
 import { LIMITS } from "../../core/limits.ts";
-import { addressesOf, RefusedDestination, type Resolve, resolveHost } from "../endpoints/destination.ts";
-import { readUrl, type Surroundings } from "../endpoints/rules.ts";
-import { type Answered, hasSucceeded } from "./rules.ts";
+import { addressesOf, ForbiddenDestination, type Resolve, resolveHost } from "../endpoints/destination.ts";
+import { readUrl, type DestinationPolicy } from "../endpoints/rules.ts";
+import { type AttemptResult, hasSucceeded } from "./rules.ts";
 
 /** What is sent, and where to. */
 export interface Message {
@@ -12,13 +12,13 @@ export interface Message {
 }
 
 /** What came of it. */
-export interface SendOutcome extends Answered {
+export interface SendOutcome extends AttemptResult {
   duration_ms: number;
   response_excerpt: string | null;
   error: string | null;
 }
 
-export interface SendOptions extends Surroundings {
+export interface SendOptions extends DestinationPolicy {
   /** Cuts the attempt off. */
   stop: AbortSignal;
   timeout_ms?: number;
@@ -52,7 +52,7 @@ export async function send(message: Message, options: SendOptions): Promise<Send
 async function attempt(message: Message, options: SendOptions, signal: AbortSignal) {
   // Saved URLs were fit once; what is allowed may have changed with the surroundings.
   const { url, problem } = readUrl(message.url, options);
-  if (!url) throw new RefusedDestination(problem);
+  if (!url) throw new ForbiddenDestination(problem);
   const addresses = await unlessAborted(addressesOf(url, options, options.resolve ?? resolveHost), signal);
   const response = await connectToFirst(addresses, url, message, options, signal);
   const { status, headers } = response;
@@ -160,7 +160,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof RefusedDestination) return `The URL ${error.message}`;
+  if (error instanceof ForbiddenDestination) return `The URL ${error.message}`;
   const code = codeOf(error) ?? (error instanceof Error ? error.name : "unknown");
   return code === "ENOTFOUND" ? "The host can't be resolved" : `Cannot reach the endpoint: ${code}`;
 }

@@ -5,7 +5,7 @@ import { loanScopeOf, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { findWebhook } from "../endpoints/queries.ts";
 import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
@@ -40,7 +40,7 @@ export const redeliverWebhook = operation({
   target: "webhook_log",
   input: ById,
   output: WebhookLog,
-  run: (ctx, { id }) => sentAgain(ctx, scopeOf(ctx.actor), id),
+  run: (ctx, { id }) => redeliver(ctx, scopeOf(ctx.actor), id),
 });
 
 /** Lists deliveries of what happened to loans in the caller's environment, newest first. */
@@ -68,7 +68,7 @@ export const redeliverLoanWebhook = operation({
   target: "webhook_log",
   input: ById,
   output: WebhookLog,
-  run: (ctx, { id }) => sentAgain(ctx, loanScopeOf(ctx.actor), id),
+  run: (ctx, { id }) => redeliver(ctx, loanScopeOf(ctx.actor), id),
 });
 
 /** Forgets deliveries that ended long ago. Decision 0063. */
@@ -80,7 +80,9 @@ export const pruneWebhookLogs = operation({
   output: Nothing,
   async run(ctx) {
     const until = ctx.now.subtract({ hours: 24 * LIMITS.webhook_log_days });
-    await prune(ctx.background, (limit) => transaction(ctx, (tx) => queries.deleteOldLogs(tx, until, limit)));
+    await deleteInBatches(ctx.background, (limit) =>
+      transaction(ctx, (tx) => queries.deleteOldLogs(tx, until, limit)),
+    );
     return {};
   },
 });
@@ -101,7 +103,7 @@ async function found({ store }: Context, scope: queries.LogScope, id: number): P
   return log;
 }
 
-function sentAgain({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
+function redeliver({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
   return store.tx(async (q) => {
     const before = await queries.findLog(q, scope, id);
     if (!before) throw notFound("Webhook log", id);
@@ -109,7 +111,7 @@ function sentAgain({ store, now }: Context, scope: queries.LogScope, id: number)
     const refuse = (state: string) =>
       new AppError("conflict", `Cannot redeliver webhook log ${id}: ${state}`);
     if (webhook?.status !== "active") throw refuse("its endpoint is disabled or deleted");
-    const log = await queries.reviveLog(q, scope, now, id);
+    const log = await queries.requeueDelivery(q, scope, now, id);
     if (!log) throw refuse("it is pending");
     return log;
   });

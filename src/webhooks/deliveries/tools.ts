@@ -4,7 +4,7 @@ import { getWebhookLog, listWebhookLogs, redeliverWebhook } from "./service.ts";
 import { page } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { said } from "../../mcp/wire_schema.ts";
+import { describe } from "../../mcp/wire_schema.ts";
 
 const log = listWebhookLogs.input.properties;
 const DELIVERY_DETAILS = ["payload", "response_excerpt", "duration_ms"];
@@ -17,12 +17,12 @@ const findDeliveries = tool({
   ...finder("delivery_id", listWebhookLogs, getWebhookLog),
   details: DELIVERY_DETAILS,
   input: {
-    delivery_id: Type.Optional(said(Id, "One delivery; the other filters then do not apply")),
-    event_type: said(log.event_type, "Only these events"),
-    status: said(log.status, "Only in this state"),
-    endpoint_id: Type.Optional(said(Id, "Only to this endpoint")),
-    from: said(log.from, "Created then or later"),
-    to: said(log.to, "Created before then"),
+    delivery_id: Type.Optional(describe(Id, "One delivery; the other filters then do not apply")),
+    event_type: describe(log.event_type, "Only these events"),
+    status: describe(log.status, "Only in this state"),
+    endpoint_id: Type.Optional(describe(Id, "Only to this endpoint")),
+    from: describe(log.from, "Created then or later"),
+    to: describe(log.to, "Created before then"),
     ...page,
   },
 });
@@ -34,7 +34,7 @@ const redeliver = tool({
     "Makes one more attempt at a delivery that has ended, of whatever event; the receiver may have the message already.",
   ...action(redeliverWebhook, "delivery_id"),
   details: DELIVERY_DETAILS,
-  input: { delivery_id: said(Id, "The delivery's id") },
+  input: { delivery_id: describe(Id, "The delivery's id") },
 });
 
 export const deliveryTools = [findDeliveries, redeliver];

@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { addressProblem, ownAddresses, type Surroundings } from "./rules.ts";
+import { addressProblem, literalAddresses, type DestinationPolicy } from "./rules.ts";
 
 /** Asks for all addresses of a host. Errors: throws when there are none. */
 export type Resolve = (hostname: string) => Promise<string[]>;
@@ -11,7 +11,7 @@ export const resolveHost: Resolve = async (hostname) => {
 };
 
 /** A destination that must not be called; the message says why, without telling what a name resolved to. */
-export class RefusedDestination extends Error {}
+export class ForbiddenDestination extends Error {}
 
 /**
  * The addresses under which a URL may be called. One forbidden address among them forbids all: who answers for
@@ -19,13 +19,13 @@ export class RefusedDestination extends Error {}
  */
 export async function addressesOf(
   url: URL,
-  surroundings: Surroundings,
+  policy: DestinationPolicy,
   resolve: Resolve = resolveHost,
 ): Promise<string[]> {
-  const addresses = ownAddresses(url) ?? (await resolve(url.hostname));
+  const addresses = literalAddresses(url) ?? (await resolve(url.hostname));
   for (const address of addresses) {
-    const problem = addressProblem(address, url.protocol, surroundings);
-    if (problem !== null) throw new RefusedDestination(problem);
+    const problem = addressProblem(address, url.protocol, policy);
+    if (problem !== null) throw new ForbiddenDestination(problem);
   }
   return addresses;
 }

@@ -2,8 +2,8 @@ import { and, asc, eq, inArray, isNull, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, ofCompany } from "../../store/expressions.ts";
-import { only } from "../../store/exactly_one.ts";
+import { contains, companyOwned } from "../../store/expressions.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { SigningSecret, Webhook } from "./model.ts";
 import { webhookTable } from "./tables.ts";
@@ -89,7 +89,7 @@ export async function insertWebhook(
     .insert(t)
     .values({ ...webhook, status: "active", company_id: scope.company_id, ...stamped(now) })
     .returning(webhookColumns(q));
-  return only(rows);
+  return exactlyOne(rows);
 }
 
 export async function updateWebhook(
@@ -111,13 +111,13 @@ export async function updateWebhook(
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {
   const t = q.use(webhookTable);
-  return and(ofCompany(t, scope), isNull(t.deleted_at));
+  return and(companyOwned(t, scope), isNull(t.deleted_at));
 }
 
 // What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.
 
 /** An endpoint as the dispatcher calls it. */
-export interface Callable {
+export interface ActiveEndpoint {
   id: number;
   company_id: number;
   url: string;
@@ -126,10 +126,10 @@ export interface Callable {
 }
 
 /** The active endpoints of companies, or those of the ids. */
-export async function listCallable(
+export async function listActive(
   q: Reads,
   { company_ids, ids }: { company_ids?: readonly number[]; ids?: readonly number[] },
-): Promise<Callable[]> {
+): Promise<ActiveEndpoint[]> {
   const t = q.use(webhookTable);
   const { id, company_id, url, event_types, secrets } = t;
   return q
@@ -145,10 +145,10 @@ export async function listCallable(
 }
 
 /** Disables an endpoint that is still where it was called. Returns whether it was. */
-export async function disableCalled(
+export async function disableEndpoint(
   q: Queries,
   now: Temporal.Instant,
-  { id, url }: Pick<Callable, "id" | "url">,
+  { id, url }: Pick<ActiveEndpoint, "id" | "url">,
   disabled_reason: string,
 ): Promise<boolean> {
   const t = q.use(webhookTable);

@@ -6,7 +6,7 @@ import type { SigningSecret } from "./model.ts";
 // Where a webhook may go.
 
 /** Whether the service runs in production: outside of it webhooks may go to this machine. */
-export interface Surroundings {
+export interface DestinationPolicy {
   is_production: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface Surroundings {
 export type ReadUrl = { url: URL; problem?: undefined } | { url?: undefined; problem: string };
 
 /** Reads an endpoint's URL as browsers do: 0x7f.1 and 2130706433 come out as 127.0.0.1. */
-export function readUrl(text: string, { is_production }: Surroundings): ReadUrl {
+export function readUrl(text: string, { is_production }: DestinationPolicy): ReadUrl {
   const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
   if (!url || !["https:", "http:"].includes(url.protocol)) return { problem: "must be an https URL" };
   if (url.protocol === "http:" && is_production) return { problem: "must be https" };
@@ -24,7 +24,7 @@ export function readUrl(text: string, { is_production }: Surroundings): ReadUrl 
 }
 
 /** The addresses that a host means by itself, without asking anyone; null for a name to resolve. */
-export function ownAddresses({ hostname }: URL): string[] | null {
+export function literalAddresses({ hostname }: URL): string[] | null {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (ipaddr.isValid(host)) return [host];
   return /(^|\.)localhost\.?$/.test(host) ? ["127.0.0.1", "::1"] : null;
@@ -40,7 +40,7 @@ const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 export function addressProblem(
   address: string,
   protocol: string,
-  { is_production }: Surroundings,
+  { is_production }: DestinationPolicy,
 ): string | null {
   const ip = ipaddr.isValid(address) ? ipaddr.parse(address) : null;
   const range = ip?.range();
@@ -60,7 +60,7 @@ export function signingSecrets(secrets: readonly SigningSecret[], now: Temporal.
 }
 
 /** The secrets after a new one came: those that still signed go on for a day, the oldest of too many end. */
-export function rotated(
+export function rotateSecrets(
   secrets: readonly SigningSecret[],
   secret: string,
   now: Temporal.Instant,
@@ -68,7 +68,7 @@ export function rotated(
   const last = iso(now.add({ hours: LIMITS.webhook_secret_hours }));
   const signing = new Set(signingSecrets(secrets, now));
   const old = secrets
-    .filter((known) => signing.has(known.secret))
-    .map((known) => ({ secret: known.secret, ends_at: known.ends_at ?? last }));
+    .filter((signing_secret) => signing.has(signing_secret.secret))
+    .map((signing_secret) => ({ secret: signing_secret.secret, ends_at: signing_secret.ends_at ?? last }));
   return [{ secret, ends_at: null }, ...old].slice(0, LIMITS.webhook_secrets);
 }

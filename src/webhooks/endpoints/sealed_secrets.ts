@@ -3,20 +3,20 @@ import { isSealed, type Secrets } from "../../core/secret_box.ts";
 import type { SigningSecret } from "./model.ts";
 
 /** Where in the database the secrets of a company's endpoints are sealed for. */
-const placeOf = (company_id: number) => `webhooks/${company_id}/secret`;
+const sealingContext = (company_id: number) => `webhooks/${company_id}/secret`;
 
 /** A secret as it is stored: sealed, or as it is where the deployment has no key. Decision 0061. */
 export function toStore(secrets: Secrets, company_id: number, secret: string): string {
-  return secrets.can_seal ? secrets.seal(secret, placeOf(company_id)) : secret;
+  return secrets.can_seal ? secrets.seal(secret, sealingContext(company_id)) : secret;
 }
 
 /** A stored secret as it signs. Errors: conflict when no key opens it. */
 function fromStore(secrets: Secrets, company_id: number, stored: string): string {
-  return isSealed(stored) ? secrets.open(stored, placeOf(company_id)) : stored;
+  return isSealed(stored) ? secrets.open(stored, sealingContext(company_id)) : stored;
 }
 
 /** Those of the stored secrets that a key opens, as they sign, and what is wrong with one of the others. */
-export function openedOf(
+export function openSecrets(
   secrets: Secrets,
   company_id: number,
   stored: readonly string[],
@@ -45,7 +45,7 @@ export function resealed(
 ): { fresh: SigningSecret[] | null; problem: AppError | undefined } {
   let problem: AppError | undefined;
   const fresh = signing.map((one) => {
-    const found = openedOf(secrets, company_id, [one.secret]);
+    const found = openSecrets(secrets, company_id, [one.secret]);
     problem ??= found.problem;
     const [secret] = found.opened;
     return secret === undefined ? one : { ...one, secret: sealedNewly(secrets, company_id, one.secret) };
@@ -54,6 +54,6 @@ export function resealed(
 }
 
 function sealedNewly(secrets: Secrets, company_id: number, stored: string): string {
-  const place = placeOf(company_id);
+  const place = sealingContext(company_id);
   return isSealed(stored) ? (secrets.reseal(stored, place) ?? stored) : secrets.seal(stored, place);
 }

@@ -4,16 +4,16 @@ import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import { endedWithin, iso } from "../../core/time.ts";
-import { only } from "../../store/exactly_one.ts";
+import { withTimeout, iso } from "../../core/time.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import { newMessageId } from "../events/queries.ts";
 import { TEST_EVENT, WebhookLog } from "../deliveries/model.ts";
-import { failPendingLogs, insertLogs } from "../deliveries/queries.ts";
+import { abandonPending, insertLogs } from "../deliveries/queries.ts";
 import { ONE_ATTEMPT } from "../deliveries/rules.ts";
-import { addressesOf, RefusedDestination } from "./destination.ts";
+import { addressesOf, ForbiddenDestination } from "./destination.ts";
 import { CreateWebhook, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret } from "./model.ts";
 import * as queries from "./queries.ts";
-import { readUrl, rotated, type Surroundings } from "./rules.ts";
+import { readUrl, rotateSecrets, type DestinationPolicy } from "./rules.ts";
 import { resealed, toStore } from "./sealed_secrets.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
@@ -84,8 +84,8 @@ export const updateWebhook = operation({
       const change = { url, event_types, description, ...statusChange(before, status) };
       const webhook = await queries.updateWebhook(tx, id, change);
       if (!webhook) throw notFound("Webhook", id);
-      if (webhook.status === "disabled") await failPendingLogs(tx.q, id, ctx.now);
-      ctx.note({ before, after: webhook });
+      if (webhook.status === "disabled") await abandonPending(tx.q, id, ctx.now);
+      ctx.annotateAudit({ before, after: webhook });
       return webhook;
     });
   },
@@ -107,7 +107,7 @@ export const deleteWebhook = operation({
       };
       const webhook = await queries.updateWebhook(tx, id, end);
       if (!webhook) throw notFound("Webhook", id);
-      await failPendingLogs(tx.q, id, ctx.now);
+      await abandonPending(tx.q, id, ctx.now);
       return {};
     }),
 });
@@ -128,7 +128,7 @@ export const rotateWebhookSecret = operation({
       const secrets = await queries.findSecrets(tx, id);
       if (!secrets) throw notFound("Webhook", id);
       const stored = toStore(ctx.secrets, tx.scope.company_id, secret);
-      const change = { secrets: rotated(secrets, stored, ctx.now) };
+      const change = { secrets: rotateSecrets(secrets, stored, ctx.now) };
       const webhook = await queries.updateWebhook(tx, id, change);
       if (!webhook) throw notFound("Webhook", id);
       return { ...webhook, secret };
@@ -162,7 +162,7 @@ export const testWebhook = operation({
         payload: { type: TEST_EVENT, timestamp: iso(ctx.now), data: { id, status } },
         step: ONE_ATTEMPT,
       };
-      return only(await insertLogs(tx.q, ctx.now, [message]));
+      return exactlyOne(await insertLogs(tx.q, ctx.now, [message]));
     }),
 });
 
@@ -195,14 +195,14 @@ export const resealWebhookSecrets = operation({
 });
 
 /** Errors: invalid. A host that does not resolve yet is let through: each call checks again. */
-async function checkUrl(text: string, surroundings: Surroundings): Promise<void> {
-  const { url, problem } = readUrl(text, surroundings);
+async function checkUrl(text: string, policy: DestinationPolicy): Promise<void> {
+  const { url, problem } = readUrl(text, policy);
   if (!url) throw invalid("/url", problem);
-  const refusal = addressesOf(url, surroundings).then(
+  const refusal = addressesOf(url, policy).then(
     () => null,
-    (error: unknown) => (error instanceof RefusedDestination ? error.message : null),
+    (error: unknown) => (error instanceof ForbiddenDestination ? error.message : null),
   );
-  const refused = await endedWithin(refusal, LIMITS.webhook_resolve_ms);
+  const refused = await withTimeout(refusal, LIMITS.webhook_resolve_ms);
   if (refused !== null) throw invalid("/url", refused);
 }
 

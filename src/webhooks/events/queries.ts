@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { instant, iso } from "../../core/time.ts";
-import { besides, isAmong, ofCompany } from "../../store/expressions.ts";
+import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { type Event, EVENT_TYPES, type NewEvent, typesMatching } from "./model.ts";
@@ -43,7 +43,7 @@ export async function listEvents(
 ): Promise<{ rows: Event[]; total: number }> {
   const t = q.use(eventTable);
   const where = and(
-    ofCompany(t, scope),
+    companyOwned(t, scope),
     type === undefined ? undefined : inArray(t.type, typesMatching(type, EVENT_TYPES)),
     from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
     to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
@@ -66,7 +66,7 @@ export async function listEvents(
 }
 
 /** The first events, of all companies, that nobody was told of yet. */
-export async function listFreshEvents(q: Reads, limit: number): Promise<number[]> {
+export async function listUndispatched(q: Reads, limit: number): Promise<number[]> {
   const t = q.use(eventTable);
   const rows = await q
     .select({ id: t.id })
@@ -78,19 +78,19 @@ export async function listFreshEvents(q: Reads, limit: number): Promise<number[]
 }
 
 /** An event, as far as it matters who listens. */
-export type TakenEvent = Pick<Event, "id" | "company_id" | "type">;
+export type ClaimedEvent = Pick<Event, "id" | "company_id" | "type">;
 
 /** Takes the events that are still fresh for this transaction, which writes their deliveries. */
-export async function takeFreshEvents(
+export async function claimUndispatched(
   q: Queries,
   now: Temporal.Instant,
   ids: readonly number[],
-): Promise<TakenEvent[]> {
+): Promise<ClaimedEvent[]> {
   const t = q.use(eventTable);
   const rows = await q
     .update(t)
     .set({ fanned_out_at: iso(now) })
-    .where(and(isAmong(t.id, ids), besides(isNull(t.fanned_out_at))))
+    .where(and(idIn(t.id, ids), filterOnly(isNull(t.fanned_out_at))))
     .returning({ id: t.id, company_id: t.company_id, type: t.type });
   return rows.toSorted((a, b) => a.id - b.id);
 }
@@ -99,7 +99,7 @@ export async function takeFreshEvents(
 export async function listEventsById(q: Reads, ids: readonly number[]): Promise<Event[]> {
   if (ids.length === 0) return [];
   const t = q.use(eventTable);
-  return q.select().from(t).where(isAmong(t.id, ids)).orderBy(asc(t.id));
+  return q.select().from(t).where(idIn(t.id, ids)).orderBy(asc(t.id));
 }
 
 /** Forgets events from before `until`, at most `limit` of them; those that somebody must be told of stay. */

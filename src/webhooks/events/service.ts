@@ -1,7 +1,7 @@
 import { operation } from "../../app/operation.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
-import { prune } from "../../core/delete_in_batches.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, paged } from "../../core/schema.ts";
 import { Event, ListEvents } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -28,7 +28,7 @@ export const pruneEvents = operation({
   output: Nothing,
   async run(ctx) {
     const until = ctx.now.subtract({ hours: 24 * LIMITS.event_days });
-    await prune(ctx.background, (limit) =>
+    await deleteInBatches(ctx.background, (limit) =>
       transaction(ctx, (tx) => queries.deleteOldEvents(tx, until, limit)),
     );
     return {};

@@ -12,7 +12,7 @@ const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
 const limits = { ...LIMITS };
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 afterEach(() => {
   Object.assign(LIMITS, limits);
@@ -33,7 +33,7 @@ describe("a new key", () => {
     ["agent", "production", "prd_"],
     ["ingest", "production", "prd_"],
   ])("of the role %s for %s is answered with its secret, once", async (role, environment, prefix) => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { status, body } = await tenant.api("POST", "/api-keys", { name: " Kiosk ", role, environment });
     const { clientSecret, ...key } = body.data;
     expect(status).toBe(201);
@@ -58,19 +58,19 @@ describe("a new key", () => {
   });
 
   test("has an id and a secret of its own", async () => {
-    const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(house, "agent")));
+    const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(service, "agent")));
     expect(new Set(keys.map(({ clientId }) => clientId)).size).toBe(20);
     expect(new Set(keys.map(({ clientSecret }) => clientSecret)).size).toBe(20);
   });
 
   test("leaves no secret in the database, only its digest and how it ends", async () => {
-    const { clientSecret, id } = await addKey(house, "lender");
-    await house.api("POST", `/api-keys/${id}/rotate`, {});
-    const api_keys = house.deps.store.read.use(apiKeyTable);
-    const audit_log = house.deps.store.read.use(auditLogTable);
+    const { clientSecret, id } = await addKey(service, "lender");
+    await service.api("POST", `/api-keys/${id}/rotate`, {});
+    const api_keys = service.deps.store.read.use(apiKeyTable);
+    const audit_log = service.deps.store.read.use(auditLogTable);
     const rows = [
-      ...(await house.deps.store.read.select().from(api_keys)),
-      ...(await house.deps.store.read.select().from(audit_log)),
+      ...(await service.deps.store.read.select().from(api_keys)),
+      ...(await service.deps.store.read.select().from(audit_log)),
     ];
     expect(JSON.stringify(rows)).toContain(
       new Bun.CryptoHasher("sha256").update(clientSecret).digest("base64url"),
@@ -91,19 +91,19 @@ describe("a new key", () => {
     [{ ...good, clientSecret: "mine" }, ["/clientSecret"]],
     [[good], [""]],
   ])("that breaks a rule is a 422 that names it: %j", async (body, paths) => {
-    const before = (await list(house.api)).data.length;
-    const answer = await house.api("POST", "/api-keys", body);
+    const before = (await list(service.api)).data.length;
+    const answer = await service.api("POST", "/api-keys", body);
     expect(answer.status).toBe(422);
     expect(answer.body.details.map(({ path }: Json) => path)).toEqual(paths);
-    expect((await list(house.api)).data).toHaveLength(before);
+    expect((await list(service.api)).data).toHaveLength(before);
   });
 
   test("may have a name of 100 characters", async () => {
-    expect((await house.api("POST", "/api-keys", { ...good, name: "é".repeat(100) })).status).toBe(201);
+    expect((await service.api("POST", "/api-keys", { ...good, name: "é".repeat(100) })).status).toBe(201);
   });
 
   test("is a 409 where there are as many as may be; a revoked one makes room", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     Object.assign(LIMITS, { api_keys: 3 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => api("POST", "/api-keys", good)));
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
@@ -116,7 +116,7 @@ describe("a new key", () => {
 
 describe("the list", () => {
   test("has revoked keys too, and is narrowed by role, environment, state and words", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const add = async (name: string, role: string, environment: string) =>
       (await api("POST", "/api-keys", { name, role, environment })).body.data;
     const a = await add("Bank", "lender", "staging");
@@ -142,7 +142,7 @@ describe("the list", () => {
   test.each(["role=admin", "environment=prod", "revoked=1", "limit=0", "limit=201", "search=", "secret=x"])(
     "a query that does not fit is a 422: %s",
     async (query) => {
-      const { status, body } = await house.api("GET", `/api-keys?${query}`);
+      const { status, body } = await service.api("GET", `/api-keys?${query}`);
       expect([status, body.details[0].path]).toEqual([422, `/${query.split("=")[0]}`]);
     },
   );
@@ -158,53 +158,53 @@ describe("who manages keys", () => {
   ];
 
   test("admins only: managers, analysts and client users get 403, strangers 401", async () => {
-    const { id } = (await house.api("POST", "/clients", { name: "Acme" })).body.data;
+    const { id } = (await service.api("POST", "/clients", { name: "Acme" })).body.data;
     const users = [
-      await house.addUser(house, "manager"),
-      await house.addUser(house, "analyst"),
-      await house.addUser(house, "client", id),
-      (await addMachine(house, house, "lender")).api,
+      await service.addUser(service, "manager"),
+      await service.addUser(service, "analyst"),
+      await service.addUser(service, "client", id),
+      (await addMachine(service, service, "lender")).api,
     ];
     for (const [method, path, body] of calls) {
       for (const api of users) expect((await api(method, path, body)).status).toBe(403);
-      expect((await house.anonymous(method, path, body)).status).toBe(401);
+      expect((await service.anonymous(method, path, body)).status).toBe(401);
     }
   });
 
   test("of one company: another's key is a 404, and stays as it is", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const key = await addKey(other, "agent");
     const path = `/api-keys/${key.id}`;
-    expect((await house.api("GET", path)).status).toBe(404);
-    expect((await house.api("POST", `${path}/rotate`, { grace_hours: 0 })).status).toBe(404);
-    expect((await house.api("DELETE", path)).status).toBe(404);
-    expect((await list(house.api)).data.map(({ id }: Json) => id)).not.toContain(key.id);
-    expect((await exchange(house, key)).status).toBe(200);
+    expect((await service.api("GET", path)).status).toBe(404);
+    expect((await service.api("POST", `${path}/rotate`, { grace_hours: 0 })).status).toBe(404);
+    expect((await service.api("DELETE", path)).status).toBe(404);
+    expect((await list(service.api)).data.map(({ id }: Json) => id)).not.toContain(key.id);
+    expect((await exchange(service, key)).status).toBe(200);
     expect((await other.api("GET", path)).body.data).toMatchObject({ revoked_at: null });
   });
 });
 
 describe("revoking", () => {
   test("ends the key and leaves it listed; a second time is a 409, as is a rotation", async () => {
-    const key = await addKey(house, "agent");
+    const key = await addKey(service, "agent");
     const path = `/api-keys/${key.id}`;
     clock.set("2026-03-11T00:00:00Z");
-    expect(await house.api("DELETE", path)).toMatchObject({ status: 200, body: { data: {} } });
+    expect(await service.api("DELETE", path)).toMatchObject({ status: 200, body: { data: {} } });
     const revoked = { id: key.id, revoked_at: "2026-03-11T00:00:00.000Z", last4: key.last4 };
-    expect((await house.api("GET", path)).body.data).toMatchObject(revoked);
+    expect((await service.api("GET", path)).body.data).toMatchObject(revoked);
     for (const [method, at, action] of [
       ["DELETE", path, "revoke"],
       ["POST", `${path}/rotate`, "rotate"],
     ] as const) {
-      const { status, body } = await house.api(method, at, method === "POST" ? {} : undefined);
+      const { status, body } = await service.api(method, at, method === "POST" ? {} : undefined);
       expect([status, body.error]).toEqual([409, `Cannot ${action} API key ${key.id}: it is revoked`]);
     }
   });
 
   test("many at once do it once", async () => {
-    const { id } = await addKey(house, "agent");
+    const { id } = await addKey(service, "agent");
     const answers = await Promise.all(
-      Array.from({ length: 6 }, () => house.api("DELETE", `/api-keys/${id}`)),
+      Array.from({ length: 6 }, () => service.api("DELETE", `/api-keys/${id}`)),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       200, 409, 409, 409, 409, 409,
@@ -214,7 +214,7 @@ describe("revoking", () => {
 
 describe("the audit log", () => {
   test("tells who made, rotated and revoked a key, without its secret", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { id, clientSecret } = await addKey(tenant, "agent");
     const rotated = await tenant.api("POST", `/api-keys/${id}/rotate`, { grace_hours: 1 });
     await tenant.api("DELETE", `/api-keys/${id}`);
@@ -231,7 +231,7 @@ describe("the audit log", () => {
 
 describe("an Idempotency-Key", () => {
   test.each(["", "/rotate"])("makes one secret and keeps none: POST /api-keys…%s", async (action) => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { id } = await addKey(tenant, "agent");
     const path = action === "" ? "/api-keys" : `/api-keys/${id}${action}`;
     const body = action === "" ? good : {};
@@ -242,8 +242,8 @@ describe("an Idempotency-Key", () => {
     expect(again.body.error).toBe(
       `The request with this Idempotency-Key was carried out (api_key ${first.body.data.id}), and its answer is not kept: look the record up`,
     );
-    const idempotency_keys = house.deps.store.read.use(idempotencyKeyTable);
-    const rows = await house.deps.store.read.select().from(idempotency_keys);
+    const idempotency_keys = service.deps.store.read.use(idempotencyKeyTable);
+    const rows = await service.deps.store.read.select().from(idempotency_keys);
     expect(JSON.stringify(rows)).not.toContain(first.body.data.clientSecret);
     expect((await list(tenant.api)).data).toHaveLength(action === "" ? 2 : 1);
   });

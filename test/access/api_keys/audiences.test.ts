@@ -8,12 +8,12 @@ import { addMachine, serve, withToken } from "./fixtures.ts";
 
 // Which token opens which door, over every path that there is.
 
-const house = useService();
+const service = useService();
 let client_user: Api;
 
 beforeAll(async () => {
-  const { id } = (await house.api("POST", "/clients", { name: "Acme" })).body.data;
-  client_user = await house.addUser(house, "client", id);
+  const { id } = (await service.api("POST", "/clients", { name: "Acme" })).body.data;
+  client_user = await service.addUser(service, "client", id);
 });
 
 interface Route {
@@ -25,7 +25,7 @@ interface Route {
 
 /** Every path under /api/v1, ids filled in, with its methods. */
 function routes(): Route[] {
-  return buildApp(house.deps)
+  return buildApp(service.deps)
     .routes.filter(({ path }) => path.startsWith("/api/v1/"))
     .map(({ method, path, hooks }) => ({
       method,
@@ -38,12 +38,12 @@ function routes(): Route[] {
 const MCP = "POST /mcp";
 
 /** Whether a refusal is the door's own: behind it there may be others. */
-function isOfDoor({ error }: Json): boolean {
+function isForAudience({ error }: Json): boolean {
   return /^This path is for .*; yours (are|is) /.test(error);
 }
 
 /** The level whose door a path has. */
-function doorOf(path: string): "lender" | "agent" | "usage" | "users" {
+function audienceOf(path: string): "lender" | "agent" | "usage" | "users" {
   const [, first, second] = path.split("/");
   if (first === "lender" || first === "agent") return first;
   return first === "usage" && second === "events" ? "usage" : "users";
@@ -51,7 +51,7 @@ function doorOf(path: string): "lender" | "agent" | "usage" | "users" {
 
 describe("a key's token", () => {
   test.each([...KEY_ROLES])("of the role %s opens its own paths only: elsewhere 403", async (role) => {
-    const machine = await addMachine(house, house, role);
+    const machine = await addMachine(service, service, role);
     const own = role === "ingest" ? "usage" : role;
     const wrong: unknown[] = [];
     const all = routes();
@@ -63,15 +63,15 @@ describe("a key's token", () => {
     for (const { method, path, is_open } of all) {
       const name = `${method} ${path}`;
       const { status, body } = await machine.api(method, path, method === "GET" ? undefined : {});
-      const is_refused = name === MCP ? status === 401 : status === 403 && isOfDoor(body);
-      const is_own = doorOf(path) === own || is_open;
+      const is_refused = name === MCP ? status === 401 : status === 403 && isForAudience(body);
+      const is_own = audienceOf(path) === own || is_open;
       if (is_refused === is_own) wrong.push({ name, status });
     }
     expect(wrong).toEqual([]);
   });
 
   test("is a 403 before the body is looked at, and no reason to sign in again", async () => {
-    const { api } = await addMachine(house, house, "lender");
+    const { api } = await addMachine(service, service, "lender");
     const { status, body, headers } = await api("POST", "/clients", "{not json");
     expect([status, headers.get("www-authenticate")]).toEqual([403, null]);
     expect(body.error).toBe("This path is for company users; yours are under /lender");
@@ -81,18 +81,18 @@ describe("a key's token", () => {
 describe("a login token", () => {
   test("opens no path of machines: 403 on each of them, for company and client users", async () => {
     const wrong: unknown[] = [];
-    const machines = routes().filter(({ path }) => ["lender", "agent"].includes(doorOf(path)));
+    const machines = routes().filter(({ path }) => ["lender", "agent"].includes(audienceOf(path)));
     for (const { method, path } of machines) {
-      for (const api of [house.api, client_user]) {
+      for (const api of [service.api, client_user]) {
         const { status, body } = await api(method, path, method === "GET" ? undefined : {});
-        if (status !== 403 || !isOfDoor(body)) wrong.push({ method, path, status });
+        if (status !== 403 || !isForAudience(body)) wrong.push({ method, path, status });
       }
     }
     expect(wrong).toEqual([]);
   });
 });
 
-describe("the door of each role, whatever is behind it", () => {
+describe("the paths of each role, whatever is behind them", () => {
   const roles = [...KEY_ROLES];
   let served: ReturnType<typeof serve>;
   beforeAll(() => {
@@ -110,40 +110,40 @@ describe("the door of each role, whatever is behind it", () => {
             reads_body: true,
             run: async ({ input }) => ({ status: 200, answer: { input } }),
           },
-        ])(house.deps),
+        ])(service.deps),
       );
     }
-    served = serve(house, doors);
+    served = serve(service, doors);
   });
   afterAll(() => served.stop());
 
-  const cases = roles.flatMap((role) => roles.map((door) => [role, door] as const));
-  test.each(cases)("a token of the role %s at the door of %s", async (role, door) => {
+  const cases = roles.flatMap((role) => roles.map((audience) => [role, audience] as const));
+  test.each(cases)("a token of the role %s at the paths of %s", async (role, audience) => {
     const environment = role === "ingest" ? "production" : "staging";
-    const { key, token } = await addMachine(house, house, role, environment);
+    const { key, token } = await addMachine(service, service, role, environment);
     const api = withToken(served, token);
-    const { status, body } = await api("GET", `/${door}`);
-    expect(status).toBe(role === door ? 200 : 403);
+    const { status, body } = await api("GET", `/${audience}`);
+    expect(status).toBe(role === audience ? 200 : 403);
     const { id: key_id } = key;
     const actor = {
       kind: "key",
       key_id,
       agent_key_id: key_id,
-      company_id: house.company_id,
+      company_id: service.company_id,
       role,
       environment,
     };
-    if (role === door) expect(body.actor).toEqual(actor);
+    if (role === audience) expect(body.actor).toEqual(actor);
     else expect(body.error).toStartWith("This path is for API keys ");
   });
 
-  test.each(roles)("users and strangers at the door of %s", async (door) => {
-    const login = { email: house.admin_email, password: "correct horse battery" };
-    const { token } = (await house.anonymous("POST", "/login", login)).body;
+  test.each(roles)("users and strangers at the paths of %s", async (audience) => {
+    const login = { email: service.admin_email, password: "correct horse battery" };
+    const { token } = (await service.anonymous("POST", "/login", login)).body;
     const user = withToken(served, token);
-    expect((await user("GET", `/${door}`)).status).toBe(403);
-    expect((await user("POST", `/${door}`, "{not json")).status).toBe(403);
-    expect((await withToken(served, "abc")("GET", `/${door}`)).status).toBe(401);
+    expect((await user("GET", `/${audience}`)).status).toBe(403);
+    expect((await user("POST", `/${audience}`, "{not json")).status).toBe(403);
+    expect((await withToken(served, "abc")("GET", `/${audience}`)).status).toBe(401);
   });
 });
 
@@ -154,6 +154,6 @@ describe("usage", () => {
       403,
       "This path is for company users and API keys for ingest; yours are under /my",
     ]);
-    expect((await house.api("POST", "/usage/events", [])).status).not.toBe(403);
+    expect((await service.api("POST", "/usage/events", [])).status).not.toBe(403);
   });
 });

@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { operation } from "../../../src/app/operation.ts";
 import { ById, Nothing } from "../../../src/core/schema.ts";
 import { endpoint, route, routes } from "../../../src/http/route.ts";
-import { type House, startHouse, TestClock } from "../../support/harness.ts";
+import { type Service, startService, TestClock } from "../../support/harness.ts";
 import { addMachine, exchange, serve, withToken } from "./fixtures.ts";
 
 // What holds for every call of a machine, whatever it asks for: tried on an operation of the tests' own.
 
 const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
-let house: House;
+let service: Service;
 let served: ReturnType<typeof serve>;
 let runs = 0;
 
@@ -27,29 +27,31 @@ const approveSomething = operation({
 });
 
 beforeAll(async () => {
-  house = await startHouse({ clock });
+  service = await startService({ clock });
   served = serve(
-    house,
+    service,
     routes({ tag: "Tests", admits: "lender" }, [
       route("POST /lender/approve", approveSomething, { summary: "Approve" }),
       route("POST /lender/other", approveSomething, { summary: "Approve elsewhere" }),
-    ])(house.deps),
+    ])(service.deps),
   );
 });
 afterEach(() => clock.set(NOW));
 afterAll(async () => {
   await served.stop();
-  await house.stop();
+  await service.stop();
 });
 
-async function addLender(tenant: Pick<House, "api"> & { company_id: number; admin_email: string } = house) {
-  const { key, token } = await addMachine(house, tenant, "lender");
+async function addLender(
+  tenant: Pick<Service, "api"> & { company_id: number; admin_email: string } = service,
+) {
+  const { key, token } = await addMachine(service, tenant, "lender");
   return { key, token, api: withToken(served, token) };
 }
 
 describe("the audit log", () => {
   test("tells which key did it, and finds what a key did", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const [one, two] = [await addLender(tenant), await addLender(tenant)];
     expect((await one.api("POST", "/lender/approve", { id: 7 })).status).toBe(200);
     expect((await two.api("POST", "/lender/approve", { id: 8 })).status).toBe(200);
@@ -74,15 +76,15 @@ describe("the audit log", () => {
   });
 
   test.each(["0", "x", "1.5"])("refuses a key_id that can't be one: %s", async (key_id) => {
-    const { status, body } = await house.api("GET", `/audit-log?key_id=${key_id}`);
+    const { status, body } = await service.api("GET", `/audit-log?key_id=${key_id}`);
     expect([status, body.details[0].path]).toEqual([422, "/key_id"]);
   });
 
   test("finds nothing of another company's key", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const { key, api } = await addLender(other);
     await api("POST", "/lender/approve", { id: 7 });
-    expect((await house.api("GET", `/audit-log?key_id=${key.id}`)).body.data).toEqual([]);
+    expect((await service.api("GET", `/audit-log?key_id=${key.id}`)).body.data).toEqual([]);
   });
 });
 
@@ -93,7 +95,7 @@ describe("an Idempotency-Key", () => {
     const { key, api } = await addLender();
     const before = runs;
     const first = await api("POST", "/lender/approve", { id: 7 }, headers);
-    const { token } = (await exchange(house, key)).body;
+    const { token } = (await exchange(service, key)).body;
     const again = await withToken(served, token)("POST", "/lender/approve", { id: 7 }, headers);
     expect([first.status, again.status, runs - before]).toEqual([200, 200, 1]);
     expect([first, again].map((answer) => answer.headers.get("idempotent-replayed"))).toEqual([null, "true"]);
@@ -113,7 +115,7 @@ describe("an Idempotency-Key", () => {
 
   test("belongs to one key and path: no other key, no user with the same id meets it", async () => {
     // Ids of keys and users count up from 1 on their own.
-    const fresh = await startHouse({ clock });
+    const fresh = await startService({ clock });
     const doors = serve(
       fresh,
       routes({ tag: "Tests", admits: ["company", "lender"] }, [
@@ -157,7 +159,7 @@ describe("an Idempotency-Key", () => {
 });
 
 test("the request limit counts each key for itself, apart from users with the same id", async () => {
-  const limited = await startHouse({
+  const limited = await startService({
     clock,
     env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "4" },
   });
@@ -185,7 +187,7 @@ describe("a revoked key", () => {
   test("ends between two requests, for all that its company has of other keys not", async () => {
     const [one, two] = [await addLender(), await addLender()];
     expect((await one.api("POST", "/lender/approve", { id: 1 })).status).toBe(200);
-    await house.api("DELETE", `/api-keys/${one.key.id}`);
+    await service.api("DELETE", `/api-keys/${one.key.id}`);
     const before = runs;
     expect((await one.api("POST", "/lender/approve", { id: 1 })).status).toBe(401);
     expect(runs).toBe(before);

@@ -6,11 +6,11 @@ import {
   apiOf,
   type Json,
   PASSWORD,
-  startHouse,
+  startService,
   TestClock,
   useService,
 } from "../../support/harness.ts";
-import { Agent } from "../oauth/fixtures.ts";
+import { OAuthClient } from "../oauth/fixtures.ts";
 import { addKey, addMachine, exchange, type Machine, withToken } from "./fixtures.ts";
 
 // A key becomes a token, and the token ends with what it came from. The one path of machines that is always there
@@ -20,7 +20,7 @@ const SECRET = "a secret of the tests, thirty-two bytes or more";
 const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
 
-const house = useService({ clock, env: { JWT_SECRET: SECRET } });
+const service = useService({ clock, env: { JWT_SECRET: SECRET } });
 
 afterEach(() => clock.set(NOW));
 
@@ -30,7 +30,7 @@ async function statusOf(api: Api): Promise<number> {
 }
 
 async function rotate({ id }: Json, body: object = {}): Promise<Json> {
-  const answer = await house.api("POST", `/api-keys/${id}/rotate`, body);
+  const answer = await service.api("POST", `/api-keys/${id}/rotate`, body);
   expect(answer.status).toBe(200);
   return answer.body.data;
 }
@@ -43,9 +43,9 @@ describe("the exchange", () => {
   ])(
     "of a key of the role %s for %s: a token for the audience %s, for an hour",
     async (role, environment, aud) => {
-      const tenant = await house.addTenant();
+      const tenant = await service.addTenant();
       const key = await addKey(tenant, role, environment);
-      const { status, body } = await exchange(house, key);
+      const { status, body } = await exchange(service, key);
       expect([status, body]).toEqual([
         200,
         { type: "bearer", token: expect.any(String), expiresAt: "2026-03-10T13:00:00.000Z" },
@@ -67,23 +67,23 @@ describe("the exchange", () => {
   );
 
   test("refuses an unknown id, a wrong secret and a revoked key in the same words", async () => {
-    const [key, revoked] = [await addKey(house, "lender"), await addKey(house, "lender")];
-    await house.api("DELETE", `/api-keys/${revoked.id}`);
+    const [key, revoked] = [await addKey(service, "lender"), await addKey(service, "lender")];
+    await service.api("DELETE", `/api-keys/${revoked.id}`);
     const { clientId, clientSecret } = key;
     const answers = [
-      await exchange(house, { clientId: `prd_${"A".repeat(24)}`, clientSecret }),
-      await exchange(house, { clientId, clientSecret: `${clientSecret.slice(0, -1)}_` }),
-      await exchange(house, { clientId, clientSecret: revoked.clientSecret }),
-      await exchange(house, { clientId: ` ${clientId}`, clientSecret }),
-      await exchange(house, { clientId: clientId.toLowerCase(), clientSecret }),
-      await exchange(house, revoked),
-      await exchange(house, { clientId: "' OR 1=1 --", clientSecret: "%" }),
+      await exchange(service, { clientId: `prd_${"A".repeat(24)}`, clientSecret }),
+      await exchange(service, { clientId, clientSecret: `${clientSecret.slice(0, -1)}_` }),
+      await exchange(service, { clientId, clientSecret: revoked.clientSecret }),
+      await exchange(service, { clientId: ` ${clientId}`, clientSecret }),
+      await exchange(service, { clientId: clientId.toLowerCase(), clientSecret }),
+      await exchange(service, revoked),
+      await exchange(service, { clientId: "' OR 1=1 --", clientSecret: "%" }),
     ];
     for (const { status, body, headers } of answers) {
       expect([status, body]).toEqual([401, { error: "Invalid credentials" }]);
       expect(headers.get("www-authenticate")).toBe("Bearer");
     }
-    expect((await exchange(house, key)).status).toBe(200);
+    expect((await exchange(service, key)).status).toBe(200);
   });
 
   test.each([
@@ -100,32 +100,32 @@ describe("the exchange", () => {
       ["/clientId", "/clientSecret", "/client_id", "/client_secret"],
     ],
   ])("of a body that does not fit is a 422: %j", async (body, paths) => {
-    const answer = await house.anonymous("POST", "/auth/token", body);
+    const answer = await service.anonymous("POST", "/auth/token", body);
     expect(answer.status).toBe(422);
     expect(answer.body.details.map(({ path }: Json) => path).toSorted()).toEqual(paths.toSorted());
   });
 
   test("tells the key when it was used, to the minute", async () => {
-    const key = await addKey(house, "lender");
-    const used = async () => (await house.api("GET", `/api-keys/${key.id}`)).body.data.last_used_at;
+    const key = await addKey(service, "lender");
+    const used = async () => (await service.api("GET", `/api-keys/${key.id}`)).body.data.last_used_at;
     for (const [at, told] of [
       ["2026-03-10T12:00:00.000Z", "2026-03-10T12:00:00.000Z"],
       ["2026-03-10T12:00:59.999Z", "2026-03-10T12:00:00.000Z"],
       ["2026-03-10T12:01:00.000Z", "2026-03-10T12:01:00.000Z"],
     ] as const) {
       clock.set(at);
-      expect((await exchange(house, key)).status).toBe(200);
+      expect((await exchange(service, key)).status).toBe(200);
       expect(await used()).toBe(told);
     }
-    await exchange(house, { ...key, clientSecret: "wrong" });
+    await exchange(service, { ...key, clientSecret: "wrong" });
     expect(await used()).toBe("2026-03-10T12:01:00.000Z");
   });
 
-  test("that is refused is told to the key's company, without the secret; of unknown ids nobody is told", async () => {
-    const tenant = await house.addTenant();
+  test("that is refused is in the audit log of the key's company, without the secret; unknown ids are in none", async () => {
+    const tenant = await service.addTenant();
     const { id, clientId } = await addKey(tenant, "lender");
-    await exchange(house, { clientId, clientSecret: "a-guess-that-fails" });
-    await exchange(house, { clientId: `prd_${"B".repeat(24)}`, clientSecret: "a-guess-that-fails" });
+    await exchange(service, { clientId, clientSecret: "a-guess-that-fails" });
+    await exchange(service, { clientId: `prd_${"B".repeat(24)}`, clientSecret: "a-guess-that-fails" });
     const refused = async () =>
       (await tenant.api("GET", "/audit-log?operation=exchange_api_key")).body.data as Json[];
     while ((await refused()).length === 0) await Bun.sleep(10);
@@ -138,8 +138,8 @@ describe("the exchange", () => {
         withheld: ["/clientSecret"],
       }),
     ]);
-    const audit_log = house.deps.store.read.use(auditLogTable);
-    const rows = JSON.stringify(await house.deps.store.read.select().from(audit_log));
+    const audit_log = service.deps.store.read.use(auditLogTable);
+    const rows = JSON.stringify(await service.deps.store.read.select().from(audit_log));
     expect(rows).not.toContain("a-guess-that-fails");
     expect(rows).not.toContain("B".repeat(24));
   });
@@ -147,7 +147,7 @@ describe("the exchange", () => {
 
 describe("rotation", () => {
   test("keeps the id; within the grace both secrets work, after it only the new one", async () => {
-    const key = await addKey(house, "ingest");
+    const key = await addKey(service, "ingest");
     const next = await rotate(key, { grace_hours: 2 });
     expect(next).toMatchObject({
       id: key.id,
@@ -157,49 +157,53 @@ describe("rotation", () => {
     });
     expect(next.clientSecret).not.toBe(key.clientSecret);
     clock.set("2026-03-10T13:59:59.999Z");
-    expect([(await exchange(house, key)).status, (await exchange(house, next)).status]).toEqual([200, 200]);
+    expect([(await exchange(service, key)).status, (await exchange(service, next)).status]).toEqual([
+      200, 200,
+    ]);
     clock.set("2026-03-10T14:00:00.000Z");
-    expect([(await exchange(house, key)).status, (await exchange(house, next)).status]).toEqual([401, 200]);
+    expect([(await exchange(service, key)).status, (await exchange(service, next)).status]).toEqual([
+      401, 200,
+    ]);
   });
 
-  test("has a grace of 24 hours unless told", async () => {
-    const { id } = await addKey(house, "agent");
+  test("has a grace of 24 hours by default", async () => {
+    const { id } = await addKey(service, "agent");
     for (const body of [undefined, {}]) {
-      const day = await house.api("POST", `/api-keys/${id}/rotate`, body);
+      const day = await service.api("POST", `/api-keys/${id}/rotate`, body);
       expect(day.body.data.old_secret_ends_at).toBe("2026-03-11T12:00:00.000Z");
     }
-    const week = await rotate(await addKey(house, "agent"), { grace_hours: 168 });
+    const week = await rotate(await addKey(service, "agent"), { grace_hours: 168 });
     expect(week.old_secret_ends_at).toBe("2026-03-17T12:00:00.000Z");
   });
 
   test("without grace ends the old secret at once, and the tokens that it was exchanged for", async () => {
-    const { key, api } = await addMachine(house, house, "ingest");
+    const { key, api } = await addMachine(service, service, "ingest");
     expect(await statusOf(api)).toBe(422);
     const next = await rotate(key, { grace_hours: 0 });
     expect(next.old_secret_ends_at).toBeNull();
-    expect([(await exchange(house, key)).status, await statusOf(api)]).toEqual([401, 401]);
-    expect(await statusOf(withToken(house, (await exchange(house, next)).body.token))).toBe(422);
+    expect([(await exchange(service, key)).status, await statusOf(api)]).toEqual([401, 401]);
+    expect(await statusOf(withToken(service, (await exchange(service, next)).body.token))).toBe(422);
   });
 
   test("leaves tokens of the old secret good for as long as it is, and no longer", async () => {
-    const { key, api } = await addMachine(house, house, "ingest");
+    const { key, api } = await addMachine(service, service, "ingest");
     await rotate(key, { grace_hours: 1 });
     clock.set("2026-03-10T12:30:00.000Z");
-    const late = await exchange(house, key);
+    const late = await exchange(service, key);
     expect(late.body.expiresAt).toBe("2026-03-10T13:00:00.000Z");
     clock.set("2026-03-10T12:59:59.000Z");
-    expect([await statusOf(api), await statusOf(withToken(house, late.body.token))]).toEqual([422, 422]);
+    expect([await statusOf(api), await statusOf(withToken(service, late.body.token))]).toEqual([422, 422]);
     clock.set("2026-03-10T13:00:00.000Z");
-    expect([await statusOf(api), await statusOf(withToken(house, late.body.token))]).toEqual([401, 401]);
+    expect([await statusOf(api), await statusOf(withToken(service, late.body.token))]).toEqual([401, 401]);
   });
 
   test("a second time within the grace ends the oldest secret and its tokens: two live, never three", async () => {
-    const { key: first, api } = await addMachine(house, house, "ingest");
+    const { key: first, api } = await addMachine(service, service, "ingest");
     const second = await rotate(first);
     expect(await statusOf(api)).toBe(422);
     const third = await rotate(first);
     const statuses = [];
-    for (const key of [first, second, third]) statuses.push((await exchange(house, key)).status);
+    for (const key of [first, second, third]) statuses.push((await exchange(service, key)).status);
     expect(statuses).toEqual([401, 200, 200]);
     expect(await statusOf(api)).toBe(401);
   });
@@ -208,27 +212,27 @@ describe("rotation", () => {
     [24, 2],
     [0, 1],
   ])("many at once, each with a grace of %d hours, leave %d secrets that work", async (grace_hours, live) => {
-    const key = await addKey(house, "ingest");
+    const key = await addKey(service, "ingest");
     const rotated = await Promise.all(Array.from({ length: 6 }, () => rotate(key, { grace_hours })));
-    const works = await Promise.all([key, ...rotated].map((made) => exchange(house, made)));
+    const works = await Promise.all([key, ...rotated].map((made) => exchange(service, made)));
     expect(works.filter(({ status }) => status === 200)).toHaveLength(live);
-    const { last4 } = (await house.api("GET", `/api-keys/${key.id}`)).body.data;
+    const { last4 } = (await service.api("GET", `/api-keys/${key.id}`)).body.data;
     const newest = rotated.find(({ clientSecret }) => clientSecret.endsWith(last4));
-    expect((await exchange(house, newest)).status).toBe(200);
+    expect((await exchange(service, newest)).status).toBe(200);
   });
 
   test.each([-1, 169, 1.5, "24", null])("with a grace of %j is a 422", async (grace_hours) => {
-    const key = await addKey(house, "agent");
-    const { status, body } = await house.api("POST", `/api-keys/${key.id}/rotate`, { grace_hours });
+    const key = await addKey(service, "agent");
+    const { status, body } = await service.api("POST", `/api-keys/${key.id}/rotate`, { grace_hours });
     expect([status, body.details[0].path]).toEqual([422, "/grace_hours"]);
-    expect((await exchange(house, key)).status).toBe(200);
+    expect((await exchange(service, key)).status).toBe(200);
   });
 });
 
 describe("a token", () => {
   let machine: Machine;
   beforeAll(async () => {
-    machine = await addMachine(house, house, "ingest");
+    machine = await addMachine(service, service, "ingest");
   });
 
   test("ends after an hour, also when it was verified before", async () => {
@@ -240,12 +244,12 @@ describe("a token", () => {
   });
 
   test("ends with its key; another key of the same company goes on", async () => {
-    const { key, api } = await addMachine(house, house, "ingest");
+    const { key, api } = await addMachine(service, service, "ingest");
     expect(await statusOf(api)).toBe(422);
-    await house.api("DELETE", `/api-keys/${key.id}`);
+    await service.api("DELETE", `/api-keys/${key.id}`);
     const { status, headers } = await api("POST", "/usage/events", {});
     expect([status, headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
-    expect((await exchange(house, key)).status).toBe(401);
+    expect((await exchange(service, key)).status).toBe(401);
     expect(await statusOf(machine.api)).toBe(422);
   });
 
@@ -256,7 +260,7 @@ describe("a token", () => {
   }
 
   test("of our own making passes, so that the cases below fail for their own reason", async () => {
-    expect(await statusOf(withToken(house, await sign({})))).toBe(422);
+    expect(await statusOf(withToken(service, await sign({})))).toBe(422);
   });
 
   const cases: [string, () => Promise<string> | string][] = [
@@ -280,17 +284,17 @@ describe("a token", () => {
     ["without an expiry", () => sign({ exp: undefined })],
   ];
   test.each(cases)("%s is a 401", async (_, make) => {
-    expect(await statusOf(withToken(house, await make()))).toBe(401);
+    expect(await statusOf(withToken(service, await make()))).toBe(401);
   });
 
   test("says its company and environment for its holder only: the key's own count", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const token = await sign({ company_id: other.company_id, environment: "staging" });
-    expect(await house.deps.authenticate(token)).toEqual({
+    expect(await service.deps.authenticate(token)).toEqual({
       kind: "key",
       key_id: machine.key.id,
       agent_key_id: machine.key.id,
-      company_id: house.company_id,
+      company_id: service.company_id,
       role: "ingest",
       environment: "production",
     });
@@ -299,32 +303,39 @@ describe("a token", () => {
   test("is taken from the Authorization header only", async () => {
     const { token } = machine;
     const path = `/usage/events?token=${token}&access_token=${token}`;
-    expect((await house.anonymous("POST", path, {}, { cookie: `token=${token}` })).status).toBe(401);
+    expect((await service.anonymous("POST", path, {}, { cookie: `token=${token}` })).status).toBe(401);
     const basic = btoa(`${machine.key.clientId}:${machine.key.clientSecret}`);
-    expect((await house.anonymous("POST", path, {}, { authorization: `Basic ${basic}` })).status).toBe(401);
-    expect(await statusOf(withToken(house, machine.key.clientSecret))).toBe(401);
+    expect((await service.anonymous("POST", path, {}, { authorization: `Basic ${basic}` })).status).toBe(401);
+    expect(await statusOf(withToken(service, machine.key.clientSecret))).toBe(401);
   });
 });
 
 test("what signs in elsewhere is no token of a machine: an agent's access token, a link", async () => {
-  const { access_token } = await (await Agent.register(house)).authorize(house.admin_email, PASSWORD);
-  const { url } = (await house.api("POST", "/usage/exports", { format: "csv" })).body.data;
+  const { access_token } = await (await OAuthClient.register(service)).authorize(
+    service.admin_email,
+    PASSWORD,
+  );
+  const { url } = (await service.api("POST", "/usage/exports", { format: "csv" })).body.data;
   const link = String(url).split("/").at(-1) ?? "";
   for (const token of [access_token, link]) {
-    expect(await statusOf(withToken(house, token))).toBe(401);
+    expect(await statusOf(withToken(service, token))).toBe(401);
   }
 });
 
 test("a key's token is no access token and no link", async () => {
-  const { token } = await addMachine(house, house, "ingest");
-  const mcp = await withToken(house, token)("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" });
+  const { token } = await addMachine(service, service, "ingest");
+  const mcp = await withToken(service, token)("POST", "/mcp", {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/list",
+  });
   expect(mcp.status).toBe(401);
-  expect((await house.anonymous("GET", `/usage/exports/${token}`)).status).toBe(404);
+  expect((await service.anonymous("GET", `/usage/exports/${token}`)).status).toBe(404);
 });
 
 describe("the limits", () => {
   test("ten failures a minute for one address and clientId, then 429; others go on", async () => {
-    const limited = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" } });
+    const limited = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" } });
     const [key, other] = [await addKey(limited, "lender"), await addKey(limited, "lender")];
     const guess = { ...key, clientSecret: "wrong" };
     for (let i = 0; i < 5; i++) expect((await exchange(limited, key)).status).toBe(200);
@@ -343,7 +354,7 @@ describe("the limits", () => {
   });
 
   test("an unknown clientId is counted like any other", async () => {
-    const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "2" }, clock });
+    const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "2" }, clock });
     const guess = { clientId: `prd_${"C".repeat(24)}`, clientSecret: "wrong" };
     const statuses = [];
     for (let i = 0; i < 3; i++) statuses.push((await exchange(limited, guess)).status);
@@ -353,6 +364,6 @@ describe("the limits", () => {
 
   test("RATE_LIMIT_ENABLED=false turns them off", async () => {
     const guess = { clientId: `prd_${"D".repeat(24)}`, clientSecret: "wrong" };
-    for (let i = 0; i < 15; i++) expect((await exchange(house, guess)).status).toBe(401);
+    for (let i = 0; i < 15; i++) expect((await exchange(service, guess)).status).toBe(401);
   });
 });

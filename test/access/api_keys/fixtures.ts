@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
-import { failures } from "../../../src/http/error_handler.ts";
-import { type Api, apiOf, type House, type Json, type Tenant } from "../../support/harness.ts";
+import { errorHandler } from "../../../src/http/error_handler.ts";
+import { type Api, apiOf, type Service, type Json, type Tenant } from "../../support/harness.ts";
 
 /** A key as its company made it, with the machine that calls by it. */
 export interface Machine {
@@ -15,31 +15,31 @@ export async function addKey({ api }: Tenant, role: string, environment = "produ
   return body.data;
 }
 
-export function exchange({ anonymous }: Pick<House, "anonymous">, { clientId, clientSecret }: Json) {
+export function exchange({ anonymous }: Pick<Service, "anonymous">, { clientId, clientSecret }: Json) {
   return anonymous("POST", "/auth/token", { clientId, clientSecret });
 }
 
-export function withToken({ url }: Pick<House, "url">, token: string): Api {
+export function withToken({ url }: Pick<Service, "url">, token: string): Api {
   return apiOf(url, { authorization: `Bearer ${token}` });
 }
 
 /** A machine with a new key of the tenant's, its token in hand. */
 export async function addMachine(
-  house: House,
+  service: Service,
   tenant: Tenant,
   role: string,
   environment = "production",
 ): Promise<Machine> {
   const key = await addKey(tenant, role, environment);
-  const { status, body } = await exchange(house, key);
+  const { status, body } = await exchange(service, key);
   if (status !== 200) throw new Error(`Cannot exchange a key: ${status} ${JSON.stringify(body)}`);
-  return { key, token: body.token, api: withToken(house, body.token) };
+  return { key, token: body.token, api: withToken(service, body.token) };
 }
 
 /** Routes of the tests' own, served over the house's stores: for doors that have nothing behind them yet. */
-export function serve(house: House, routes: AnyElysia): { url: string; stop(): Promise<unknown> } {
+export function serve(service: Service, routes: AnyElysia): { url: string; stop(): Promise<unknown> } {
   const app: AnyElysia = new Elysia({ normalize: false })
-    .use(failures(house.deps, () => app.routes))
+    .use(errorHandler(service.deps, () => app.routes))
     .group("/api/v1", (api) => api.use(routes))
     .listen({ port: 0, hostname: "127.0.0.1" });
   return { url: `http://127.0.0.1:${app.server?.port}`, stop: () => app.stop() };

@@ -8,15 +8,15 @@ import { addMachine, exchange, type Machine, withToken } from "./fixtures.ts";
 
 const NOW = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(NOW);
-const house = useService({ clock });
+const service = useService({ clock });
 let tenant: Tenant;
 let machine: Machine;
 
 beforeEach(async () => {
   clock.set(NOW);
-  tenant = await house.addTenant();
+  tenant = await service.addTenant();
   await addSubscription(tenant, "acme");
-  machine = await addMachine(house, tenant, "ingest");
+  machine = await addMachine(service, tenant, "ingest");
 });
 
 const event = { external_subscription_id: "acme", usage: 2 };
@@ -49,7 +49,7 @@ test.each(forms)("send %s", async (_, body, type, accepted) => {
 });
 
 test("send to their own company's subscriptions: another's are not there", async () => {
-  const other = await house.addTenant();
+  const other = await service.addTenant();
   await addSubscription(other, "theirs");
   const theirs = { subscription_id: `${other.company_id}:theirs`, usage: 1 };
   for (const body of [theirs, { external_subscription_id: "theirs", usage: 1 }]) {
@@ -72,14 +72,14 @@ test("need the token: a clientId and a secret alone send nothing", async () => {
     { "x-api-key": clientSecret },
     {},
   ]) {
-    expect((await house.anonymous("POST", "/usage/events", event, headers)).status).toBe(401);
+    expect((await service.anonymous("POST", "/usage/events", event, headers)).status).toBe(401);
   }
   expect(await stored(tenant)).toBe(0);
 });
 
 test("of other roles send no usage", async () => {
   for (const role of ["lender", "agent"]) {
-    const { api } = await addMachine(house, tenant, role);
+    const { api } = await addMachine(service, tenant, role);
     expect((await api("POST", "/usage/events", event)).status).toBe(403);
     expect((await sendLines(api, [event])).status).toBe(403);
   }
@@ -95,7 +95,7 @@ describe("a stream", () => {
     ["its token ends", async () => clock.set("2026-03-10T13:00:00.000Z")],
   ];
   test.each(ends)("stops when %s, and tells what was stored", async (_, end) => {
-    const stream = await openStream(house, tenant, machine.token);
+    const stream = await openStream(service, tenant, machine.token);
     stream.write(text(eventLines(1_000)));
     while ((await stored(tenant)) < 1_000) await Bun.sleep(5);
     await end();
@@ -107,7 +107,7 @@ describe("a stream", () => {
   });
 
   test("goes on when its secret is rotated with a grace", async () => {
-    const stream = await openStream(house, tenant, machine.token);
+    const stream = await openStream(service, tenant, machine.token);
     stream.write(text(eventLines(1_000)));
     while ((await stored(tenant)) < 1_000) await Bun.sleep(5);
     await tenant.api("POST", `/api-keys/${machine.key.id}/rotate`, {});
@@ -122,8 +122,8 @@ test("a machine whose token has ended gets another and goes on; what it sent twi
   await machine.api("POST", "/usage/events", sent);
   clock.set("2026-03-10T13:00:00.000Z");
   expect((await machine.api("POST", "/usage/events", sent)).status).toBe(401);
-  const { token } = (await exchange(house, machine.key)).body;
-  const again = await withToken(house, token)("POST", "/usage/events", {
+  const { token } = (await exchange(service, machine.key)).body;
+  const again = await withToken(service, token)("POST", "/usage/events", {
     ...sent,
     timestamp: Temporal.Instant.from(NOW).epochMilliseconds,
   });

@@ -22,12 +22,12 @@ import { addMachine, exchange } from "./fixtures.ts";
 // Whoever sends a body may not be signed in any more when it is all there.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Loans;
 let program: number;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
   program = (await addProgram(loans)).id;
 });
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 async function begin(path: string, token: string, type: string, body: string) {
   const cut = body.length - 2;
   const request = await openRequest(
-    house.url,
+    service.url,
     `/api/v1${path}`,
     {
       authorization: `Bearer ${token}`,
@@ -56,41 +56,41 @@ async function begin(path: string, token: string, type: string, body: string) {
   };
 }
 
-const tokenBy = async (key: Json) => (await exchange(house, key)).body.token;
+const tokenBy = async (key: Json) => (await exchange(service, key)).body.token;
 const documentsOf = async (id: number) =>
   (await done(loans.lender("GET", `/lender/applications/${id}/documents`))).length;
 
 describe("a document", () => {
   const comesIn = async () => {
-    while (!existsSync(folderOf(house)) || filesOf(house).length === 0) await Bun.sleep(2);
+    while (!existsSync(folderOf(service)) || filesOf(service).length === 0) await Bun.sleep(2);
   };
   const BODY = HEAD + PDF + TAIL;
 
   test.each([
-    ["revoked", (id: number) => house.api("DELETE", `/api-keys/${id}`)],
+    ["revoked", (id: number) => service.api("DELETE", `/api-keys/${id}`)],
     [
       "given a new secret without grace",
-      (id: number) => house.api("POST", `/api-keys/${id}/rotate`, { grace_hours: 0 }),
+      (id: number) => service.api("POST", `/api-keys/${id}/rotate`, { grace_hours: 0 }),
     ],
   ])("is not kept when its agent's key was %s while it came in", async (_, end) => {
-    const { agent, agent_key } = await openLoans(house);
+    const { agent, agent_key } = await openLoans(service);
     const { id } = await addDraft({ ...loans, agent }, program);
-    const upload = await beginUpload(house.url, await tokenBy(agent_key), id, BODY.length);
+    const upload = await beginUpload(service.url, await tokenBy(agent_key), id, BODY.length);
     upload.write(BODY.slice(0, -2));
     await comesIn();
     await done(end(agent_key.id));
     upload.write(BODY.slice(-2));
     expect((await upload.answer).status).toBe(401);
     expect(await documentsOf(id)).toBe(0);
-    expect(filesOf(house)).toEqual([]);
-    const { body } = await house.api("GET", "/events?type=document.uploaded");
+    expect(filesOf(service)).toEqual([]);
+    const { body } = await service.api("GET", "/events?type=document.uploaded");
     expect(body.data).toEqual([]);
   });
 
   test("is as young as its last byte: one that began before the approval came after it", async () => {
     const { id } = await addDraft(loans, program);
     await lead(loans, id, "under_review");
-    const upload = await beginUpload(house.url, await tokenBy(loans.agent_key), id, BODY.length);
+    const upload = await beginUpload(service.url, await tokenBy(loans.agent_key), id, BODY.length);
     upload.write(BODY.slice(0, -2));
     await comesIn();
     clock.set("2026-03-10T12:01:00Z");
@@ -102,15 +102,15 @@ describe("a document", () => {
 });
 
 test("an application is not made when its agent's key was revoked while it came in", async () => {
-  const { agent, agent_key } = await openLoans(house);
+  const { agent, agent_key } = await openLoans(service);
   const body = JSON.stringify({ ...APPLICATION, program_id: program, external_reference: "LATE-1" });
   const request = await begin("/agent/applications", await tokenBy(agent_key), "application/json", body);
-  await done(house.api("DELETE", `/api-keys/${agent_key.id}`));
+  await done(service.api("DELETE", `/api-keys/${agent_key.id}`));
   expect(await request.end()).toBe(401);
   expect((await agent("GET", "/agent/applications")).status).toBe(401);
   const next = { name: "Next", role: "agent", environment: "production", replaces_id: agent_key.id };
-  const token = await tokenBy(await done(house.api("POST", "/api-keys", next)));
-  const found = await house.anonymous("GET", "/agent/applications", undefined, {
+  const token = await tokenBy(await done(service.api("POST", "/api-keys", next)));
+  const found = await service.anonymous("GET", "/agent/applications", undefined, {
     authorization: `Bearer ${token}`,
   });
   expect(found.body.meta.total).toBe(0);
@@ -120,30 +120,30 @@ test.each(["application/json", "application/x-ndjson"])(
   "events as %s are not stored when their key was revoked while they came in",
   async (type) => {
     const name = `meter-${type.length}`;
-    await addSubscription(house, name);
-    const { key, token } = await addMachine(house, house, "ingest");
+    await addSubscription(service, name);
+    const { key, token } = await addMachine(service, service, "ingest");
     const body = JSON.stringify({ external_subscription_id: name, usage: 1 });
     const request = await begin("/usage/events", token, type, body);
-    await done(house.api("DELETE", `/api-keys/${key.id}`));
+    await done(service.api("DELETE", `/api-keys/${key.id}`));
     expect(await request.end()).toBe(401);
-    expect((await search(house.api, { external_subscription_ids: [name] })).meta.total).toBe(0);
+    expect((await search(service.api, { external_subscription_ids: [name] })).meta.total).toBe(0);
   },
 );
 
 test.each(["/emandate/collections/results", "/emandate/mandates/results"])(
   "%s applies nothing of a user who was signed out while it came in",
   async (path) => {
-    const token = await tokenOf(house, house.admin_email);
+    const token = await tokenOf(service, service.admin_email);
     const request = await begin(path, token, "text/csv", "order_no,amount,response_code\nX,1.00,00\n");
     const authorization = `Bearer ${token}`;
-    await done(house.anonymous("POST", "/logout", undefined, { authorization }));
+    await done(service.anonymous("POST", "/logout", undefined, { authorization }));
     expect(await request.end()).toBe(401);
   },
 );
 
 test("a tool is not called for an agent whose authorization ended while its message came in", async () => {
-  const token = await grantAccess(house, house.admin_email);
-  const [{ id }] = await done(house.api("GET", "/me/authorizations"));
+  const token = await grantAccess(service, service.admin_email);
+  const [{ id }] = await done(service.api("GET", "/me/authorizations"));
   const body = JSON.stringify({
     jsonrpc: "2.0",
     id: 1,
@@ -151,7 +151,7 @@ test("a tool is not called for an agent whose authorization ended while its mess
     params: { name: "billing_save_client", arguments: { name: "Late" } },
   });
   const request = await begin("/mcp", token, "application/json", body);
-  await done(house.api("DELETE", `/me/authorizations/${id}`));
+  await done(service.api("DELETE", `/me/authorizations/${id}`));
   expect(await request.end()).toBe(401);
-  expect((await house.api("GET", "/clients?search=Late")).body.data).toEqual([]);
+  expect((await service.api("GET", "/clients?search=Late")).body.data).toEqual([]);
 });

@@ -14,13 +14,13 @@ import { tally, upload } from "../../loans/documents/fixtures.ts";
 
 // An agent whose key was revoked goes on with another one.
 
-const house = useService();
+const service = useService();
 let tenant: Tenant;
 let loans: Loans;
 
 beforeAll(async () => {
-  tenant = await house.addTenant();
-  loans = await openLoans(house, tenant);
+  tenant = await service.addTenant();
+  loans = await openLoans(service, tenant);
 });
 
 const addNext = (replaces_id: unknown, change: object = {}) =>
@@ -36,21 +36,21 @@ const revoke = (key: Json) => done(tenant.api("DELETE", `/api-keys/${key.id}`));
 test("a key that replaces a revoked one works on its applications, and so does the next", async () => {
   const { id: program } = await addProgram(loans);
   const { id } = await addDraft(loans, program, { external_reference: "LEAD-1" });
-  const stranger = signedIn(house, (await addNext(undefined)).body.data);
+  const stranger = signedIn(service, (await addNext(undefined)).body.data);
   let key = loans.agent_key;
   for (let turn = 1; turn <= 3; turn++) {
     await revoke(key);
     const made = await done(addNext(key.id));
     expect(made).toMatchObject({ replaces_id: key.id, revoked_at: null });
     key = made;
-    const agent = signedIn(house, key);
+    const agent = signedIn(service, key);
     const found = await done(agent("GET", `/agent/applications/${id}`));
     expect(found).toMatchObject({ id, agent_client_id: loans.agent_key.clientId });
     expect((await done(agent("PUT", `/agent/applications/${id}`, { purpose: `Turn ${turn}` }))).purpose).toBe(
       `Turn ${turn}`,
     );
-    const { token } = (await exchange(house, key)).body;
-    expect((await done(upload(house, token, id))).uploaded_by).toBe(key.clientId);
+    const { token } = (await exchange(service, key)).body;
+    expect((await done(upload(service, token, id))).uploaded_by).toBe(key.clientId);
     // One space of references for all of them.
     const again = await agent("POST", "/agent/applications", {
       ...APPLICATION,
@@ -64,7 +64,7 @@ test("a key that replaces a revoked one works on its applications, and so does t
     const own = await addDraft({ ...loans, agent }, program);
     expect(own.agent_client_id).toBe(key.clientId);
   }
-  expect((await signedIn(house, key)("GET", "/agent/applications")).body.meta.total).toBe(4);
+  expect((await signedIn(service, key)("GET", "/agent/applications")).body.meta.total).toBe(4);
   expect((await stranger("GET", `/agent/applications/${id}`)).status).toBe(404);
   expect((await stranger("GET", "/agent/applications")).body.meta.total).toBe(0);
 });
@@ -80,7 +80,7 @@ test("only a revoked agent's key of the company and environment is replaced", as
   const live = await done(addNext(undefined));
   const staging = await done(addNext(undefined, { environment: "staging" }));
   const lender = await done(addNext(undefined, { role: "lender" }));
-  const foreign = (await openLoans(house, await house.addTenant())).agent_key;
+  const foreign = (await openLoans(service, await service.addTenant())).agent_key;
   await revoke(staging);
   await revoke(lender);
   for (const id of [live.id, staging.id, lender.id, foreign.id, 999_999]) {

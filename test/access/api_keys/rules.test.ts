@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { iso } from "../../../src/core/time.ts";
-import { goodSecrets, type KeySecrets } from "../../../src/access/api_keys/rules.ts";
+import { validSecrets, type KeySecrets } from "../../../src/access/api_keys/rules.ts";
 import { propertyCases } from "../../support/properties.ts";
 
 const START = Temporal.Instant.from("2026-03-10T12:00:00Z");
@@ -46,7 +46,7 @@ test("the newest secret is good, and the one before it until its end; no other, 
     fc.property(rotations, fc.integer({ min: 0, max: 200 }), (steps, later) => {
       const { key, hours, ends } = rotatedKey(steps);
       const now = hours + later;
-      const good = goodSecrets(key, at(now));
+      const good = validSecrets(key, at(now));
       const expected = [key.secret_version, key.secret_version - 1].filter(
         (version) => version === key.secret_version || (ends.get(version) ?? 0) > now,
       );
@@ -64,7 +64,7 @@ test("a revoked key has no good secret at any time", () => {
   fc.assert(
     fc.property(rotations, fc.integer({ min: 0, max: 200 }), (steps, later) => {
       const { key, hours } = rotatedKey(steps);
-      expect(goodSecrets({ ...key, revoked_at: iso(at(hours)) }, at(hours + later))).toEqual([]);
+      expect(validSecrets({ ...key, revoked_at: iso(at(hours)) }, at(hours + later))).toEqual([]);
     }),
     propertyCases(200),
   );

@@ -4,22 +4,29 @@ import type { Actor } from "../../../src/core/access.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { findWaitingAgent, grantAuthorization, signInToAuthorize } from "../../../src/access/oauth/grants.ts";
 import { authorizationRequestTable } from "../../../src/access/oauth/tables.ts";
-import { type House, type Json, PASSWORD, startHouse, TestClock, useService } from "../../support/harness.ts";
-import { Agent, destination, open, pkce, REDIRECT, send } from "./fixtures.ts";
+import {
+  type Service,
+  type Json,
+  PASSWORD,
+  startService,
+  TestClock,
+  useService,
+} from "../../support/harness.ts";
+import { OAuthClient, destination, open, pkce, REDIRECT, send } from "./fixtures.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
-let agent: Agent;
+const service = useService({ clock });
+let agent: OAuthClient;
 
 beforeAll(async () => {
-  agent = await Agent.register(house);
+  agent = await OAuthClient.register(service);
 });
 
 const { challenge } = pkce();
 const show = (change: Record<string, string | undefined> = {}) => open(agent.url(challenge, change));
-const yes = (email = house.admin_email) => ({ email, password: PASSWORD, decision: "allow" });
+const yes = (email = service.admin_email) => ({ email, password: PASSWORD, decision: "allow" });
 
-async function grants(place: House = house): Promise<Json[]> {
+async function grants(place: Service = service): Promise<Json[]> {
   const { body } = await place.api("GET", "/audit-log?operation=grant_authorization");
   return body.data.filter(({ outcome }: Json) => outcome === "ok");
 }
@@ -48,9 +55,9 @@ describe("the page", () => {
   });
 
   test("beyond ten thousand that nobody has answered, the oldest gives way", async () => {
-    const own = await startHouse({ clock });
+    const own = await startService({ clock });
     try {
-      const page = (await Agent.register(own)).url(challenge);
+      const page = (await OAuthClient.register(own)).url(challenge);
       const first = await open(page);
       const t = own.deps.store.read.use(authorizationRequestTable);
       const [row] = await own.deps.store.read.select().from(t);
@@ -77,7 +84,7 @@ describe("the page", () => {
   });
 
   test("has a label for each field, and says in words what was wrong", async () => {
-    const page = await send(house, await show(), { ...yes(), password: "wrong" });
+    const page = await send(service, await show(), { ...yes(), password: "wrong" });
     for (const field of ["email", "password"]) {
       expect(page.html).toContain(`<label for="${field}">`);
       expect(page.html).toMatch(new RegExp(`<input id="${field}"[^>]*aria-describedby="problem"`));
@@ -90,22 +97,22 @@ describe("the page", () => {
 
   test("escapes whatever comes from outside", async () => {
     const evil = `<script>alert("1")</script>`;
-    const other = await Agent.register(house, { client_name: evil });
+    const other = await OAuthClient.register(service, { client_name: evil });
     const first = await open(other.url(challenge, { state: evil, scope: undefined }));
     expect(first.html).toContain("&lt;script&gt;");
-    const again = await send(house, first, { email: `"><script>@x`, password: evil, decision: "allow" });
+    const again = await send(service, first, { email: `"><script>@x`, password: evil, decision: "allow" });
     const failed = await open(other.url(challenge, { client_id: evil }));
     for (const { html } of [first, again, failed]) expect(html).not.toContain("<script");
     expect(again.html).toContain('value="&quot;&gt;&lt;script&gt;@x"');
     expect(again.html).not.toContain(evil);
   });
 
-  test("its cookie is for this service alone, and for https alone where the world comes by https", async () => {
+  test("its cookie is for this service alone, and for https alone where the public origin is https", async () => {
     const plain = (await show()).headers.getSetCookie()[0];
     expect(plain).toMatch(/^meterhouse_authorize=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/);
-    const secure = await startHouse({ env: { PUBLIC_URL: "https://billing.example.com" } });
+    const secure = await startService({ env: { PUBLIC_URL: "https://billing.example.com" } });
     try {
-      const page = await open((await Agent.register(secure)).url(challenge, { resource: undefined }));
+      const page = await open((await OAuthClient.register(secure)).url(challenge, { resource: undefined }));
       expect(page.headers.getSetCookie()[0]).toMatch(
         /^__Host-meterhouse_authorize=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600; Secure$/,
       );
@@ -118,7 +125,7 @@ describe("the page", () => {
     const first = await show();
     const second = await open(agent.url(challenge), first.cookie);
     expect(second.cookie).toBe(first.cookie);
-    for (const page of [first, second]) expect((await send(house, page, yes())).status).toBe(303);
+    for (const page of [first, second]) expect((await send(service, page, yes())).status).toBe(303);
   });
 });
 
@@ -140,7 +147,7 @@ describe("what an agent asks", () => {
     expect(back.searchParams.get("error")).toBe(error);
     expect(back.searchParams.get("error_description")).toBeString();
     expect(back.searchParams.get("state")).toBe("the state");
-    expect(back.searchParams.get("iss")).toBe(house.url);
+    expect(back.searchParams.get("iss")).toBe(service.url);
     expect(back.searchParams.has("code")).toBe(false);
   });
 
@@ -167,23 +174,23 @@ describe("what an agent asks", () => {
 
   test("may come to another port of this machine", async () => {
     const page = await show({ redirect_uri: "http://127.0.0.1:50001/callback" });
-    const back = destination(await send(house, page, yes()));
+    const back = destination(await send(service, page, yes()));
     expect(back.host).toBe("127.0.0.1:50001");
     expect(back.searchParams.get("code")).toMatch(/^mhc_/);
   });
 
   test("may leave out scope, resource, state, and the address where it registered one", async () => {
     const none = { scope: undefined, resource: undefined, state: undefined, redirect_uri: undefined };
-    const back = destination(await send(house, await show(none), yes()));
+    const back = destination(await send(service, await show(none), yes()));
     expect([...back.searchParams.keys()].toSorted()).toEqual(["code", "iss"]);
   });
 
   test("may come to a program's own scheme, or to an address with a query, which stays as it was", async () => {
     const uris = ["cursor://anysphere.cursor-mcp/oauth/callback", "https://example.com/cb?tenant=a%20b"];
-    const other = await Agent.register(house, { redirect_uris: uris });
+    const other = await OAuthClient.register(service, { redirect_uris: uris });
     for (const redirect_uri of uris) {
       const page = await open(other.url(challenge, { redirect_uri }));
-      const location = (await send(house, page, yes())).headers.get("location") ?? "";
+      const location = (await send(service, page, yes())).headers.get("location") ?? "";
       expect(location).toStartWith(`${redirect_uri}${redirect_uri.includes("?") ? "&" : "?"}code=mhc_`);
     }
   });
@@ -191,35 +198,35 @@ describe("what an agent asks", () => {
 
 describe("what a user answers", () => {
   test("allow: a code with state and issuer, as a redirect that forgets the form", async () => {
-    const answer = await send(house, await show(), yes());
+    const answer = await send(service, await show(), yes());
     expect(answer.status).toBe(303);
     const back = destination(answer);
     expect(back.searchParams.get("code")).toMatch(/^mhc_[\w-]{43}$/);
     expect(back.searchParams.get("state")).toBe("the state");
-    expect(back.searchParams.get("iss")).toBe(house.url);
+    expect(back.searchParams.get("iss")).toBe(service.url);
     expect(answer.headers.get("cache-control")).toContain("no-store");
   });
 
   test("deny: access_denied, without a password", async () => {
-    const back = destination(await send(house, await show(), { decision: "deny" }));
+    const back = destination(await send(service, await show(), { decision: "deny" }));
     expect(back.searchParams.get("error")).toBe("access_denied");
     expect(back.searchParams.get("state")).toBe("the state");
-    expect(back.searchParams.get("iss")).toBe(house.url);
+    expect(back.searchParams.get("iss")).toBe(service.url);
   });
 
   test("a wrong password, or an unknown email, is the page again, which may then be answered", async () => {
     const page = await show();
-    const wrong = await send(house, page, { ...yes(), password: "wrong" });
-    const unknown = await send(house, page, yes("nobody@example.com"));
+    const wrong = await send(service, page, { ...yes(), password: "wrong" });
+    const unknown = await send(service, page, yes("nobody@example.com"));
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    expect(unknown.html.replaceAll("nobody@example.com", house.admin_email)).toBe(wrong.html);
+    expect(unknown.html.replaceAll("nobody@example.com", service.admin_email)).toBe(wrong.html);
     expect(wrong.html).not.toContain('value="wrong"');
-    expect((await send(house, wrong, yes())).status).toBe(303);
+    expect((await send(service, wrong, yes())).status).toBe(303);
   });
 
   test("no email or password is the page again", async () => {
     for (const typed of [{ decision: "allow" }, { ...yes(), email: "no email" }]) {
-      const page = await send(house, await show(), typed);
+      const page = await send(service, await show(), typed);
       expect([page.status, page.fields.transaction !== undefined]).toEqual([422, true]);
     }
   });
@@ -237,49 +244,49 @@ describe("what a user answers", () => {
     ];
     const before = (await grants()).length;
     for (const [fields, cookie] of forged) {
-      const answer = await send(house, { fields, cookie }, yes());
+      const answer = await send(service, { fields, cookie }, yes());
       expect([answer.status, answer.headers.get("location")], JSON.stringify(fields)).toEqual([403, null]);
     }
     expect((await grants()).length).toBe(before);
-    expect((await send(house, page, yes())).status).toBe(303);
+    expect((await send(service, page, yes())).status).toBe(303);
   });
 
   test.each(["https://evil.example", "null", "http://localhost:1", "http://localhost"])(
     "from the origin %s is a 403",
     async (origin) => {
-      expect((await send(house, await show(), yes(), { origin })).status).toBe(403);
+      expect((await send(service, await show(), yes(), { origin })).status).toBe(403);
     },
   );
 
   test("counts once, also when it comes many times at once", async () => {
     const page = await show();
     const before = (await grants()).length;
-    const answers = await Promise.all(Array.from({ length: 6 }, () => send(house, page, yes())));
+    const answers = await Promise.all(Array.from({ length: 6 }, () => send(service, page, yes())));
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 403)).toHaveLength(5);
     expect((await grants()).length).toBe(before + 1);
-    expect((await send(house, page, { decision: "deny" })).status).toBe(403);
+    expect((await send(service, page, { decision: "deny" })).status).toBe(403);
   });
 
   test("counts for ten minutes", async () => {
     const page = await show();
     clock.set("2026-03-10T12:10:00Z");
-    const answer = await send(house, page, yes());
+    const answer = await send(service, page, yes());
     clock.set("2026-03-10T12:00:00Z");
     expect(answer.status).toBe(403);
     expect(answer.html).toContain("expired");
   });
 
   test("something else than yes or no is a 400", async () => {
-    expect((await send(house, await show(), { ...yes(), decision: "maybe" })).status).toBe(400);
+    expect((await send(service, await show(), { ...yes(), decision: "maybe" })).status).toBe(400);
   });
 
   test("counts for nothing when the password was changed between sign-in and grant, and may be given again", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { id: user_id, ...me } = (await tenant.api("GET", "/me")).body.data;
     const page = await open(agent.url(challenge));
     const caller = { origin: "rest" as const, request_id: "test", address: null };
-    const context = (actor: Actor) => house.deps.openContext({ ...caller, actor });
+    const context = (actor: Actor) => service.deps.openContext({ ...caller, actor });
     const anonymous = context({ kind: "anonymous" });
     const login = { email: tenant.admin_email, password: PASSWORD };
     const { version } = await call(anonymous, signInToAuthorize, login);
@@ -287,23 +294,26 @@ describe("what a user answers", () => {
     const { id: waiting_id } = await call(anonymous, findWaitingAgent, { transaction });
     const new_password = "another horse battery";
     await tenant.api("POST", "/me/password", { current_password: PASSWORD, new_password });
-    const grant = { waiting_id, origin: house.url, version };
+    const grant = { waiting_id, origin: service.url, version };
     const as_user = context({ kind: "user", user_id, ...me });
     const refused = await call(as_user, grantAuthorization, grant).catch(({ kind }) => kind);
     expect(refused).toBe("unauthorized");
-    expect((await send(house, page, { ...yes(tenant.admin_email), password: new_password })).status).toBe(
+    expect((await send(service, page, { ...yes(tenant.admin_email), password: new_password })).status).toBe(
       303,
     );
   });
 
-  test("is of the user who signed in, whatever the level, and told in that company's audit log", async () => {
-    const tenant = await house.addTenant();
+  test("is of the user who signed in, whatever the level, and is in that company's audit log", async () => {
+    const tenant = await service.addTenant();
     const { id: client_id } = (await tenant.api("POST", "/clients", { name: "Acme" })).body.data;
-    const api = await house.addUser(tenant, "client", client_id);
+    const api = await service.addUser(tenant, "client", client_id);
     const { id: user_id, email } = (await api("GET", "/me")).body.data;
     const tokens = await agent.authorize(email);
     const actor = { kind: "user", user_id, email, role: "client" };
-    expect(await house.deps.authenticateAgent(tokens.access_token)).toMatchObject({ ...actor, client_id });
+    expect(await service.deps.authenticateAccessToken(tokens.access_token)).toMatchObject({
+      ...actor,
+      client_id,
+    });
     const [entry, ...others] = (await tenant.api("GET", "/audit-log?operation=grant_authorization")).body
       .data;
     expect(others).toEqual([]);
@@ -321,11 +331,11 @@ describe("what a user answers", () => {
 });
 
 describe("guessing", () => {
-  test("failures here and at /login are counted together, and told in the audit log", async () => {
+  test("failures here and at /login are counted together, and are in the audit log", async () => {
     const limits = { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" };
-    const guarded = await startHouse({ clock, env: limits });
+    const guarded = await startService({ clock, env: limits });
     try {
-      const page = await open((await Agent.register(guarded)).url(challenge));
+      const page = await open((await OAuthClient.register(guarded)).url(challenge));
       const { admin_email: email } = guarded;
       const wrong = { email, password: "wrong", decision: "allow" };
       expect((await guarded.anonymous("POST", "/login", { email, password: "wrong" })).status).toBe(401);
@@ -346,7 +356,7 @@ describe("guessing", () => {
   });
 
   test("pages are counted by address", async () => {
-    const guarded = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true" } });
+    const guarded = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true" } });
     try {
       const url = `${guarded.url}/oauth/authorize?client_id=unknown`;
       const statuses = new Map<number, number>();

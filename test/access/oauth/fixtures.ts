@@ -1,4 +1,4 @@
-import { type Answer, apiOf, type House, type Json, PASSWORD } from "../../support/harness.ts";
+import { type Answer, apiOf, type Service, type Json, PASSWORD } from "../../support/harness.ts";
 
 export const REDIRECT = "http://127.0.0.1:33418/callback";
 
@@ -25,15 +25,15 @@ export async function open(url: string, cookie = ""): Promise<Page> {
 
 /** Sends a page's form, with what a user typed, from the page's own origin. */
 export async function send(
-  house: Pick<House, "url">,
+  service: Pick<Service, "url">,
   page: Pick<Page, "cookie" | "fields">,
   typed: Record<string, string>,
   headers: Record<string, string> = {},
 ): Promise<Page> {
-  const response = await fetch(`${house.url}/oauth/authorize`, {
+  const response = await fetch(`${service.url}/oauth/authorize`, {
     method: "POST",
     redirect: "manual",
-    headers: { origin: house.url, ...(page.cookie === "" ? {} : { cookie: page.cookie }), ...headers },
+    headers: { origin: service.url, ...(page.cookie === "" ? {} : { cookie: page.cookie }), ...headers },
     body: new URLSearchParams({ ...page.fields, ...typed }),
   });
   return readPage(response, page.cookie);
@@ -59,22 +59,22 @@ export function destination({ status, headers }: { status: number; headers: Head
 }
 
 /** An agent that has registered itself. */
-export class Agent {
-  readonly house: Pick<House, "url">;
+export class OAuthClient {
+  readonly service: Pick<Service, "url">;
   readonly client_id: string;
-  constructor(house: Pick<House, "url">, client_id: string) {
-    this.house = house;
+  constructor(service: Pick<Service, "url">, client_id: string) {
+    this.service = service;
     this.client_id = client_id;
   }
 
-  static async register(house: Pick<House, "url">, metadata: object = {}): Promise<Agent> {
-    const { status, body } = await register(house, {
+  static async register(service: Pick<Service, "url">, metadata: object = {}): Promise<OAuthClient> {
+    const { status, body } = await register(service, {
       client_name: "Test agent",
       redirect_uris: [REDIRECT],
       ...metadata,
     });
     if (status !== 201) throw new Error(`Not registered: ${JSON.stringify(body)}`);
-    return new Agent(house, body.client_id);
+    return new OAuthClient(service, body.client_id);
   }
 
   /** The address that it sends a browser to. */
@@ -87,25 +87,25 @@ export class Agent {
       code_challenge_method: "S256",
       state: "the state",
       scope: "mcp:tools",
-      resource: `${this.house.url}/api/v1/mcp`,
+      resource: `${this.service.url}/api/v1/mcp`,
       ...change,
     };
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value]],
     );
-    return `${this.house.url}/oauth/authorize?${new URLSearchParams(Object.fromEntries(given)).toString()}`;
+    return `${this.service.url}/oauth/authorize?${new URLSearchParams(Object.fromEntries(given)).toString()}`;
   }
 
   /** Has a user allow it. */
   async code(email: string, password = PASSWORD): Promise<{ code: string; verifier: string }> {
     const { verifier, challenge } = pkce();
     const page = await open(this.url(challenge));
-    const back = destination(await send(this.house, page, { email, password, decision: "allow" }));
+    const back = destination(await send(this.service, page, { email, password, decision: "allow" }));
     return { code: back.searchParams.get("code") ?? "", verifier };
   }
 
   token(fields: Record<string, string>): Promise<Answer> {
-    return post(this.house, "token", { client_id: this.client_id, ...fields });
+    return post(this.service, "token", { client_id: this.client_id, ...fields });
   }
 
   exchange(code: string, verifier: string, change: Record<string, string> = {}): Promise<Answer> {
@@ -123,7 +123,7 @@ export class Agent {
   }
 
   revoke(token: string): Promise<Answer> {
-    return post(this.house, "revoke", { client_id: this.client_id, token });
+    return post(this.service, "revoke", { client_id: this.client_id, token });
   }
 
   /** The whole way from a user's yes to tokens. */
@@ -135,17 +135,17 @@ export class Agent {
   }
 }
 
-export function register(house: Pick<House, "url">, metadata: unknown): Promise<Answer> {
-  return apiOf(house.url, {})("POST", "origin:/oauth/register", metadata);
+export function register(service: Pick<Service, "url">, metadata: unknown): Promise<Answer> {
+  return apiOf(service.url, {})("POST", "origin:/oauth/register", metadata);
 }
 
 /** Sends a form to an endpoint of the authorization server. */
 export function post(
-  house: Pick<House, "url">,
+  service: Pick<Service, "url">,
   endpoint: string,
   fields: Record<string, string> | string,
 ): Promise<Answer> {
   const body = new URLSearchParams(fields).toString();
   const headers = { "content-type": "application/x-www-form-urlencoded" };
-  return apiOf(house.url, {})("POST", `origin:/oauth/${endpoint}`, body, headers);
+  return apiOf(service.url, {})("POST", `origin:/oauth/${endpoint}`, body, headers);
 }

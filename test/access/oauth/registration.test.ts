@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { oauthClientTable } from "../../../src/access/oauth/tables.ts";
-import { type House, startHouse, TestClock, useService } from "../../support/harness.ts";
-import { Agent, open, pkce, REDIRECT, register } from "./fixtures.ts";
+import { type Service, startService, TestClock, useService } from "../../support/harness.ts";
+import { OAuthClient, open, pkce, REDIRECT, register } from "./fixtures.ts";
 
-let behind_proxy: House;
+let behind_proxy: Service;
 const ORIGIN = "https://billing.example.com";
 
-const house = useService();
+const service = useService();
 
 beforeAll(async () => {
-  behind_proxy = await startHouse({ env: { PUBLIC_URL: ORIGIN } });
+  behind_proxy = await startService({ env: { PUBLIC_URL: ORIGIN } });
 });
 afterAll(async () => {
   await behind_proxy.stop();
 });
 
-const read = (place: House, path: string) => place.anonymous("GET", `origin:/.well-known/${path}`);
+const read = (place: Service, path: string) => place.anonymous("GET", `origin:/.well-known/${path}`);
 
 describe("metadata", () => {
   test.each(["oauth-protected-resource", "oauth-protected-resource/api/v1/mcp"])(
@@ -34,7 +34,7 @@ describe("metadata", () => {
   );
 
   test("the issuer is that authorization server, letter by letter, without a slash at the end", async () => {
-    for (const place of [house, behind_proxy]) {
+    for (const place of [service, behind_proxy]) {
       const [resource, server] = [
         (await read(place, "oauth-protected-resource")).body,
         (await read(place, "oauth-authorization-server")).body,
@@ -63,11 +63,11 @@ describe("metadata", () => {
   });
 
   test("mcp.json holds all of it, and addresses that answer", async () => {
-    const { body } = await read(house, "mcp.json");
-    expect(body).toMatchObject((await read(house, "oauth-authorization-server")).body);
+    const { body } = await read(service, "mcp.json");
+    expect(body).toMatchObject((await read(service, "oauth-authorization-server")).body);
     expect(body).toMatchObject({
-      mcp_endpoint: `${house.url}/api/v1/mcp`,
-      resource: `${house.url}/api/v1/mcp`,
+      mcp_endpoint: `${service.url}/api/v1/mcp`,
+      resource: `${service.url}/api/v1/mcp`,
     });
     for (const url of [body.authorization_server_metadata, body.protected_resource_metadata])
       expect((await fetch(url)).status, url).toBe(200);
@@ -77,15 +77,15 @@ describe("metadata", () => {
     const headers = { origin: "https://inspector.example.com" };
     const paths = ["/.well-known/mcp.json", "/oauth/register", "/oauth/token", "/oauth/revoke"];
     for (const path of paths) {
-      const preflight = await fetch(house.url + path, { method: "OPTIONS", headers });
+      const preflight = await fetch(service.url + path, { method: "OPTIONS", headers });
       expect([preflight.status, preflight.headers.get("access-control-allow-origin")], path).toEqual([
         204,
         "*",
       ]);
     }
-    const metadata = await fetch(`${house.url}/.well-known/mcp.json`, { headers });
+    const metadata = await fetch(`${service.url}/.well-known/mcp.json`, { headers });
     expect(metadata.headers.get("access-control-allow-origin")).toBe("*");
-    const page = await open((await Agent.register(house)).url(pkce().challenge));
+    const page = await open((await OAuthClient.register(service)).url(pkce().challenge));
     expect(page.headers.get("access-control-allow-origin")).toBeNull();
   });
 });
@@ -93,7 +93,7 @@ describe("metadata", () => {
 describe("registration", () => {
   test("answers 201 with an id of its own for each, and no secret", async () => {
     const metadata = { client_name: "An agent", redirect_uris: [REDIRECT] };
-    const first = await register(house, metadata);
+    const first = await register(service, metadata);
     expect(first.status).toBe(201);
     expect(first.headers.get("cache-control")).toBe("no-store");
     expect(first.body).toEqual({
@@ -106,11 +106,11 @@ describe("registration", () => {
       response_types: ["code"],
       scope: "mcp:tools",
     });
-    expect((await register(house, metadata)).body.client_id).not.toBe(first.body.client_id);
+    expect((await register(service, metadata)).body.client_id).not.toBe(first.body.client_id);
   });
 
   test("takes what other servers need, too, and answers what holds here", async () => {
-    const { status, body } = await register(house, {
+    const { status, body } = await register(service, {
       redirect_uris: [REDIRECT],
       application_type: "native",
       token_endpoint_auth_method: "client_secret_basic",
@@ -134,7 +134,7 @@ describe("registration", () => {
     "HTTPS://Example.com:8443/callback",
     "https://[2001:db8::1]/callback",
   ])("takes %s", async (uri) => {
-    expect((await register(house, { redirect_uris: [uri] })).status).toBe(201);
+    expect((await register(service, { redirect_uris: [uri] })).status).toBe(201);
   });
 
   test.each([
@@ -169,7 +169,7 @@ describe("registration", () => {
     "smb://evil.example/x",
     `https://example.com/${"a".repeat(2_000)}`,
   ])("refuses %s", async (uri) => {
-    const { status, body } = await register(house, { redirect_uris: [REDIRECT, uri] });
+    const { status, body } = await register(service, { redirect_uris: [REDIRECT, uri] });
     expect([status, body.error]).toEqual([400, "invalid_redirect_uri"]);
     expect(body.error_description).toBeString();
   });
@@ -186,18 +186,18 @@ describe("registration", () => {
     ["{", "invalid_client_metadata"],
     ['"text"', "invalid_client_metadata"],
   ])("refuses %j", async (metadata, error) => {
-    const answer = await register(house, metadata);
+    const answer = await register(service, metadata);
     expect([answer.status, answer.body.error]).toEqual([400, error]);
   });
 
   test("wants JSON", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const { status } = await house.anonymous("POST", "origin:/oauth/register", "redirect_uris=x", headers);
+    const { status } = await service.anonymous("POST", "origin:/oauth/register", "redirect_uris=x", headers);
     expect(status).toBe(400);
   });
 
   test("beyond ten thousand that nobody has authorized, the oldest gives way", async () => {
-    const own = await startHouse({ clock: new TestClock("2026-03-10T12:00:00Z") });
+    const own = await startService({ clock: new TestClock("2026-03-10T12:00:00Z") });
     try {
       const t = own.deps.store.read.use(oauthClientTable);
       const first = (await register(own, { redirect_uris: [REDIRECT] })).body.client_id;
@@ -227,7 +227,7 @@ describe("registration", () => {
 
   test("is counted by address", async () => {
     const clock = new TestClock("2026-03-10T12:00:20Z");
-    const guarded = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true" } });
+    const guarded = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true" } });
     try {
       const again = () => register(guarded, { redirect_uris: [REDIRECT] });
       for (let i = 0; i < LIMITS.oauth_registrations_minute; i++) expect((await again()).status).toBe(201);

@@ -5,9 +5,9 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { TABLES } from "../../../src/server/schema.ts";
-import { makePlace } from "../../support/process.ts";
+import { makeCommandFolder } from "../../support/process.ts";
 import { apiOf, PASSWORD } from "../../support/harness.ts";
-import { Agent, open, pkce, send } from "./fixtures.ts";
+import { OAuthClient, open, pkce, send } from "./fixtures.ts";
 
 /** Starts the service in a process of its own that logs all it can to a file. */
 async function startLogged(env: Record<string, string>, file: string) {
@@ -31,13 +31,13 @@ async function startLogged(env: Record<string, string>, file: string) {
 }
 
 test("tokens survive a restart, and stand in no database, file or log", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const email = "admin@example.com";
   const logs = ["first.log", "second.log"].map((name) => join(place.data_dir, name));
   const secrets: string[] = [];
   try {
     const first = await startLogged(place.env, logs[0] ?? "");
-    const agent = await Agent.register(first);
+    const agent = await OAuthClient.register(first);
     const { verifier, challenge } = pkce();
     const page = await open(agent.url(challenge));
     const typed = { email, password: PASSWORD, decision: "allow" };
@@ -52,7 +52,7 @@ test("tokens survive a restart, and stand in no database, file or log", async ()
     await first.stop();
 
     const second = await startLogged(place.env, logs[1] ?? "");
-    const again = new Agent(second, agent.client_id);
+    const again = new OAuthClient(second, agent.client_id);
     const renewed = await again.refresh(given.refresh_token);
     expect(renewed.status).toBe(200);
     secrets.push(renewed.body.access_token, renewed.body.refresh_token);
@@ -66,7 +66,7 @@ test("tokens survive a restart, and stand in no database, file or log", async ()
 
     const deps = await openDeps(readConfig({ ...place.env, LOG_LEVEL: "fatal" }), { without_usage: true });
     for (const token of [given.access_token, renewed.body.access_token])
-      expect(await deps.authenticateAgent(token)).toMatchObject({ kind: "user", email });
+      expect(await deps.authenticateAccessToken(token)).toMatchObject({ kind: "user", email });
     const tables = Object.values(TABLES).map((table) => deps.store.read.use<PgTable>(table));
     const rows = await Promise.all(tables.map((table) => deps.store.read.select().from(table)));
     await deps.close();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { digestOf, isSame } from "../../../src/core/random_secrets.ts";
+import { sha256, isSameSecret } from "../../../src/core/random_secrets.ts";
 import { redact } from "../../../src/audit/rules.ts";
 import { TOKEN_KINDS } from "../../../src/access/oauth/model.ts";
 import {
@@ -11,7 +11,7 @@ import {
   isRegistered,
   isVerifierOf,
   makeToken,
-  placeIn,
+  pathIn,
 } from "../../../src/access/oauth/rules.ts";
 
 const ports = fc.integer({ min: 1, max: 65_535 });
@@ -91,7 +91,7 @@ describe("redirect URIs", () => {
     ["cursor://anysphere.cursor-mcp/oauth", "cursor://anysphere.cursor-mcp"],
     ["com.example.app:/oauth", "com.example.app:"],
   ])("a person is shown of %s: %s", (uri, place) => {
-    expect(placeIn(uri)).toBe(place);
+    expect(pathIn(uri)).toBe(place);
   });
 });
 
@@ -112,13 +112,13 @@ describe("secrets", () => {
       expect(new Set(made).size).toBe(100);
       for (const token of made) {
         expect(token).toMatch(/^mh[acr]_[\w-]{43}$/);
-        expect(redact({ said: `it is ${token}` })).toEqual({ kept: {}, withheld: ["/said"] });
+        expect(redact({ said: `it is ${token}` })).toEqual({ value: {}, withheld: ["/said"] });
       }
     }
   });
 
   test("texts are compared whole", () => {
-    fc.assert(fc.property(fc.string(), fc.string(), (a, b) => expect(isSame(a, b)).toBe(a === b)));
+    fc.assert(fc.property(fc.string(), fc.string(), (a, b) => expect(isSameSecret(a, b)).toBe(a === b)));
   });
 
   test("a CSRF value is of one page in one browser, and is neither", () => {
@@ -126,7 +126,7 @@ describe("secrets", () => {
       fc.property(fc.uuid(), fc.uuid(), (a, b) => {
         fc.pre(a !== b);
         const value = csrfOf(a, b);
-        expect(new Set([value, csrfOf(b, a), csrfOf(a, a), digestOf(a), digestOf(b)]).size).toBe(5);
+        expect(new Set([value, csrfOf(b, a), csrfOf(a, a), sha256(a), sha256(b)]).size).toBe(5);
       }),
     );
   });

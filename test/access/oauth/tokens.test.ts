@@ -1,23 +1,23 @@
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Json, PASSWORD, startHouse, TestClock, useService } from "../../support/harness.ts";
-import { Agent, pkce, post, REDIRECT } from "./fixtures.ts";
+import { type Json, PASSWORD, startService, TestClock, useService } from "../../support/harness.ts";
+import { OAuthClient, pkce, post, REDIRECT } from "./fixtures.ts";
 
 const NOW = "2026-03-10T12:00:00Z";
 const clock = new TestClock(NOW);
-const house = useService({ clock });
-let agent: Agent;
+const service = useService({ clock });
+let agent: OAuthClient;
 
 beforeAll(async () => {
-  agent = await Agent.register(house);
+  agent = await OAuthClient.register(service);
 });
 beforeEach(() => clock.set(NOW));
 
-const code = () => agent.code(house.admin_email);
-const tokens = () => agent.authorize(house.admin_email);
+const code = () => agent.code(service.admin_email);
+const tokens = () => agent.authorize(service.admin_email);
 
 /** Whether an access token lets an agent act. */
-async function opens(access_token: string, place = house): Promise<boolean> {
-  return place.deps.authenticateAgent(access_token).then(
+async function opens(access_token: string, place = service): Promise<boolean> {
+  return place.deps.authenticateAccessToken(access_token).then(
     () => true,
     () => false,
   );
@@ -30,7 +30,7 @@ function expectError(answer: { status: number; body: Json }, error: string): voi
 
 /** The ends in the audit log, the last written first, whatever the clock said. */
 async function ends(): Promise<Json[]> {
-  const { data } = (await house.api("GET", "/audit-log?operation=end_authorization&limit=200")).body;
+  const { data } = (await service.api("GET", "/audit-log?operation=end_authorization&limit=200")).body;
   return data.toSorted((a: Json, b: Json) => b.id - a.id);
 }
 
@@ -55,7 +55,7 @@ describe("a code", () => {
     const short = { grant_type: "authorization_code", code: first.code, code_verifier: first.verifier };
     expect((await agent.token(short)).status).toBe(200);
     const second = await code();
-    const whole = { resource: `${house.url}/api/v1/mcp`, scope: "mcp:tools", redirect_uri: REDIRECT };
+    const whole = { resource: `${service.url}/api/v1/mcp`, scope: "mcp:tools", redirect_uri: REDIRECT };
     expect((await agent.exchange(second.code, second.verifier, whole)).status).toBe(200);
   });
 
@@ -97,7 +97,7 @@ describe("a code", () => {
 
   test("with the wrong verifier, redirect or agent is invalid_grant, and still there for the right ones", async () => {
     const { code: given, verifier } = await code();
-    const other = await Agent.register(house);
+    const other = await OAuthClient.register(service);
     for (const wrong of [pkce().verifier, "short", "x".repeat(129), `${verifier}x`])
       expectError(await agent.exchange(given, wrong), "invalid_grant");
     for (const redirect_uri of ["https://example.com/", REDIRECT.replace("33418", "33419")])
@@ -140,27 +140,27 @@ describe("what can't be understood", () => {
   });
 
   test("an agent that is not registered is told to register: 401 invalid_client", async () => {
-    const unknown = new Agent(house, "mh_unknown");
+    const unknown = new OAuthClient(service, "mh_unknown");
     expectError(await unknown.exchange("mhc_x", pkce().verifier), "invalid_client");
     expectError(await unknown.refresh("mhr_x"), "invalid_client");
     expectError(await unknown.revoke("mhr_x"), "invalid_client");
     const nobody = { grant_type: "refresh_token", refresh_token: "mhr_x" };
-    expectError(await post(house, "token", nobody), "invalid_client");
+    expectError(await post(service, "token", nobody), "invalid_client");
   });
 
   test("a field twice, a body that is no form, and one that is too large", async () => {
     const twice = `grant_type=refresh_token&client_id=${agent.client_id}&refresh_token=a&refresh_token=b`;
-    expectError(await post(house, "token", twice), "invalid_request");
+    expectError(await post(service, "token", twice), "invalid_request");
     const json = { grant_type: "refresh_token", client_id: agent.client_id, refresh_token: "x" };
-    expectError(await house.anonymous("POST", "origin:/oauth/token", json), "invalid_request");
+    expectError(await service.anonymous("POST", "origin:/oauth/token", json), "invalid_request");
     expect((await agent.refresh("x".repeat(70_000))).status).toBe(413);
   });
 
   test("in the query counts for nothing", async () => {
     const { access_token, refresh_token } = await tokens();
     const query = `grant_type=refresh_token&client_id=${agent.client_id}&refresh_token=${refresh_token}`;
-    expectError(await post(house, `token?${query}`, {}), "invalid_request");
-    const me = await house.anonymous("GET", `/me?access_token=${access_token}`);
+    expectError(await post(service, `token?${query}`, {}), "invalid_request");
+    const me = await service.anonymous("GET", `/me?access_token=${access_token}`);
     expect(me.status).toBe(401);
     expect(await opens(access_token)).toBe(true);
   });
@@ -197,7 +197,7 @@ describe("refresh tokens", () => {
 
   test("of another agent are invalid_grant, and stay good for their own", async () => {
     const { refresh_token } = await tokens();
-    expectError(await (await Agent.register(house)).refresh(refresh_token), "invalid_grant");
+    expectError(await (await OAuthClient.register(service)).refresh(refresh_token), "invalid_grant");
     expect((await agent.refresh(refresh_token)).status).toBe(200);
   });
 
@@ -208,9 +208,9 @@ describe("refresh tokens", () => {
   });
 
   test("may be used again for as long as REFRESH_GRACE says, and not longer", async () => {
-    const patient = await startHouse({ clock, env: { REFRESH_GRACE: "10" } });
+    const patient = await startService({ clock, env: { REFRESH_GRACE: "10" } });
     try {
-      const other = await Agent.register(patient);
+      const other = await OAuthClient.register(patient);
       const { refresh_token } = await other.authorize(patient.admin_email);
       const first = (await other.refresh(refresh_token)).body;
       clock.set("2026-03-10T12:00:10Z");
@@ -258,10 +258,10 @@ describe("revocation", () => {
     expect([status, body]).toEqual([200, {}]);
     expect(await opens(given.access_token)).toBe(false);
     expectError(await agent.refresh(given.refresh_token), "invalid_grant");
-    const { id: user_id } = (await house.api("GET", "/me")).body.data;
+    const { id: user_id } = (await service.api("GET", "/me")).body.data;
     const [entry] = await ends();
     expect(entry).toMatchObject({
-      actor: { kind: "user", user_id, email: house.admin_email, authorization_id: entry.target.id },
+      actor: { kind: "user", user_id, email: service.admin_email, authorization_id: entry.target.id },
       origin: "mcp",
       target: { type: "authorization" },
       input: { reason: "revoked by the agent" },
@@ -271,57 +271,57 @@ describe("revocation", () => {
 
   test("of another agent's token, and of none, changes nothing and is a 200", async () => {
     const { access_token } = await tokens();
-    expect((await (await Agent.register(house)).revoke(access_token)).status).toBe(200);
+    expect((await (await OAuthClient.register(service)).revoke(access_token)).status).toBe(200);
     expect((await agent.revoke("mha_unknown")).status).toBe(200);
     expect(await opens(access_token)).toBe(true);
   });
 });
 
-describe("each door takes its own tokens only", () => {
+describe("each interface takes its own tokens only", () => {
   test("an agent's token at REST is a 401", async () => {
     const { access_token } = await tokens();
     const headers = { authorization: `Bearer ${access_token}` };
-    expect((await house.anonymous("GET", "/me", undefined, headers)).status).toBe(401);
-    expect((await house.anonymous("GET", "/me/authorizations", undefined, headers)).status).toBe(401);
+    expect((await service.anonymous("GET", "/me", undefined, headers)).status).toBe(401);
+    expect((await service.anonymous("GET", "/me/authorizations", undefined, headers)).status).toBe(401);
   });
 
   test("a REST token is no agent's", async () => {
-    const login = { email: house.admin_email, password: PASSWORD };
-    const { token } = (await house.anonymous("POST", "/login", login)).body;
-    expect(await house.deps.authenticateAgent(token).catch(({ kind }) => kind)).toBe("unauthorized");
+    const login = { email: service.admin_email, password: PASSWORD };
+    const { token } = (await service.anonymous("POST", "/login", login)).body;
+    expect(await service.deps.authenticateAccessToken(token).catch(({ kind }) => kind)).toBe("unauthorized");
   });
 });
 
 describe("the user behind a token", () => {
   async function addUser(role: "manager" | "analyst" = "manager") {
-    const api = await house.addUser(house, role);
+    const api = await service.addUser(service, role);
     const { id, email } = (await api("GET", "/me")).body.data;
     const given = await agent.authorize(email);
-    const change = (body: object) => house.api("PUT", `/users/${id}`, { email, role, ...body });
+    const change = (body: object) => service.api("PUT", `/users/${id}`, { email, role, ...body });
     return { api, id, email, given, change };
   }
 
   test("a new role counts on the next call with the same token", async () => {
     const { given, change } = await addUser();
-    expect(await house.deps.authenticateAgent(given.access_token)).toMatchObject({ role: "manager" });
+    expect(await service.deps.authenticateAccessToken(given.access_token)).toMatchObject({ role: "manager" });
     expect((await change({ role: "analyst" })).status).toBe(200);
-    expect(await house.deps.authenticateAgent(given.access_token)).toMatchObject({ role: "analyst" });
+    expect(await service.deps.authenticateAccessToken(given.access_token)).toMatchObject({ role: "analyst" });
     expect((await agent.refresh(given.refresh_token)).status).toBe(200);
   });
 
   test("a deleted user ends access and refresh", async () => {
     const { id, given } = await addUser();
-    expect((await house.api("DELETE", `/users/${id}`)).status).toBe(200);
+    expect((await service.api("DELETE", `/users/${id}`)).status).toBe(200);
     expect(await opens(given.access_token)).toBe(false);
     expectError(await agent.refresh(given.refresh_token), "invalid_grant");
     expect((await agent.revoke(given.refresh_token)).status).toBe(200);
   });
 
   test("a deleted client ends what its users granted", async () => {
-    const { id: client_id } = (await house.api("POST", "/clients", { name: "Gone" })).body.data;
-    const api = await house.addUser(house, "client", client_id);
+    const { id: client_id } = (await service.api("POST", "/clients", { name: "Gone" })).body.data;
+    const api = await service.addUser(service, "client", client_id);
     const given = await agent.authorize((await api("GET", "/me")).body.data.email);
-    await house.api("DELETE", `/clients/${client_id}`);
+    await service.api("DELETE", `/clients/${client_id}`);
     expect(await opens(given.access_token)).toBe(false);
     expectError(await agent.refresh(given.refresh_token), "invalid_grant");
   });

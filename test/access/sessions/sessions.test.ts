@@ -3,27 +3,27 @@ import { SignJWT, UnsecuredJWT } from "jose";
 import { PASSWORD_COST } from "../../../src/core/passwords.ts";
 import { endedTokenTable } from "../../../src/access/sessions/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { apiOf, PASSWORD, startHouse, TestClock, useService } from "../../support/harness.ts";
+import { apiOf, PASSWORD, startService, TestClock, useService } from "../../support/harness.ts";
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";
 const SIGNED_IN_AT = "2026-03-10T12:00:00Z";
 
 const clock = new TestClock(SIGNED_IN_AT);
 
-const house = useService({ clock, env: { JWT_SECRET: SECRET }, password_cost: PASSWORD_COST });
+const service = useService({ clock, env: { JWT_SECRET: SECRET }, password_cost: PASSWORD_COST });
 
 async function tokenOf(email: string): Promise<string> {
-  return (await house.anonymous("POST", "/login", { email, password: PASSWORD })).body.token;
+  return (await service.anonymous("POST", "/login", { email, password: PASSWORD })).body.token;
 }
 
 function withToken(token: string) {
-  return apiOf(house.url, { authorization: `Bearer ${token}` });
+  return apiOf(service.url, { authorization: `Bearer ${token}` });
 }
 
 describe("login", () => {
   test("answers a bearer token for 24 hours, at the top level", async () => {
-    const { status, body } = await house.anonymous("POST", "/login", {
-      email: house.admin_email,
+    const { status, body } = await service.anonymous("POST", "/login", {
+      email: service.admin_email,
       password: PASSWORD,
     });
     expect(status).toBe(200);
@@ -32,16 +32,19 @@ describe("login", () => {
   });
 
   test("the email's case does not matter", async () => {
-    const { status } = await house.anonymous("POST", "/login", {
-      email: house.admin_email.toUpperCase(),
+    const { status } = await service.anonymous("POST", "/login", {
+      email: service.admin_email.toUpperCase(),
       password: PASSWORD,
     });
     expect(status).toBe(200);
   });
 
   test("a wrong password and an unknown email get the same answer", async () => {
-    const wrong = await house.anonymous("POST", "/login", { email: house.admin_email, password: "wrong" });
-    const unknown = await house.anonymous("POST", "/login", {
+    const wrong = await service.anonymous("POST", "/login", {
+      email: service.admin_email,
+      password: "wrong",
+    });
+    const unknown = await service.anonymous("POST", "/login", {
       email: "nobody@example.com",
       password: PASSWORD,
     });
@@ -57,7 +60,7 @@ describe("login", () => {
     [{ email: "x@example.com", password: 1 }, "/password"],
     [{ email: "x@example.com", password: "x", remember: true }, "/remember"],
   ])("a body that does not fit is a 422: %j", async (body, path) => {
-    const answer = await house.anonymous("POST", "/login", body);
+    const answer = await service.anonymous("POST", "/login", body);
     expect(answer.status).toBe(422);
     expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path);
   });
@@ -121,12 +124,12 @@ describe("tokens", () => {
     { authorization: "Bearer" },
     { authorization: "Bearer a b" },
   ])("no bearer token is a 401, before the body is looked at: %j", async (headers) => {
-    const answer = await house.anonymous("POST", "/clients", "{not json", headers);
+    const answer = await service.anonymous("POST", "/clients", "{not json", headers);
     expect(answer.status).toBe(401);
   });
 
   test("ends after 24 hours, also when it was verified before", async () => {
-    const api = withToken(await tokenOf(house.admin_email));
+    const api = withToken(await tokenOf(service.admin_email));
     clock.set("2026-03-11T11:59:59.999Z");
     expect((await api("GET", "/me")).status).toBe(200);
     clock.set("2026-03-11T12:00:00Z");
@@ -137,7 +140,7 @@ describe("tokens", () => {
 
 describe("signing out", () => {
   test("ends the token at once, and no other", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const [token, other] = [await tokenOf(tenant.admin_email), await tokenOf(tenant.admin_email)];
     const api = withToken(token);
     expect((await api("GET", "/me")).status).toBe(200);
@@ -154,29 +157,29 @@ describe("signing out", () => {
   });
 
   test("is for whoever signs in: client users too, machines not", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const { id } = (await tenant.api("POST", "/clients", { name: "Acme" })).body.data;
-    const client = await house.addUser(tenant, "client", id);
+    const client = await service.addUser(tenant, "client", id);
     expect((await client("POST", "/logout", { any: "body" })).status).toBe(200);
     expect((await client("GET", "/my/subscriptions")).status).toBe(401);
     const { clientId, clientSecret } = (
       await tenant.api("POST", "/api-keys", { name: "k", role: "ingest", environment: "production" })
     ).body.data;
-    const { token } = (await house.anonymous("POST", "/auth/token", { clientId, clientSecret })).body;
+    const { token } = (await service.anonymous("POST", "/auth/token", { clientId, clientSecret })).body;
     expect((await withToken(token)("POST", "/logout")).status).toBe(403);
-    expect((await house.anonymous("POST", "/logout")).status).toBe(401);
+    expect((await service.anonymous("POST", "/logout")).status).toBe(401);
   });
 
   test("what was ended is forgotten when the token has expired by itself", async () => {
-    const ended_tokens = house.deps.store.read.use(endedTokenTable);
-    const count = () => house.deps.store.read.$count(ended_tokens);
+    const ended_tokens = service.deps.store.read.use(endedTokenTable);
+    const count = () => service.deps.store.read.$count(ended_tokens);
     const job = JOBS.find(({ name }) => name === "sessions_prune");
     if (!job) throw new Error("There is no such job");
-    await withToken(await tokenOf(house.admin_email))("POST", "/logout");
-    await runJob(house.deps, job);
+    await withToken(await tokenOf(service.admin_email))("POST", "/logout");
+    await runJob(service.deps, job);
     expect(await count()).toBeGreaterThan(0);
     clock.set("2026-03-11T12:00:00Z");
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     expect(await count()).toBe(0);
     clock.set(SIGNED_IN_AT);
   });
@@ -184,7 +187,7 @@ describe("signing out", () => {
 
 describe("/me", () => {
   test("tells who is signed in and what they may do, never the password's hash", async () => {
-    const analyst = await house.addUser(house, "analyst");
+    const analyst = await service.addUser(service, "analyst");
     const { body } = await analyst("GET", "/me");
     expect(Object.keys(body.data).toSorted()).toEqual(
       [
@@ -205,21 +208,21 @@ describe("/me", () => {
   });
 
   test("a changed password ends every token and is the one that signs in", async () => {
-    const tenant = await house.addTenant();
-    const second = await house.signIn(tenant.admin_email);
+    const tenant = await service.addTenant();
+    const second = await service.signIn(tenant.admin_email);
     const change = { current_password: PASSWORD, new_password: "another long password" };
     expect((await second("POST", "/me/password", { ...change, current_password: "wrong" })).status).toBe(422);
     expect((await second("POST", "/me/password", { ...change, new_password: "short" })).status).toBe(422);
     expect((await second("POST", "/me/password", change)).status).toBe(200);
     expect((await second("GET", "/me")).status).toBe(401);
     expect((await tenant.api("GET", "/me")).status).toBe(401);
-    await house.signIn(tenant.admin_email, "another long password");
+    await service.signIn(tenant.admin_email, "another long password");
   });
 });
 
 describe("the sign-in limit", () => {
   test("counts failures by address and email, and tells when to come back", async () => {
-    const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
+    const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
     const login = (email: string, password: string) =>
       limited.anonymous("POST", "/login", { email, password });
     // Made at once, so that none has failed yet when the last is counted.
@@ -233,7 +236,7 @@ describe("the sign-in limit", () => {
   });
 
   test("successes are not counted", async () => {
-    const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
+    const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
     // Sixteen at once: they wait for one another, since any three of them might have failed.
     await Promise.all(Array.from({ length: 16 }, () => limited.signIn(limited.admin_email)));
     await limited.stop();
@@ -241,7 +244,7 @@ describe("the sign-in limit", () => {
 });
 
 test("the request limit answers 429 with Retry-After, by user", async () => {
-  const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "3" } });
+  const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "3" } });
   const other = await limited.addTenant();
   const statuses = [];
   for (let i = 0; i < 5; i++) statuses.push((await limited.api("GET", "/me")).status);

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { apiOf, type House, PASSWORD, startHouse, TestClock } from "../../support/harness.ts";
+import { apiOf, type Service, PASSWORD, startService, TestClock } from "../../support/harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-let house: House;
+let service: Service;
 
 beforeEach(async () => {
   clock.set("2026-03-10T12:00:00Z");
-  house = await startHouse({ clock, env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" } });
+  service = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true", TRUST_PROXY: "true" } });
 });
-afterEach(() => house.stop());
+afterEach(() => service.stop());
 
 /** Signs in from an address and answers the status. */
-async function signIn(from: string, password: string, email = house.admin_email): Promise<number> {
-  const { status } = await apiOf(house.url, { "x-forwarded-for": from })("POST", "/login", {
+async function signIn(from: string, password: string, email = service.admin_email): Promise<number> {
+  const { status } = await apiOf(service.url, { "x-forwarded-for": from })("POST", "/login", {
     email,
     password,
   });

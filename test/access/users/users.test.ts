@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { apiOf, type Json, PASSWORD, startHouse, useService } from "../../support/harness.ts";
+import { apiOf, type Json, PASSWORD, startService, useService } from "../../support/harness.ts";
 
-const house = useService();
+const service = useService();
 
 const user = (more: object = {}) => ({
   email: `${crypto.randomUUID()}@example.com`,
@@ -12,46 +12,46 @@ const user = (more: object = {}) => ({
 
 test("an admin adds, reads, lists, changes and deletes a user", async () => {
   const { email } = user();
-  const created = await house.api("POST", "/users", user({ email }));
+  const created = await service.api("POST", "/users", user({ email }));
   expect(created.status).toBe(201);
   const { id } = created.body.data;
   expect(created.body.data).toMatchObject({
     email,
     role: "manager",
     client_id: null,
-    company_id: house.company_id,
+    company_id: service.company_id,
   });
   expect(JSON.stringify(created.body)).not.toContain("password");
-  expect((await house.api("GET", `/users/${id}`)).body.data).toEqual(created.body.data);
-  expect((await house.api("GET", `/users?search=${email}`)).body.data).toEqual([created.body.data]);
-  const changed = await house.api("PUT", `/users/${id}`, { email, role: "analyst" });
+  expect((await service.api("GET", `/users/${id}`)).body.data).toEqual(created.body.data);
+  expect((await service.api("GET", `/users?search=${email}`)).body.data).toEqual([created.body.data]);
+  const changed = await service.api("PUT", `/users/${id}`, { email, role: "analyst" });
   expect(changed.body.data).toMatchObject({ id, role: "analyst" });
-  expect((await house.api("DELETE", `/users/${id}`)).status).toBe(200);
-  expect((await house.api("GET", `/users/${id}`)).status).toBe(404);
-  expect((await house.anonymous("POST", "/login", { email, password: PASSWORD })).status).toBe(401);
+  expect((await service.api("DELETE", `/users/${id}`)).status).toBe(200);
+  expect((await service.api("GET", `/users/${id}`)).status).toBe(404);
+  expect((await service.anonymous("POST", "/login", { email, password: PASSWORD })).status).toBe(401);
 });
 
 test("a changed role and a deletion end the user's tokens; a changed email does not", async () => {
   const { email } = user();
-  const { id } = (await house.api("POST", "/users", user({ email }))).body.data;
-  const api = await house.signIn(email);
-  await house.api("PUT", `/users/${id}`, { email: `new-${email}`, role: "manager" });
+  const { id } = (await service.api("POST", "/users", user({ email }))).body.data;
+  const api = await service.signIn(email);
+  await service.api("PUT", `/users/${id}`, { email: `new-${email}`, role: "manager" });
   expect((await api("GET", "/me")).body.data.email).toBe(`new-${email}`);
-  await house.api("PUT", `/users/${id}`, { email, role: "analyst" });
+  await service.api("PUT", `/users/${id}`, { email, role: "analyst" });
   expect((await api("GET", "/me")).status).toBe(401);
-  const again = await house.signIn(email);
-  await house.api("DELETE", `/users/${id}`);
+  const again = await service.signIn(email);
+  await service.api("DELETE", `/users/${id}`);
   expect((await again("GET", "/me")).status).toBe(401);
 });
 
 test("the last admin stays", async () => {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   const { data: me } = (await tenant.api("GET", "/me")).body;
   expect((await tenant.api("DELETE", `/users/${me.id}`)).status).toBe(409);
   expect((await tenant.api("PUT", `/users/${me.id}`, { email: me.email, role: "analyst" })).status).toBe(409);
   const second = (await tenant.api("POST", "/users", user({ role: "admin" }))).body.data;
   // Two admins who delete each other at once: one must remain.
-  const other = await house.signIn(second.email);
+  const other = await service.signIn(second.email);
   const answers = await Promise.all([
     tenant.api("DELETE", `/users/${second.id}`),
     other("DELETE", `/users/${me.id}`),
@@ -68,13 +68,13 @@ test.each([
   [{ role: "client", client_id: 999_999 }, "/client_id"],
   [{ company_id: 7 }, "/company_id"],
 ])("POST /users answers 422 naming the field: %j", async (more, path) => {
-  const { status, body } = await house.api("POST", "/users", user(more));
+  const { status, body } = await service.api("POST", "/users", user(more));
   expect(status).toBe(422);
   expect(body.details[0].path).toBe(path);
 });
 
 test("passwords that anyone would try first are refused wherever one is set", async () => {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   const email = "administrator@example.com";
   const bad = [
     email,
@@ -91,7 +91,7 @@ test("passwords that anyone would try first are refused wherever one is set", as
     expect([password, status, body.details?.[0].path]).toEqual([password, 422, "/password"]);
   }
   const { id } = (await tenant.api("POST", "/users", user({ email }))).body.data;
-  const api = await house.signIn(email);
+  const api = await service.signIn(email);
   for (const new_password of bad) {
     const change = { current_password: PASSWORD, new_password };
     expect((await api("POST", "/me/password", change)).body.details?.[0].path).toBe("/new_password");
@@ -106,7 +106,7 @@ test("an email is one user's of a company, in any case", async () => {
   const { email } = user();
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      house.api("POST", "/users", user({ email: i % 3 ? email : email.toUpperCase() })),
+      service.api("POST", "/users", user({ email: i % 3 ? email : email.toUpperCase() })),
     ),
   );
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -116,7 +116,7 @@ test("an email is one user's of a company, in any case", async () => {
 
 describe("an email that another company's user has", () => {
   test("is taken like any other, so that nobody learns who is here", async () => {
-    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const [one, other] = [await service.addTenant(), await service.addTenant()];
     const { email } = user();
     const theirs = await one.api("POST", "/users", user({ email }));
     const ours = await other.api("POST", "/users", user({ email }));
@@ -127,44 +127,44 @@ describe("an email that another company's user has", () => {
   });
 
   test("signs into the account whose password it is", async () => {
-    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const [one, other] = [await service.addTenant(), await service.addTenant()];
     const email = one.admin_email;
     const password = "another long password";
     await other.api("POST", "/users", user({ email, password }));
     const companyOf = async (given: string) =>
-      (await (await house.signIn(email, given))("GET", "/me")).body.data.company_id;
+      (await (await service.signIn(email, given))("GET", "/me")).body.data.company_id;
     expect(await companyOf(PASSWORD)).toBe(one.company_id);
     expect(await companyOf(password)).toBe(other.company_id);
-    expect((await house.anonymous("POST", "/login", { email, password: "neither" })).status).toBe(401);
+    expect((await service.anonymous("POST", "/login", { email, password: "neither" })).status).toBe(401);
   });
 
   test("with the same password in both it is the older one, or that of the company that is named", async () => {
-    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const [one, other] = [await service.addTenant(), await service.addTenant()];
     const email = one.admin_email;
     await other.api("POST", "/users", user({ email }));
     const companyOf = async (company_id?: number) => {
-      const { status, body } = await house.anonymous("POST", "/login", {
+      const { status, body } = await service.anonymous("POST", "/login", {
         email,
         password: PASSWORD,
         company_id,
       });
       if (status !== 200) return status;
-      const me = await apiOf(house.url, { authorization: `Bearer ${body.token}` })("GET", "/me");
+      const me = await apiOf(service.url, { authorization: `Bearer ${body.token}` })("GET", "/me");
       return me.body.data.company_id;
     };
     expect(await companyOf()).toBe(one.company_id);
     expect(await companyOf(other.company_id)).toBe(other.company_id);
     expect(await companyOf(one.company_id)).toBe(one.company_id);
-    expect(await companyOf(house.company_id)).toBe(401);
+    expect(await companyOf(service.company_id)).toBe(401);
   });
 
-  test("a failed sign-in is told to both, one that fits either to none", async () => {
-    const [one, other] = [await house.addTenant(), await house.addTenant()];
+  test("a failed sign-in is in the audit log of both, one that fits either in none", async () => {
+    const [one, other] = [await service.addTenant(), await service.addTenant()];
     const email = one.admin_email;
     await other.api("POST", "/users", user({ email, password: "another long password" }));
-    await house.signIn(email, "another long password");
-    await house.signIn(email);
-    await house.anonymous("POST", "/login", { email, password: "neither" });
+    await service.signIn(email, "another long password");
+    await service.signIn(email);
+    await service.anonymous("POST", "/login", { email, password: "neither" });
     await Bun.sleep(300);
     for (const { api } of [one, other]) {
       const { data } = (await api("GET", "/audit-log?operation=login")).body;
@@ -173,7 +173,7 @@ describe("an email that another company's user has", () => {
   });
 
   test("an account of one's own beside it is no way to guess more often, and tells nothing", async () => {
-    const limited = await startHouse({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
+    const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "3" } });
     const victim = await limited.addTenant();
     const email = victim.admin_email;
     const guesser = await limited.addTenant();
@@ -207,38 +207,38 @@ describe("an email that another company's user has", () => {
 
 test("a user has a name, where one is given", async () => {
   const { email } = user();
-  const created = await house.api("POST", "/users", user({ email, name: "  Aisyah binti Omar " }));
+  const created = await service.api("POST", "/users", user({ email, name: "  Aisyah binti Omar " }));
   expect([created.status, created.body.data.name]).toEqual([201, "Aisyah binti Omar"]);
   const { id } = created.body.data;
   const put = async (more: object) =>
-    (await house.api("PUT", `/users/${id}`, { email, role: "analyst", ...more })).body.data.name;
+    (await service.api("PUT", `/users/${id}`, { email, role: "analyst", ...more })).body.data.name;
   expect(await put({})).toBe("Aisyah binti Omar");
   expect(await put({ name: "Aisyah" })).toBe("Aisyah");
-  expect((await (await house.signIn(email))("GET", "/me")).body.data.name).toBe("Aisyah");
+  expect((await (await service.signIn(email))("GET", "/me")).body.data.name).toBe("Aisyah");
   expect(await put({ name: null })).toBeNull();
-  expect((await house.api("POST", "/users", user())).body.data.name).toBeNull();
+  expect((await service.api("POST", "/users", user())).body.data.name).toBeNull();
   for (const name of ["", "  ", 7, "x".repeat(201)]) {
-    const { status, body } = await house.api("POST", "/users", user({ name }));
+    const { status, body } = await service.api("POST", "/users", user({ name }));
     expect([status, body.details[0].path]).toEqual([422, "/name"]);
   }
 });
 
 test("another company's client and user are not there", async () => {
-  const other = await house.addTenant();
+  const other = await service.addTenant();
   const client = (await other.api("POST", "/clients", { name: "theirs" })).body.data;
-  expect((await house.api("POST", "/users", user({ role: "client", client_id: client.id }))).status).toBe(
+  expect((await service.api("POST", "/users", user({ role: "client", client_id: client.id }))).status).toBe(
     422,
   );
   const theirs = (await other.api("GET", "/me")).body.data;
-  expect((await house.api("GET", `/users/${theirs.id}`)).status).toBe(404);
+  expect((await service.api("GET", `/users/${theirs.id}`)).status).toBe(404);
   expect(
-    (await house.api("PUT", `/users/${theirs.id}`, { email: theirs.email, role: "analyst" })).status,
+    (await service.api("PUT", `/users/${theirs.id}`, { email: theirs.email, role: "analyst" })).status,
   ).toBe(404);
-  expect((await house.api("DELETE", `/users/${theirs.id}`)).status).toBe(404);
+  expect((await service.api("DELETE", `/users/${theirs.id}`)).status).toBe(404);
 });
 
 test.each(["manager", "analyst"] as const)("a %s may not see or change users", async (role) => {
-  const api = await house.addUser(house, role);
+  const api = await service.addUser(service, role);
   expect((await api("GET", "/users")).status).toBe(403);
   expect((await api("POST", "/users", user())).status).toBe(403);
 });

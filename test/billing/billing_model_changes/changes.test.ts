@@ -13,11 +13,11 @@ let thirty: number;
 const NOW = "2024-03-20T12:00:00.000Z";
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
   twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
   thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
@@ -32,7 +32,7 @@ const problem = ({ status, body }: Answer) => [status, body.details?.[0]];
 
 describe("a change now or in the past", () => {
   test("is applied in the request, and the subscription has the new model", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     const { status, body } = await change(id, twenty, "2024-03-15T00:00:00+00:00");
     expect(status).toBe(200);
@@ -58,28 +58,28 @@ describe("a change now or in the past", () => {
     const subscription = (await company.api("GET", `/subscriptions/${id}`)).body.data;
     expect([subscription.billing_model_id, subscription.billing_model.name]).toEqual([twenty, "Twenty"]);
     expect(await changesOf(company.api, id)).toEqual([body.data]);
-    expect(await eventsOf(books.house, company, id)).toEqual(["billing_model_change.applied"]);
+    expect(await eventsOf(billing.service, company, id)).toEqual(["billing_model_change.applied"]);
     expect(
       (await company.api("DELETE", `/subscriptions/${id}/billing-model-changes/${body.data.id}`)).status,
     ).toBe(404);
   });
 
   test("10 → 20 on 15 March bills 4.52 + 10.97", async () => {
-    books.clock.set("2024-03-15T09:30:00Z");
+    billing.clock.set("2024-03-15T09:30:00Z");
     const id = await company.subscribe(ten, JANUARY);
     expect((await change(id, twenty, "2024-03-15T09:30:00Z")).status).toBe(200);
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const [record] = (await company.run({ period: "2024-03", subscription_ids: [id] })).records;
     expect(record).toMatchObject({ totalCharges: "15.49", billing_model_id: twenty });
     expect(record.lines.map((line: Json) => [line.amount, line.proration, line.billing_model_id])).toEqual([
       ["4.52", { numerator: 14, denominator: 31 }, ten],
       ["10.97", { numerator: 17, denominator: 31 }, twenty],
     ]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("over closed periods adjusts each of them at once and names the adjustments", async () => {
-    books.clock.set("2024-05-10T00:00:00Z");
+    billing.clock.set("2024-05-10T00:00:00Z");
     const id = await company.subscribe(ten, JANUARY);
     await company.run({ subscription_ids: [id] });
     const { body } = await change(id, twenty, "2024-03-15T00:00:00Z");
@@ -103,11 +103,11 @@ describe("a change now or in the past", () => {
     const [march] = records.slice(4);
     const { lines } = (await company.api("GET", `/billing-records/${march.id}`)).body.data;
     expect(lines.map((line: Json) => line.amount).toSorted()).toEqual(["-10.00", "10.97", "4.52"]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("parts the usage of a closed period by the exact instant of the change", async () => {
-    books.clock.set("2024-05-10T00:00:00Z");
+    billing.clock.set("2024-05-10T00:00:00Z");
     const metered = await company.subscribe({ ...PER_UNIT, price: 1 }, JANUARY);
     const tiered = await company.addModel(GRADUATED);
     await company.use(metered, ["2024-03-15T11:59:59.999Z", "7"], ["2024-03-15T12:00:00Z", "11"]);
@@ -118,7 +118,7 @@ describe("a change now or in the past", () => {
       "period 2024-04 0.00",
       "adjustment 2024-03 99.00",
     ]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test.each([
@@ -127,8 +127,8 @@ describe("a change now or in the past", () => {
     ["America/New_York", "2024-03-15T03:59:59.999Z", "5.80"],
     ["America/New_York", "2024-03-15T04:00:00.000Z", "5.49"],
   ])("counts its day where the company is: %s, %s", async (timezone, at, march) => {
-    books.clock.set("2024-05-10T00:00:00Z");
-    const local = await books.addCompany({ timezone });
+    billing.clock.set("2024-05-10T00:00:00Z");
+    const local = await billing.addCompany({ timezone });
     const id = await local.subscribe({ ...FLAT, price: 10 }, JANUARY);
     const dearer = await local.addModel({ ...FLAT, price: 20 });
     await local.run({ subscription_ids: [id] });
@@ -136,11 +136,11 @@ describe("a change now or in the past", () => {
     expect(body.data.adjustment_billing_record_ids).toHaveLength(2);
     const adjustments = (await local.records(id)).filter(({ kind }) => kind === "adjustment");
     expect(adjustments.map(({ totalCharges }) => totalCharges)).toEqual([march, "10.00"]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("several in turn adjust what the ones before have adjusted", async () => {
-    books.clock.set("2024-04-10T00:00:00Z");
+    billing.clock.set("2024-04-10T00:00:00Z");
     const id = await company.subscribe(ten, JANUARY);
     await company.run({ subscription_ids: [id] });
     await change(id, twenty, "2024-03-11T00:00:00Z");
@@ -152,46 +152,46 @@ describe("a change now or in the past", () => {
     // 10/31 of 10, 10/31 of 20, 10/31 of 30 and 1/31 of 10.
     const total = march.reduce((sum, { totalCharges }) => sum + Number(totalCharges), 0);
     expect(total.toFixed(2)).toBe((3.23 + 6.45 + 9.68 + 0.32).toFixed(2));
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 });
 
 describe("a change in the future", () => {
   test("is scheduled, applied when its time comes, and billed from then on", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     const { status, body } = await change(id, twenty, "2024-04-16T00:00:00Z");
     expect([status, body.data.status, body.data.applied_at]).toEqual([200, "scheduled", null]);
     expect((await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id).toBe(ten);
-    books.clock.set("2024-04-15T23:59:59.999Z");
-    await runJobs(books.house);
+    billing.clock.set("2024-04-15T23:59:59.999Z");
+    await runJobs(billing.service);
     expect((await changesOf(company.api, id))[0].status).toBe("scheduled");
-    books.clock.set("2024-04-16T00:00:01Z");
-    await runJobs(books.house);
-    await runJobs(books.house);
+    billing.clock.set("2024-04-16T00:00:01Z");
+    await runJobs(billing.service);
+    await runJobs(billing.service);
     const applied = { ...body.data, status: "applied", applied_at: "2024-04-16T00:00:01.000Z" };
     expect(await changesOf(company.api, id)).toEqual([
       { ...applied, updated_at: "2024-04-16T00:00:01.000Z" },
     ]);
     expect((await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id).toBe(twenty);
-    expect(await eventsOf(books.house, company, id)).toEqual([
+    expect(await eventsOf(billing.service, company, id)).toEqual([
       "billing_model_change.scheduled",
       "billing_model_change.applied",
     ]);
-    books.clock.set("2024-05-01T01:00:00Z");
+    billing.clock.set("2024-05-01T01:00:00Z");
     const { records } = await company.run({ period: "2024-04", subscription_ids: [id] });
     expect(records[0].totalCharges).toBe("15.00");
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("missed for months is applied in order, before the months that it reaches into are billed", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     await change(id, thirty, "2024-06-01T00:00:00Z");
     await change(id, twenty, "2024-05-01T00:00:00Z");
-    books.clock.set("2024-07-02T00:00:00Z");
+    billing.clock.set("2024-07-02T00:00:00Z");
     await company.run({ subscription_ids: [id] });
-    await runJobs(books.house);
+    await runJobs(billing.service);
     const changes = await changesOf(company.api, id);
     expect(
       changes.map((one: Json) => [one.old_billing_model_id, one.new_billing_model_id, one.status]),
@@ -204,22 +204,22 @@ describe("a change in the future", () => {
       "period 2024-06 30.00",
     ]);
     expect(changes.map((one: Json) => one.adjustment_billing_record_ids.length)).toEqual([0, 0]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("that is due is applied before a new one is made", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     await change(id, twenty, "2024-03-21T00:00:00Z");
-    books.clock.set("2024-03-22T00:00:00Z");
+    billing.clock.set("2024-03-22T00:00:00Z");
     expect(problem(await change(id, twenty, "2024-03-22T00:00:00Z"))[0]).toBe(422);
     expect((await change(id, ten, "2024-03-22T00:00:00Z")).status).toBe(200);
     expect((await changesOf(company.api, id)).map((one: Json) => one.status)).toEqual(["applied", "applied"]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("is cancelled once, and a change that would then do nothing goes with it", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     const [b, a, c] = [
       (await change(id, twenty, "2024-04-01T00:00:00Z")).body.data,
@@ -237,7 +237,7 @@ describe("a change in the future", () => {
       [a.id, "cancelled", twenty],
       [c.id, "scheduled", ten],
     ]);
-    expect((await eventsOf(books.house, company, id)).slice(3)).toEqual([
+    expect((await eventsOf(billing.service, company, id)).slice(3)).toEqual([
       "billing_model_change.cancelled",
       "billing_model_change.cancelled",
     ]);
@@ -250,7 +250,7 @@ describe("a change in the future", () => {
   });
 
   test("after the end of a subscription is cancelled with it", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     await change(id, twenty, "2024-03-25T00:00:00Z");
     await change(id, thirty, "2024-04-01T00:00:00Z");
@@ -263,7 +263,7 @@ describe("a change in the future", () => {
   });
 
   test("keeps its model from being deleted, and its price from being changed", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     const model = await company.addModel({ ...FLAT, price: 5 });
     const path = `/billing-models/${model}`;
@@ -277,7 +277,7 @@ describe("a change in the future", () => {
 
 describe("GET billing-model-changes", () => {
   test("is ordered by effective_at, then id, whole or by page, for clients their own", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     const first = (await change(id, twenty, "2024-05-01T00:00:00Z")).body.data;
     await company.api("DELETE", `/subscriptions/${id}/billing-model-changes/${first.id}`);

@@ -13,11 +13,11 @@ let thirty: number;
 const NOW = "2024-03-20T12:00:00.000Z";
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
   twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
   thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
@@ -32,25 +32,25 @@ describe("at once", () => {
     ["applied", NOW],
     ["scheduled", "2024-04-10T00:00:00Z"],
   ])("of twenty identical changes one is %s", async (status, at) => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     expect(tally(await twentyTimes(() => change(id, twenty, at)))).toEqual({ 200: 1, 422: 19 });
     expect((await changesOf(company.api, id)).map((one: Json) => one.status)).toEqual([status]);
-    expect(await eventsOf(books.house, company, id)).toEqual([`billing_model_change.${status}`]);
+    expect(await eventsOf(billing.service, company, id)).toEqual([`billing_model_change.${status}`]);
   });
 
   test("twenty cancels, and runs that apply, leave each change with one fate", async () => {
     for (let round = 0; round < 5; round++) {
-      books.clock.set(NOW);
+      billing.clock.set(NOW);
       const id = await company.subscribe(ten, JANUARY);
       const { id: change_id } = (await change(id, twenty, "2024-03-20T12:00:01Z")).body.data;
-      books.clock.set("2024-03-20T12:00:02Z");
+      billing.clock.set("2024-03-20T12:00:02Z");
       const path = `/subscriptions/${id}/billing-model-changes/${change_id}`;
       const [, ...cancels] = await Promise.all([
-        runJobs(books.house),
+        runJobs(billing.service),
         company.api("DELETE", path),
         company.api("DELETE", path),
-        runJobs(books.house),
+        runJobs(billing.service),
       ]);
       const answers = cancels.slice(0, 2).map((answer) => (answer as Answer).status);
       const [{ status }] = await changesOf(company.api, id);
@@ -59,16 +59,16 @@ describe("at once", () => {
         ["applied", twenty, [404, 404]],
         ["cancelled", ten, [200, 404]],
       ]);
-      expect(await eventsOf(books.house, company, id)).toEqual([
+      expect(await eventsOf(billing.service, company, id)).toEqual([
         "billing_model_change.scheduled",
         `billing_model_change.${status}`,
       ]);
     }
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("many runs apply every change of many subscriptions once", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const ids: number[] = [];
     for (let i = 0; i < 12; i++) {
       const id = await company.subscribe(ten, JANUARY);
@@ -76,10 +76,10 @@ describe("at once", () => {
       await change(id, thirty, "2024-03-21T00:00:01Z");
       ids.push(id);
     }
-    books.clock.set("2024-03-22T00:00:00Z");
-    await Promise.all(Array.from({ length: 6 }, () => runJobs(books.house)));
+    billing.clock.set("2024-03-22T00:00:00Z");
+    await Promise.all(Array.from({ length: 6 }, () => runJobs(billing.service)));
     for (const id of ids) {
-      expect((await eventsOf(books.house, company, id)).slice(2)).toEqual(
+      expect((await eventsOf(billing.service, company, id)).slice(2)).toEqual(
         Array(2).fill("billing_model_change.applied"),
       );
       const models = (await changesOf(company.api, id)).map((one: Json) => [
@@ -91,12 +91,12 @@ describe("at once", () => {
         ["applied", twenty],
       ]);
     }
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("a run that closes a period and a change that reaches into it agree", async () => {
     for (let round = 0; round < 5; round++) {
-      books.clock.set("2024-04-02T00:00:00Z");
+      billing.clock.set("2024-04-02T00:00:00Z");
       const id = await company.subscribe(ten, { started_at: "2024-03-01T00:00:00Z" });
       const [, made] = await Promise.all([
         company.run({ subscription_ids: [id] }),
@@ -109,6 +109,6 @@ describe("at once", () => {
         "15.49",
       );
     }
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 });

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { billingModelChangeTable } from "../../../src/billing/billing_model_changes/tables.ts";
 import { eventTable } from "../../../src/webhooks/events/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import type { Answer, Api, House, Json, Tenant } from "../../support/harness.ts";
+import type { Answer, Api, Service, Json, Tenant } from "../../support/harness.ts";
 
 /** POST /subscriptions/{id}/billing-model-changes. */
 export function changeTo(
@@ -15,7 +15,7 @@ export function changeTo(
 }
 
 /** Makes a scheduled change due earlier than it may be asked for: as if a run had not come upon it in time. */
-export async function makeDue({ deps }: House, change_id: number, effective_at: string): Promise<void> {
+export async function makeDue({ deps }: Service, change_id: number, effective_at: string): Promise<void> {
   await deps.store.tx(async (q) => {
     const t = q.use(billingModelChangeTable);
     await q.update(t).set({ effective_at }).where(eq(t.id, change_id));
@@ -28,14 +28,14 @@ export async function changesOf(api: Api, id: number): Promise<Json[]> {
 }
 
 /** Runs a job, by default the one that applies what is due. */
-export async function runJobs({ deps }: House, name = "billing_model_changes"): Promise<void> {
+export async function runJobs({ deps }: Service, name = "billing_model_changes"): Promise<void> {
   const job = JOBS.find((candidate) => candidate.name === name);
   if (!job) throw new Error(`There is no job ${name}`);
   await runJob(deps, job);
 }
 
 /** The rows of the outbox that tell of a subscription's changes and credits, first written first. */
-export async function outboxOf({ deps }: House, { company_id }: Tenant, id: number): Promise<Json[]> {
+export async function outboxOf({ deps }: Service, { company_id }: Tenant, id: number): Promise<Json[]> {
   const { read } = deps.store;
   const rows: Json[] = await read.select().from(read.use(eventTable));
   return rows
@@ -45,6 +45,6 @@ export async function outboxOf({ deps }: House, { company_id }: Tenant, id: numb
 }
 
 /** The types of those events. */
-export async function eventsOf(house: House, tenant: Tenant, id: number): Promise<string[]> {
-  return (await outboxOf(house, tenant, id)).map((row) => row.type);
+export async function eventsOf(service: Service, tenant: Tenant, id: number): Promise<string[]> {
+  return (await outboxOf(service, tenant, id)).map((row) => row.type);
 }

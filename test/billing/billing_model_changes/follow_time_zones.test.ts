@@ -20,11 +20,11 @@ const JUNE: Record<string, string> = {
 };
 const LATER = { started_at: "2024-05-10T12:00:00Z" };
 
-const books = useBooks();
+const billing = useBooks();
 
 async function open(): Promise<Company> {
-  books.clock.set(NOW);
-  return books.addCompany();
+  billing.clock.set(NOW);
+  return billing.addCompany();
 }
 
 const move = async (company: Company, timezone: string) =>
@@ -48,7 +48,7 @@ test.each(ZONES)("a cancelled first period that has not begun ends by the new zo
   // A running period keeps its zone; an instant stays an instant.
   expect((await get(company, running)).ends_at).toBe("2024-04-01T00:00:00.000Z");
   expect((await get(company, now)).ends_at).toBe("2024-05-10T12:00:00.000Z");
-  books.clock.set("2024-08-01T00:00:00Z");
+  billing.clock.set("2024-08-01T00:00:00Z");
   await company.run();
   // 22 of 31 days: once.
   expect(await totalsOf(company, id)).toEqual(["22.00"]);
@@ -75,13 +75,13 @@ test.each(ZONES)("a downgrade that waits for a period that has not begun follows
   await move(company, timezone);
   const [waiting] = await changesOf(company.api, id);
   expect(waiting).toMatchObject({ status: "scheduled", effective_at: JUNE[timezone] });
-  const told = await outboxOf(books.house, company, id);
+  const told = await outboxOf(billing.service, company, id);
   expect(told.at(-1)).toMatchObject({
     type: "billing_model_change.scheduled",
     data: { effective_at: JUNE[timezone] },
   });
-  books.clock.set("2024-08-01T12:00:00Z");
-  await runJobs(books.house);
+  billing.clock.set("2024-08-01T12:00:00Z");
+  await runJobs(billing.service);
   await company.run({ subscription_ids: [id] });
   expect(await totalsOf(company, id)).toEqual(["220.00", "31.00", "31.00"]);
 });
@@ -116,12 +116,12 @@ test("a server that starts moves what older rules of a zone had placed", async (
   const company = await open();
   const id = await company.subscribe(FLAT, LATER);
   await company.api("POST", `/subscriptions/${id}/cancel`, { at: "period_end" });
-  const { deps } = books.house;
+  const { deps } = billing.service;
   await deps.store.tx(async (q) => {
     const t = q.use(subscriptionTable);
     await q.update(t).set({ ends_at: "2024-06-01T01:00:00.000Z" }).where(eq(t.id, id));
   });
-  expect(await listFollowingCompanies(deps.store.read, books.clock.now())).toContain(company.company_id);
+  expect(await listFollowingCompanies(deps.store.read, billing.clock.now())).toContain(company.company_id);
   const actor = { kind: "system", company_id: company.company_id } as const;
   const ctx = deps.openContext({ actor, origin: "cli", request_id: "test", address: null });
   await call(ctx, followZoneRules, {});

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { makePlace, type ServerProcess, startServer } from "../../support/process.ts";
+import { makeCommandFolder, type ServerProcess, startServer } from "../../support/process.ts";
 import type { Api, Json } from "../../support/harness.ts";
 import { addCatalog, create, flatModel, subscribe } from "../subscriptions/fixtures.ts";
 import { changesOf, changeTo } from "./fixtures.ts";
@@ -21,7 +21,7 @@ async function settled(api: Api, ids: number[]): Promise<Json[][]> {
 }
 
 test("a running server applies what is due within two seconds, one that was killed after its start, in order", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   let server: ServerProcess = await startServer(place.env);
   let api = await server.signIn();
   const catalog = await addCatalog({ api });

@@ -13,11 +13,11 @@ let thirty: number;
 const NOW = "2024-03-20T12:00:00.000Z";
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
   twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
   thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
@@ -113,7 +113,7 @@ describe("the timeline refuses", () => {
     [
       "another company's model",
       async () => {
-        const other = await books.addCompany();
+        const other = await billing.addCompany();
         return [await company.subscribe(ten, JANUARY), await other.addModel(FLAT), NOW];
       },
       "/new_billing_model_id",
@@ -127,7 +127,7 @@ describe("the timeline refuses", () => {
     ],
   ];
   test.each(cases)("%s", async (_, given, path, message) => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const [id, model, at] = await given();
     const before = await changesOf(company.api, id);
     const answer = await change(id, model, at);
@@ -149,10 +149,10 @@ describe("the timeline refuses", () => {
   });
 
   test("ids that are not the caller's, on every path", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, JANUARY);
     const scheduled = (await change(id, twenty, "2024-04-10T00:00:00Z")).body.data;
-    const other = await books.addCompany();
+    const other = await billing.addCompany();
     const model = await other.addModel(FLAT);
     const base = `/subscriptions/${id}/billing-model-changes`;
     const body = { new_billing_model_id: model, effective_at: NOW };

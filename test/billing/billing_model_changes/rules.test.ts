@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { instant } from "../../../src/core/time.ts";
 import {
   nextAttempt,
-  relink,
-  soonest,
+  relinkTimeline,
+  earliestEffectiveAt,
   type TimelineChange,
 } from "../../../src/billing/billing_model_changes/rules.ts";
 
@@ -34,11 +34,15 @@ test.each([
 
 test("soonest() is now, or a millisecond after what was applied", () => {
   const applied = (effective_at: string) => change(1, { status: "applied", effective_at });
-  expect(soonest([], NOW)).toEqual(NOW);
-  expect(soonest([change(9, {})], NOW)).toEqual(NOW);
-  expect(soonest([applied("2024-03-15T09:59:59.999Z")], NOW)).toEqual(NOW);
-  expect(soonest([applied("2024-03-15T10:00:00.000Z")], NOW)).toEqual(instant("2024-03-15T10:00:00.001Z"));
-  expect(soonest([applied("2024-03-15T10:00:00.007Z")], NOW)).toEqual(instant("2024-03-15T10:00:00.008Z"));
+  expect(earliestEffectiveAt([], NOW)).toEqual(NOW);
+  expect(earliestEffectiveAt([change(9, {})], NOW)).toEqual(NOW);
+  expect(earliestEffectiveAt([applied("2024-03-15T09:59:59.999Z")], NOW)).toEqual(NOW);
+  expect(earliestEffectiveAt([applied("2024-03-15T10:00:00.000Z")], NOW)).toEqual(
+    instant("2024-03-15T10:00:00.001Z"),
+  );
+  expect(earliestEffectiveAt([applied("2024-03-15T10:00:00.007Z")], NOW)).toEqual(
+    instant("2024-03-15T10:00:00.008Z"),
+  );
 });
 
 test("relink() leaves adjacent models different, in whatever order the changes come", () => {
@@ -46,7 +50,7 @@ test("relink() leaves adjacent models different, in whatever order the changes c
   const pointless = change(2, { old_billing_model_id: 3, new_billing_model_id: 2 });
   const moved = change(3, { old_billing_model_id: 2, new_billing_model_id: 4 });
   const stale = change(4, { old_billing_model_id: 9, new_billing_model_id: 5 });
-  const expected = { pointless: [2], moved: [{ id: 4, old_billing_model_id: 4 }], in_force: 2 };
-  expect(relink(1, [applied, pointless, moved, stale])).toEqual(expected);
-  expect(relink(1, [stale, moved, pointless, applied])).toEqual(expected);
+  const expected = { redundant: [2], relinked: [{ id: 4, old_billing_model_id: 4 }], in_force: 2 };
+  expect(relinkTimeline(1, [applied, pointless, moved, stale])).toEqual(expected);
+  expect(relinkTimeline(1, [stale, moved, pointless, applied])).toEqual(expected);
 });

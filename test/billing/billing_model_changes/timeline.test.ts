@@ -16,10 +16,10 @@ const START = Date.parse("2024-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 const DAYS = 150;
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  company = await books.addCompany();
+  company = await billing.addCompany();
   for (const price of PRICES) models.push(await company.addModel({ ...FLAT, price }));
 });
 
@@ -122,9 +122,9 @@ const textOf = (ms: number) => new Date(ms).toISOString();
 async function step(plain: Plain, id: number, now: number, command: Command): Promise<number> {
   if (command.do === "wait") {
     const then = now + command.days * DAY_MS;
-    books.clock.set(textOf(then));
+    billing.clock.set(textOf(then));
     if (!command.runs) return then;
-    await runJobs(books.house);
+    await runJobs(billing.service);
     plain.applyDue(then);
     return then;
   }
@@ -174,7 +174,7 @@ test("histories of changes, cancels and clock jumps come out as the plain model'
   await fc.assert(
     fc.asyncProperty(commands, async (history) => {
       let now = START + 10 * DAY_MS;
-      books.clock.set(textOf(now));
+      billing.clock.set(textOf(now));
       const id = await company.subscribe(models[0], { started_at: textOf(START) });
       const plain = new Plain();
       for (const command of history) {
@@ -184,9 +184,9 @@ test("histories of changes, cancels and clock jumps come out as the plain model'
       }
       // In the end everything that is due is applied and closed, in either order.
       now = START + (DAYS + 2) * DAY_MS + 3_600_000;
-      books.clock.set(textOf(now));
+      billing.clock.set(textOf(now));
       if (history.length % 2 === 0) await company.run({ subscription_ids: [id] });
-      await runJobs(books.house);
+      await runJobs(billing.service);
       plain.applyDue(now);
       await company.run({ subscription_ids: [id] });
       await check(plain, id);

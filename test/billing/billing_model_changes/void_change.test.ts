@@ -16,11 +16,11 @@ let thirty: number;
 const NOW = "2024-04-20T12:00:00.000Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
   twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
   thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
@@ -49,7 +49,7 @@ const billMarch = (id: number) => company.run({ period: "2024-03", subscription_
 
 describe("a voided change", () => {
   test("is as if it had not been: closed periods are adjusted, the log and an event tell of it", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, MARCH);
     await billMarch(id);
     const made = await change(id, twenty, "2024-03-15T09:00:00Z");
@@ -66,7 +66,7 @@ describe("a voided change", () => {
     });
     expect([await totalOf(id), await modelOf(id)]).toEqual(["10", ten]);
     expect(await changesOf(company.api, id)).toEqual([body.data]);
-    expect(await eventsOf(books.house, company, id)).toEqual([
+    expect(await eventsOf(billing.service, company, id)).toEqual([
       "billing_model_change.applied",
       "billing_model_change.voided",
     ]);
@@ -87,7 +87,7 @@ describe("a voided change", () => {
   });
 
   test("leaves the changes after it, which take over from the model before it", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, MARCH);
     const first = await change(id, twenty, "2024-03-10T00:00:00Z");
     await change(id, thirty, "2024-03-21T00:00:00Z");
@@ -104,7 +104,7 @@ describe("a voided change", () => {
   });
 
   test("takes those with it that would then change nothing: an applied one is voided, a scheduled one cancelled", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, MARCH);
     const first = await change(id, twenty, "2024-03-10T00:00:00Z");
     await change(id, ten, "2024-03-21T00:00:00Z");
@@ -125,11 +125,11 @@ describe("a voided change", () => {
   });
 
   test("may be at the very start, or of a subscription that has ended", async () => {
-    books.clock.set("2024-03-20T12:00:00Z");
+    billing.clock.set("2024-03-20T12:00:00Z");
     const id = await company.subscribe(ten, MARCH);
     const made = await change(id, twenty, MARCH.started_at);
     await company.api("POST", `/subscriptions/${id}/cancel`, { at: "period_end" });
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     await billMarch(id);
     expect(await totalOf(id)).toBe("20");
     expect((await voided(id, made.id)).status).toBe(200);
@@ -137,7 +137,7 @@ describe("a voided change", () => {
   });
 
   test("gives the credits of an upgrade back: what was used of them is overage", async () => {
-    books.clock.set("2024-03-15T10:00:00Z");
+    billing.clock.set("2024-03-15T10:00:00Z");
     const small = await company.addModel({ ...CREDIT, price: 31, name: "Small" });
     const plan = { ...CREDIT.credit_plan, monthly_credits: 1000 };
     const large = await company.addModel({ ...CREDIT, price: 62, name: "Large", credit_plan: plan });
@@ -163,7 +163,7 @@ describe("a voided change", () => {
       ["cancelled", true, small, large],
       ["cancelled", false, large, middle],
     ]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     await billMarch(id);
     expect(await totalOf(id)).toBe("40");
   });
@@ -171,7 +171,7 @@ describe("a voided change", () => {
 
 describe("a void is refused", () => {
   test("of a change that is not applied, or is voided already: 409; DELETE of an applied one stays a 404", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, MARCH);
     const applied = await change(id, twenty, "2024-03-10T00:00:00Z");
     const scheduled = await change(id, thirty, "2024-05-01T00:00:00Z");
@@ -188,7 +188,7 @@ describe("a void is refused", () => {
   });
 
   test("where a model that was deleted would be in force again", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const gone = await company.addModel({ ...FLAT, name: "Gone" });
     const id = await company.subscribe(gone, MARCH);
     const made = await change(id, twenty, "2024-03-10T00:00:00Z");
@@ -201,15 +201,15 @@ describe("a void is refused", () => {
   });
 
   test("to whoever may not make it, and of what is not there", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, MARCH);
     const made = await change(id, twenty, "2024-03-10T00:00:00Z");
     const path = `${pathOf(id, made.id)}/void`;
-    const other = await books.addCompany();
+    const other = await billing.addCompany();
     const analyst = await company.addUser("analyst");
     const client = await company.addUser("client", company.client_id);
     const statuses = [
-      await books.house.anonymous("POST", path, {}),
+      await billing.service.anonymous("POST", path, {}),
       await analyst("POST", path, {}),
       await client("POST", path, {}),
       await other.api("POST", path, {}),
@@ -225,7 +225,7 @@ describe("a void is refused", () => {
 
 describe("at once", () => {
   test("of twenty voids one is made, and adjusts once", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(ten, MARCH);
     await billMarch(id);
     const made = await change(id, twenty, "2024-03-15T09:00:00Z");
@@ -239,7 +239,7 @@ describe("at once", () => {
     const half = await company.addModel({ ...PER_UNIT, name: "Half" });
     const whole = await company.addModel({ ...PER_UNIT, name: "Whole", price: 1 });
     for (let round = 0; round < 8; round++) {
-      books.clock.set(NOW);
+      billing.clock.set(NOW);
       const id = await company.subscribe(half, MARCH);
       await company.use(id, ["2024-03-20T00:00:00Z", "100"]);
       await billMarch(id);
@@ -253,7 +253,7 @@ describe("at once", () => {
       const [, gone, , next] = await Promise.all([
         learn(),
         voided(id, made.id),
-        runJobs(books.house),
+        runJobs(billing.service),
         changeTo(company.api, id, ten, "2024-04-10T00:00:00Z"),
       ]);
       expect([gone.status, next.status], JSON.stringify([gone.body, next.body])).toEqual([200, 200]);

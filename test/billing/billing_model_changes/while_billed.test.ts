@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "bun:test";
-import { chunked } from "../../../src/core/chunk.ts";
+import { chunks } from "../../../src/core/chunk.ts";
 import { sum } from "../../../src/core/money.ts";
 import type { Json } from "../../support/harness.ts";
 import { type Company, PER_UNIT, useBooks } from "../fixtures.ts";
@@ -14,11 +14,11 @@ let whole: number;
 const NOW = "2024-04-10T12:00:00.000Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   half = await company.addModel({ ...PER_UNIT, name: "Half" });
   whole = await company.addModel({ ...PER_UNIT, name: "Whole", price: 1 });
 });
@@ -28,7 +28,7 @@ const totalOf = async (id: number) =>
 
 /** Does something after the next count of usage and before its answer is used. */
 function afterNextCount(work: () => Promise<void>): void {
-  const { usage } = books.house.deps;
+  const { usage } = billing.service.deps;
   const count = usage.totals.bind(usage);
   // Stands before, not in place of, the store.
   usage.totals = async (...question) => {
@@ -58,9 +58,9 @@ test("a change that is due counts again too", async () => {
   await company.use(id, ["2024-03-20T00:00:00Z", "100"]);
   await company.run({ period: "2024-03", subscription_ids: [id] });
   const effective_at = "2024-03-10T00:00:00Z";
-  books.clock.set("2024-03-05T00:00:00Z");
+  billing.clock.set("2024-03-05T00:00:00Z");
   expect((await changeTo(company.api, id, whole, effective_at)).body.data.status).toBe("scheduled");
-  books.clock.set(NOW);
+  billing.clock.set(NOW);
   afterNextCount(async () => {
     await company.use(id, ["2024-03-21T00:00:00Z", "10"]);
     await company.run({ period: "2024-03", subscription_ids: [id] });
@@ -88,7 +88,7 @@ test("of many changes under ingest and runs none is without its adjustment", asy
       await company.run({ period: "2024-03", subscription_ids: [id] });
     }
   };
-  const { usage } = books.house.deps;
+  const { usage } = billing.service.deps;
   const count = usage.totals.bind(usage);
   // Answers of the store arrive in another order than they were found.
   usage.totals = async (...question) => {
@@ -97,7 +97,7 @@ test("of many changes under ingest and runs none is without its adjustment", asy
     return counted;
   };
   try {
-    for (const some of chunked(ids, 5)) {
+    for (const some of chunks(ids, 5)) {
       await Promise.all(some.flatMap((id) => [learn(id), change(id)]));
     }
   } finally {

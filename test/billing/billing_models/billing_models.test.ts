@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { useService } from "../../support/harness.ts";
 import { create, flatModel } from "../subscriptions/fixtures.ts";
 
-const house = useService();
-const { api } = house;
+const service = useService();
+const { api } = service;
 
 async function addModel(given: Record<string, unknown> = {}): Promise<number> {
   return (await create(api, "/billing-models", flatModel(given))).id;
@@ -117,7 +117,7 @@ describe("billing models", () => {
           ...expected,
           billing_type_id: input.billing_type_id,
           billing_type,
-          company_id: house.company_id,
+          company_id: service.company_id,
           status: "active",
           created_at,
           updated_at: created_at,
@@ -166,7 +166,7 @@ describe("billing models", () => {
   });
 
   test("the list is whole without a page, and a page with meta when one is asked for", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     for (const name of ["Alpha", "beta", "ALPHABET"])
       await create(tenant.api, "/billing-models", flatModel({ name }));
     const names = async (query: string) => {
@@ -289,7 +289,7 @@ describe("what a billing model may not be", () => {
     );
   });
 
-  test("a number that JSON can't carry exactly is refused, and the way out is told", async () => {
+  test("a number that JSON can't carry exactly is refused, and the message names the way out", async () => {
     const refused = await api("POST", "/billing-models", tierOf("1234567.890123456789"));
     expect(refused).toMatchObject({
       status: 422,

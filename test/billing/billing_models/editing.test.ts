@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { type Json, type Tenant, useService } from "../../support/harness.ts";
 import { addCatalog, create, flatModel, subscribe, subscriptionBody } from "../subscriptions/fixtures.ts";
 
-const house = useService();
-const { api } = house;
+const service = useService();
+const { api } = service;
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
 });
 
 async function addModel(given: Record<string, unknown> = {}): Promise<number> {
@@ -88,7 +88,7 @@ describe("changing a billing model that nobody has used", () => {
 /** A model with a subscription that uses it. */
 async function used(given: Record<string, unknown>): Promise<{ model: Json; subscription: Json }> {
   const model = await create(api, "/billing-models", flatModel(given));
-  const catalog = { ...(await addCatalog(house)), billing_model_id: model.id };
+  const catalog = { ...(await addCatalog(service)), billing_model_id: model.id };
   return { model, subscription: await subscribe(api, catalog) };
 }
 
@@ -148,7 +148,7 @@ describe("a billing model in use", () => {
   });
 
   test("never charges a subscription another price than the one it was made with", async () => {
-    const catalog = await addCatalog(house);
+    const catalog = await addCatalog(service);
     const statuses = new Set<number>();
     for (let round = 0; round < 10; round++) {
       const model = await create(api, "/billing-models", flatModel({ price: 1 }));
@@ -192,13 +192,13 @@ describe("who may see and change billing models", () => {
 
   test("an analyst reads and may not write; a client user is sent to /my", async () => {
     const id = await addModel();
-    const { client_id } = await addCatalog(house);
-    const analyst = await house.addUser(house, "analyst");
-    const client = await house.addUser(house, "client", client_id);
+    const { client_id } = await addCatalog(service);
+    const analyst = await service.addUser(service, "analyst");
+    const client = await service.addUser(service, "client", client_id);
     for (const path of ["/billing-models", `/billing-models/${id}`, "/billing-types"]) {
       expect((await analyst("GET", path)).status).toBe(200);
       expect((await client("GET", path)).status).toBe(403);
-      expect((await house.anonymous("GET", path)).status).toBe(401);
+      expect((await service.anonymous("GET", path)).status).toBe(401);
     }
     for (const [method, path, body] of [
       ["POST", "/billing-models", flatModel()],

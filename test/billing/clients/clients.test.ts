@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { type Tenant, useService } from "../../support/harness.ts";
 
-const house = useService();
-const { api } = house;
+const service = useService();
+const { api } = service;
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
 });
 
 async function addClient(name = "Acme"): Promise<number> {
@@ -19,7 +19,7 @@ describe("clients", () => {
     expect(created.status).toBe(201);
     const { id, created_at } = created.body.data;
     expect(created.body).toEqual({
-      data: { id, name: "Acme", company_id: house.company_id, created_at, updated_at: created_at },
+      data: { id, name: "Acme", company_id: service.company_id, created_at, updated_at: created_at },
     });
     expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
@@ -36,7 +36,7 @@ describe("clients", () => {
   });
 
   test("the list is whole without a page, and a page with meta when one is asked for", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     for (const name of ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b", "Ärzte ÖL"])
       await tenant.api("POST", "/clients", { name });
     const names = async (query: string) => {
@@ -118,25 +118,25 @@ describe("clients", () => {
 
   test("an analyst reads and may not write; a client user is sent to /my", async () => {
     const id = await addClient();
-    const analyst = await house.addUser(house, "analyst");
+    const analyst = await service.addUser(service, "analyst");
     expect((await analyst("GET", `/clients/${id}`)).status).toBe(200);
     expect((await analyst("POST", "/clients", { name: "x" })).status).toBe(403);
     expect((await analyst("DELETE", `/clients/${id}`)).status).toBe(403);
-    const client = await house.addUser(house, "client", id);
+    const client = await service.addUser(service, "client", id);
     expect((await client("GET", "/clients")).status).toBe(403);
     expect((await client("POST", "/clients", {})).status).toBe(403);
   });
 
   test("deleting a client ends its users' tokens", async () => {
     const id = await addClient();
-    const client = await house.addUser(house, "client", id);
+    const client = await service.addUser(service, "client", id);
     expect((await client("GET", "/me")).status).toBe(200);
     await api("DELETE", `/clients/${id}`);
     expect((await client("GET", "/me")).status).toBe(401);
   });
 
   test("two hundred clients made in parallel get two hundred ids", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, i) => tenant.api("POST", "/clients", { name: `c${i}` })),
     );

@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
 import { useService } from "../../support/harness.ts";
 
-const house = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
+const service = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
 
 test("the company is read by all its company users and changed by those who may", async () => {
-  const { body } = await house.api("GET", "/company");
-  expect(body.data).toMatchObject({ id: house.company_id, timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
+  const { body } = await service.api("GET", "/company");
+  expect(body.data).toMatchObject({ id: service.company_id, timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
   const change = { name: "Renamed", timezone: "Europe/Berlin", currency: "EUR" };
-  const analyst = await house.addUser(house, "analyst");
-  expect((await analyst("GET", "/company")).body.data.id).toBe(house.company_id);
+  const analyst = await service.addUser(service, "analyst");
+  expect((await analyst("GET", "/company")).body.data.id).toBe(service.company_id);
   expect((await analyst("PUT", "/company", change)).status).toBe(403);
-  expect((await house.api("PUT", "/company", change)).body.data).toMatchObject(change);
-  expect((await house.api("GET", "/company")).body.data).toMatchObject(change);
+  expect((await service.api("PUT", "/company", change)).body.data).toMatchObject(change);
+  expect((await service.api("GET", "/company")).body.data).toMatchObject(change);
 });
 
 test.each([
@@ -22,7 +22,7 @@ test.each([
   [{ name: " " }, "/name"],
   [{ id: 5 }, "/id"],
 ])("PUT /company answers 422 naming the field: %j", async (more, path) => {
-  const { status, body } = await house.api("PUT", "/company", {
+  const { status, body } = await service.api("PUT", "/company", {
     name: "x",
     timezone: "UTC",
     currency: "USD",

@@ -20,11 +20,11 @@ function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}):
   return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
 }
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   middle = await company.addModel(plan(1000));
   large = await company.addModel(plan(2000));
 });
@@ -36,7 +36,7 @@ const turn = (way: "upgrade" | "downgrade", id: number, new_billing_model_id: nu
 
 describe("GET credits", () => {
   test("answers the balance of the running month, to the letter", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, JANUARY);
     expect(await credits(id)).toMatchObject({ status: 200 });
     await company.use(
@@ -64,7 +64,7 @@ describe("GET credits", () => {
   });
 
   test("counts calls where the plan does, and a rate of none is null", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const model = plan(3, {}, { credit_consumption: "per_api_call", overage_rate: null });
     const id = await company.subscribe(model, JANUARY);
     await company.use(id, [NOW, "500"], [NOW, "0"], [NOW, "0.1"], [NOW, "7"], [NOW, "7"], [NOW, "-7"]);
@@ -79,40 +79,40 @@ describe("GET credits", () => {
   });
 
   test("prorates the first month and rounds up, by the anchor and where the company is", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     expect(
       await balance(await company.subscribe(middle, { started_at: "2024-03-15T00:00:00Z" })),
     ).toMatchObject({
       allocated: 549, // 1000 × 17 / 31
     });
     const anchored = { started_at: "2024-03-01T00:00:00Z", billing_anchor_day: 10 };
-    books.clock.set("2024-03-05T00:00:00Z");
+    billing.clock.set("2024-03-05T00:00:00Z");
     expect(await balance(await company.subscribe(middle, anchored))).toMatchObject({ allocated: 311 }); // 9 / 29
-    const ahead = await books.addCompany({ timezone: "Asia/Kuala_Lumpur" });
+    const ahead = await billing.addCompany({ timezone: "Asia/Kuala_Lumpur" });
     const model = await ahead.addModel(plan(3100));
-    books.clock.set("2024-03-31T15:59:59.999Z");
+    billing.clock.set("2024-03-31T15:59:59.999Z");
     const id = await ahead.subscribe(model, { started_at: "2024-03-30T16:00:00Z" });
     const local = async () => (await ahead.api("GET", `/subscriptions/${id}/credits`)).body.data;
     expect(await local()).toMatchObject({ allocated: 100 });
-    books.clock.set("2024-03-31T16:00:00Z");
+    billing.clock.set("2024-03-31T16:00:00Z");
     expect(await local()).toMatchObject({ allocated: 3100 });
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("answers 400 when the subscription is not credit-based, 404 when there is none", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(FLAT, JANUARY);
     expect(await credits(id)).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining("not credit-based") },
     });
-    const other = await books.addCompany();
+    const other = await billing.addCompany();
     const theirs = await other.subscribe(await other.addModel(plan(1)), JANUARY);
     expect([(await credits(theirs)).status, (await credits(999_999)).status]).toEqual([404, 404]);
   });
 
   test("before the start and after the end there are none", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const nothing = { allocated: 0, used: 0, remaining: 0, overageUsed: 0 };
     expect(
       await balance(await company.subscribe(middle, { started_at: "2024-04-10T00:00:00Z" })),
@@ -121,13 +121,13 @@ describe("GET credits", () => {
     await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
     // 15 of 31 days, as of its fee.
     expect(await balance(id)).toMatchObject({ allocated: 484 });
-    books.clock.set("2024-04-01T00:00:00Z");
+    billing.clock.set("2024-04-01T00:00:00Z");
     expect(await balance(id)).toMatchObject(nothing);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("is for client users under /my, their own", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, JANUARY);
     const mine = await company.addUser("client", company.client_id);
     const theirs = await company.addUser("client", await company.addClient());
@@ -146,17 +146,17 @@ describe("GET credits", () => {
   });
 
   test("says what the bill says", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, { started_at: "2024-03-03T00:00:00Z" });
     await company.use(id, ["2024-03-04T00:00:00Z", "700.5"]);
     await turn("upgrade", id, large);
     await company.use(id, [NOW, "3000"]);
     const { allocated, overageUsed } = await balance(id);
     expect(allocated).toBe(936 + 549); // 1000 × 29 / 31 and 1000 × 17 / 31, rounded up
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const [record] = (await company.run({ period: "2024-03", subscription_ids: [id] })).records;
     const overage = record.lines.find((line: Json) => line.kind === "overage");
     expect([overage.quantity, overage.billing_model_id]).toEqual([String(overageUsed), large]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 });

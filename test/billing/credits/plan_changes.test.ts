@@ -23,11 +23,11 @@ function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}):
   return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
 }
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
-  company = await books.addCompany();
+  billing.clock.set(NOW);
+  company = await billing.addCompany();
   middle = await company.addModel(plan(1000));
   large = await company.addModel(plan(2000));
   small = await company.addModel(plan(500));
@@ -41,7 +41,7 @@ const brief = (changes: Json[]) => changes.map((one) => [one.kind, one.status, o
 
 describe("an upgrade", () => {
   test("applies at once and adds the difference by the days left, today included, rounded up", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, JANUARY);
     await company.use(id, ["2024-03-02T00:00:00Z", "900"]);
     const { status, body } = await turn("upgrade", id, large);
@@ -61,19 +61,19 @@ describe("an upgrade", () => {
       remaining: 649,
       planName: "Plan 2000",
     });
-    expect(await eventsOf(books.house, company, id)).toEqual([
+    expect(await eventsOf(billing.service, company, id)).toEqual([
       "billing_model_change.applied",
       "credits.upgraded",
     ]);
-    const [, told] = await outboxOf(books.house, company, id);
+    const [, told] = await outboxOf(billing.service, company, id);
     expect(told?.data).toMatchObject({ id: body.data.id, subscription_id: id, credits_added: 549 });
-    books.clock.set("2024-04-01T00:00:00Z");
+    billing.clock.set("2024-04-01T00:00:00Z");
     expect(await balance(id)).toMatchObject({ allocated: 2000, used: 0 });
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("in the same instant as another takes the next one", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(small, JANUARY);
     const added = [
       (await turn("upgrade", id, middle)).body.data,
@@ -88,17 +88,17 @@ describe("an upgrade", () => {
   });
 
   test("spent and turned back refunds nothing, and gives nothing twice", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, JANUARY);
     await turn("upgrade", id, large);
     await company.use(id, [NOW, "1500"]);
-    books.clock.set("2024-03-16T00:00:00Z");
+    billing.clock.set("2024-03-16T00:00:00Z");
     expect((await changeTo(company.api, id, small, "2024-03-16T00:00:00Z")).status).toBe(200);
     expect(await balance(id)).toMatchObject({ allocated: 1549, used: 1500, remaining: 49 });
-    books.clock.set("2024-03-17T00:00:00Z");
+    billing.clock.set("2024-03-17T00:00:00Z");
     expect((await turn("upgrade", id, large)).body.data).toMatchObject({ credits_added: 0 });
     expect(await balance(id)).toMatchObject({ allocated: 1549, used: 1500, remaining: 49 });
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test.each<[string, () => Promise<[number, number]>, string]>([
@@ -139,7 +139,7 @@ describe("an upgrade", () => {
       "another company's",
       async () => [
         await company.subscribe(middle, JANUARY),
-        await (await books.addCompany()).addModel(plan(9000)),
+        await (await billing.addCompany()).addModel(plan(9000)),
       ],
       "names no active",
     ],
@@ -167,7 +167,7 @@ describe("an upgrade", () => {
       "next scheduled change",
     ],
   ])("to %s is a 422", async (_, given, message) => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const [id, model] = await given();
     const before = await changesOf(company.api, id);
     const { status, body } = await turn("upgrade", id, model);
@@ -179,11 +179,11 @@ describe("an upgrade", () => {
   });
 
   test("of twenty at once is made once", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, JANUARY);
     const answers = await Promise.all(Array.from({ length: 20 }, () => turn("upgrade", id, large)));
     expect(tally(answers)).toEqual({ 200: 1, 422: 19 });
-    expect(await eventsOf(books.house, company, id)).toEqual([
+    expect(await eventsOf(billing.service, company, id)).toEqual([
       "billing_model_change.applied",
       "credits.upgraded",
     ]);
@@ -193,9 +193,9 @@ describe("an upgrade", () => {
 
 describe("a downgrade", () => {
   test("waits for the next billing month, in the subscription's anchor and the company's zone", async () => {
-    const ahead = await books.addCompany({ timezone: "Asia/Kuala_Lumpur" });
+    const ahead = await billing.addCompany({ timezone: "Asia/Kuala_Lumpur" });
     const [more, less] = [await ahead.addModel(plan(1000)), await ahead.addModel(plan(500))];
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await ahead.subscribe(more, { ...JANUARY, billing_anchor_day: 31 });
     const { status, body } = await ahead.api("POST", `/subscriptions/${id}/downgrade`, {
       new_billing_model_id: less,
@@ -210,22 +210,22 @@ describe("a downgrade", () => {
       },
     ]);
     const local = async () => (await ahead.api("GET", `/subscriptions/${id}/credits`)).body.data.allocated;
-    books.clock.set("2024-03-30T15:59:59.999Z");
-    await runJobs(books.house);
+    billing.clock.set("2024-03-30T15:59:59.999Z");
+    await runJobs(billing.service);
     expect(await local()).toBe(1000);
-    books.clock.set("2024-03-30T16:00:01Z");
-    await runJobs(books.house);
+    billing.clock.set("2024-03-30T16:00:01Z");
+    await runJobs(billing.service);
     expect(await local()).toBe(500);
-    expect(await eventsOf(books.house, ahead, id)).toEqual([
+    expect(await eventsOf(billing.service, ahead, id)).toEqual([
       "billing_model_change.scheduled",
       "credits.downgrade_scheduled",
       "billing_model_change.applied",
     ]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("is replaced by a newer one, or by an upgrade", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(large, JANUARY);
     expect((await turn("downgrade", id, middle)).status).toBe(200);
     expect((await turn("downgrade", id, middle)).status).toBe(422);
@@ -242,7 +242,7 @@ describe("a downgrade", () => {
       ["downgrade", "cancelled", small],
     ]);
     expect(await balance(id)).toMatchObject({ allocated: 2000 + 549 });
-    expect(await eventsOf(books.house, company, id)).toEqual([
+    expect(await eventsOf(billing.service, company, id)).toEqual([
       "billing_model_change.scheduled",
       "credits.downgrade_scheduled",
       "billing_model_change.cancelled",
@@ -281,7 +281,7 @@ describe("a downgrade", () => {
       "duplicate schedule",
     ],
   ])("to %s is a 422", async (_, given, message) => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const [id, model] = await given();
     const { status, body } = await turn("downgrade", id, model);
     expect([status, body.details]).toEqual([
@@ -291,7 +291,7 @@ describe("a downgrade", () => {
   });
 
   test("of twenty at once is made once", async () => {
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
     const id = await company.subscribe(middle, JANUARY);
     const answers = await Promise.all(Array.from({ length: 20 }, () => turn("downgrade", id, small)));
     expect(tally(answers)).toEqual({ 200: 1, 422: 19 });

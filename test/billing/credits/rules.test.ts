@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { parseExactly } from "../../../src/core/whole_number.ts";
 import type { CreditMonth } from "../../../src/billing/rating/charges.ts";
-import { balanceOf, reached, toldCredits } from "../../../src/billing/credits/rules.ts";
+import { balanceOf, reached, thresholdCredits } from "../../../src/billing/credits/rules.ts";
 import { wholeMarch } from "../rating/fixtures.ts";
 
 const model = { id: 1, name: "Plan", currency: "EUR", credit_plan: null };
@@ -28,7 +28,7 @@ test("a balance above 2^53 is written to the last digit", () => {
   const text = JSON.stringify(balanceOf(model, plan, { allocated: 1000n, consumed, overage }));
   expect(text).toContain(`"used":1000,"remaining":0,"overageUsed":${consumed - 1000n},`);
   expect(JSON.stringify(parseExactly(text))).toBe(text);
-  expect(toldCredits(consumed)).toBe("9223372036854775809");
+  expect(thresholdCredits(consumed)).toBe("9223372036854775809");
 });
 
 test("an overage stays where it arose when more credits are given later", () => {

@@ -18,22 +18,22 @@ function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}):
   return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
 }
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set(NOW);
+  billing.clock.set(NOW);
 });
 
 describe("thresholds", () => {
-  const look = () => runJobs(books.house, "credit_thresholds");
+  const look = () => runJobs(billing.service, "credit_thresholds");
   const told = async (of: Company, id: number) =>
-    (await outboxOf(books.house, of, id))
+    (await outboxOf(billing.service, of, id))
       .filter((row) => row.type === "credits.threshold_reached")
       .map(({ data }) => [data.month_start.slice(0, 7), data.threshold, data.consumed, data.allocated]);
 
-  test("are told once a month each, also by many looks at once", async () => {
-    books.clock.set(NOW);
-    const own = await books.addCompany();
+  test("are announced once a month each, also by many checks at once", async () => {
+    billing.clock.set(NOW);
+    const own = await billing.addCompany();
     const id = await own.subscribe(await own.addModel(plan(1000)), JANUARY);
     await own.use(id, [NOW, "799"]);
     await look();
@@ -48,7 +48,7 @@ describe("thresholds", () => {
       ["2024-03", 80, 800, 1000],
       ["2024-03", 100, 5800, 1000],
     ]);
-    books.clock.set("2024-04-01T00:00:30Z");
+    billing.clock.set("2024-04-01T00:00:30Z");
     await look();
     expect(await told(own, id)).toHaveLength(2);
     await own.use(id, ["2024-04-01T00:00:10Z", "1000"]);
@@ -57,18 +57,18 @@ describe("thresholds", () => {
       ["2024-04", 80, 1000, 1000],
       ["2024-04", 100, 1000, 1000],
     ]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
-  test("are told once also when the zone's rules turn out to be others within the month", async () => {
+  test("are announced once also when the zone's rules turn out to be others within the month", async () => {
     // Almaty moved by an hour on 1 March 2024; Omsk has kept the old rules.
-    books.clock.set("2024-04-10T00:00:00Z");
-    const own = await books.addCompany({ timezone: "Asia/Omsk" });
+    billing.clock.set("2024-04-10T00:00:00Z");
+    const own = await billing.addCompany({ timezone: "Asia/Omsk" });
     const id = await own.subscribe(await own.addModel(plan(15)), { started_at: "2024-04-02T00:00:00Z" });
     await own.use(id, ["2024-04-09T00:00:00Z", "12"]);
     await look();
     expect(await told(own, id)).toHaveLength(1);
-    await books.house.deps.store.tx(async (q) => {
+    await billing.service.deps.store.tx(async (q) => {
       const t = q.use(companyTimezoneTable);
       await q.update(t).set({ timezone: "Asia/Almaty" }).where(eq(t.company_id, own.company_id));
     });
@@ -78,32 +78,32 @@ describe("thresholds", () => {
     await look();
     await look();
     expect((await told(own, id)).map(([, threshold]) => threshold)).toEqual([80, 100]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
-  test("that the last minute of a month reached are told in the next one", async () => {
-    const own = await books.addCompany();
-    books.clock.set("2024-03-31T23:59:50Z");
+  test("that the last minute of a month reached are announced in the next one", async () => {
+    const own = await billing.addCompany();
+    billing.clock.set("2024-03-31T23:59:50Z");
     const id = await own.subscribe(await own.addModel(plan(10)), JANUARY);
     await own.use(id, ["2024-03-31T23:59:50Z", "8"]);
-    books.clock.set("2024-04-01T00:00:30Z");
+    billing.clock.set("2024-04-01T00:00:30Z");
     await look();
     expect(await told(own, id)).toEqual([["2024-03", 80, 8, 10]]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 
   test("are not those of subscriptions that use nothing, have no credits or have ended", async () => {
-    books.clock.set(NOW);
-    const own = await books.addCompany();
+    billing.clock.set(NOW);
+    const own = await billing.addCompany();
     const idle = await own.subscribe(await own.addModel(plan(0)), JANUARY);
     const flat = await own.subscribe(FLAT, JANUARY);
     const ended = await own.subscribe(await own.addModel(plan(1)), JANUARY);
     await own.use(flat, [NOW, "9"]);
     await own.use(ended, ["2024-03-02T00:00:00Z", "9"]);
     await own.api("POST", `/subscriptions/${ended}/cancel`, { at: "now" });
-    books.clock.set("2024-03-15T12:00:00Z");
+    billing.clock.set("2024-03-15T12:00:00Z");
     await look();
     expect([await told(own, idle), await told(own, flat), await told(own, ended)]).toEqual([[], [], []]);
-    books.clock.set(NOW);
+    billing.clock.set(NOW);
   });
 });

@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { type Tenant, useService } from "../../support/harness.ts";
 import { addCatalog, create, subscribe, tally } from "../subscriptions/fixtures.ts";
 
-const house = useService();
-const { api } = house;
+const service = useService();
+const { api } = service;
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
 });
 
 async function addProduct(name = "Gold"): Promise<number> {
@@ -22,7 +22,7 @@ describe("products", () => {
     expect(created.status).toBe(201);
     const { id, created_at } = created.body.data;
     expect(created.body).toEqual({
-      data: { id, name: "Gold", company_id: house.company_id, created_at, updated_at: created_at },
+      data: { id, name: "Gold", company_id: service.company_id, created_at, updated_at: created_at },
     });
     expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(await api("GET", `/products/${id}`)).toMatchObject({ status: 200, body: created.body });
@@ -37,7 +37,7 @@ describe("products", () => {
   });
 
   test("the list is whole without a page, and a page with meta when one is asked for", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     for (const name of ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"])
       await tenant.api("POST", "/products", { name });
     const names = async (query: string) => {
@@ -58,7 +58,7 @@ describe("products", () => {
   });
 
   test("a product is kept while an active subscription uses it, and may go when that has ended", async () => {
-    const catalog = await addCatalog(house);
+    const catalog = await addCatalog(service);
     const { id } = await subscribe(api, catalog);
     const path = `/products/${catalog.product_id}`;
     const refused = await api("DELETE", path);
@@ -122,9 +122,9 @@ describe("products", () => {
 
   test("an analyst reads and may not write; a client user is sent to /my", async () => {
     const id = await addProduct();
-    const { client_id } = await addCatalog(house);
-    const analyst = await house.addUser(house, "analyst");
-    const client = await house.addUser(house, "client", client_id);
+    const { client_id } = await addCatalog(service);
+    const analyst = await service.addUser(service, "analyst");
+    const client = await service.addUser(service, "client", client_id);
     expect((await analyst("GET", `/products/${id}`)).status).toBe(200);
     expect((await analyst("GET", "/products")).status).toBe(200);
     expect((await analyst("POST", "/products", { name: "x" })).status).toBe(403);
@@ -133,7 +133,7 @@ describe("products", () => {
       expect((await client(method, `/products/${id}`, body)).status).toBe(403);
     }
     expect((await client("GET", "/products")).status).toBe(403);
-    expect((await house.anonymous("GET", "/products")).status).toBe(401);
+    expect((await service.anonymous("GET", "/products")).status).toBe(401);
   });
 
   test("of many parallel deletes one succeeds", async () => {

@@ -3,9 +3,9 @@ import * as fc from "fast-check";
 import { roundMoney, sum } from "../../../src/core/money.ts";
 import { instant } from "../../../src/core/time.ts";
 import { creditMonth } from "../../../src/billing/rating/credit_month.ts";
-import { difference } from "../../../src/billing/rating/adjustment.ts";
+import { adjustmentLines } from "../../../src/billing/rating/adjustment.ts";
 import { type BillLine, billedUnits, rate, total, type Usage } from "../../../src/billing/rating/charges.ts";
-import { type BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import { type PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import { segments } from "../../../src/billing/rating/segments.ts";
 import { GRADUATED, MARCH, model, NO_EVENTS, utcMonth, VOLUME } from "./fixtures.ts";
 import { propertyCases } from "../../support/properties.ts";
@@ -18,7 +18,7 @@ interface Event {
 
 /** All that a bill follows from: models in force from day 1, events, and an end. */
 interface Facts {
-  readonly timeline: readonly { readonly model: BillingModelFacts; readonly from: Temporal.Instant }[];
+  readonly timeline: readonly { readonly model: PriceTerms; readonly from: Temporal.Instant }[];
   readonly events: readonly Event[];
   readonly ends_at: Temporal.Instant | null;
 }
@@ -68,7 +68,7 @@ const from_start: Facts = { timeline: [{ model: metered, from: START }], events:
 describe("difference()", () => {
   test("with nothing on record is every expected line, the zero ones too", () => {
     const expected = expectedOf(from_start);
-    expect(difference(expected, [], "EUR")).toEqual([...expected]);
+    expect(adjustmentLines(expected, [], "EUR")).toEqual([...expected]);
     expect(shown(expected)).toEqual([
       ["Metered: monthly fee", "1", "31.00", null],
       ["Metered: usage", "0", "0.00", 0],
@@ -77,15 +77,15 @@ describe("difference()", () => {
 
   test("with all on record is nothing", () => {
     const expected = expectedOf({ ...from_start, events: [event("2024-03-05T00:00:00Z", 10, 7n)] });
-    expect(difference(expected, expected, "EUR")).toEqual([]);
-    expect(difference([], [], "EUR")).toEqual([]);
+    expect(adjustmentLines(expected, expected, "EUR")).toEqual([]);
+    expect(adjustmentLines([], [], "EUR")).toEqual([]);
   });
 
   test("after late usage is the late events alone: their units, count and digest", () => {
     const early = event("2024-03-05T00:00:00Z", 10, 2n ** 64n - 1n);
     const late = event("2024-03-06T00:00:00Z", 4, 5n);
     const recorded = expectedOf({ ...from_start, events: [early] });
-    const lines = difference(expectedOf({ ...from_start, events: [late, early] }), recorded, "EUR");
+    const lines = adjustmentLines(expectedOf({ ...from_start, events: [late, early] }), recorded, "EUR");
     expect(shown(lines)).toEqual([["Adjustment: Metered: usage", "4", "0.40", 1]]);
     expect(lines[0]?.usage_digest).toBe(usageOf([late]).usage_digest);
   });
@@ -93,7 +93,7 @@ describe("difference()", () => {
   test("after a correction that cancels out still accounts for its events", () => {
     const events = [event("2024-03-05T00:00:00Z", 10, 1n)];
     const corrections = [event("2024-03-06T00:00:00Z", 5, 2n), event("2024-03-06T00:00:00Z", -5, 3n)];
-    const lines = difference(
+    const lines = adjustmentLines(
       expectedOf({ ...from_start, events: [...events, ...corrections] }),
       expectedOf({ ...from_start, events }),
       "EUR",
@@ -105,7 +105,7 @@ describe("difference()", () => {
     const events = [event("2024-03-05T00:00:00Z", 10, 1n), event("2024-03-20T00:00:00Z", 20, 2n)];
     const change = { model: bigger, from: instant("2024-03-15T12:00:00Z") };
     const changed = { ...from_start, events, timeline: [...from_start.timeline, change] };
-    const lines = difference(expectedOf(changed), expectedOf({ ...from_start, events }), "EUR");
+    const lines = adjustmentLines(expectedOf(changed), expectedOf({ ...from_start, events }), "EUR");
     expect(shown(lines)).toEqual([
       ["Metered: monthly fee, 14 of 31 days", "1", "14.00", null],
       ["Metered: usage", "10", "1.00", 1],
@@ -127,7 +127,7 @@ describe("difference()", () => {
     const recorded = expectedOf({ ...from_start, timeline });
     const expected = expectedOf({ ...from_start, timeline: [...timeline, change] });
     expect(expected).not.toEqual(recorded);
-    expect(difference(expected, recorded, "EUR")).toEqual([]);
+    expect(adjustmentLines(expected, recorded, "EUR")).toEqual([]);
   });
 
   test("reverses a fee whose days changed, so that every line is its price by its days", () => {
@@ -135,7 +135,7 @@ describe("difference()", () => {
     const at = instant("2024-03-15T12:00:00Z");
     const recorded = expectedOf({ ...from_start, ends_at: at });
     const changed = { ...from_start, timeline: [...from_start.timeline, { model: bigger, from: at }] };
-    const [charged, reversed] = difference(expectedOf(changed), recorded, "EUR");
+    const [charged, reversed] = adjustmentLines(expectedOf(changed), recorded, "EUR");
     expect(charged).toMatchObject({ quantity: "1", amount: "14.00", proration: { numerator: 14 } });
     expect(reversed).toMatchObject({ quantity: "-1", amount: "-15.00", proration: { numerator: 15 } });
   });
@@ -144,7 +144,7 @@ describe("difference()", () => {
     const floor = model({ name: "Floor", billing_type: "per_unit", price: "1", minimum_charge: "5" });
     const facts = { ...from_start, timeline: [{ model: floor, from: START }] };
     const late = { ...facts, events: [event("2024-03-05T00:00:00Z", 8, 1n)] };
-    const lines = difference(expectedOf(late), expectedOf(facts), "EUR");
+    const lines = adjustmentLines(expectedOf(late), expectedOf(facts), "EUR");
     expect(shown(lines)).toEqual([
       ["Adjustment: Floor: usage", "8", "8.00", 1],
       ["Reversal: Floor: minimum usage charge 5", "-1", "-5.00", null],
@@ -153,13 +153,13 @@ describe("difference()", () => {
 
   test("reverses everything when the period is found to be outside the subscription", () => {
     const recorded = expectedOf({ ...from_start, events: [event("2024-03-05T00:00:00Z", 10, 9n)] });
-    const lines = difference(
+    const lines = adjustmentLines(
       expectedOf({ ...from_start, ends_at: utcMonth("2024-03").from }),
       recorded,
       "EUR",
     );
     expect(total(lines, "EUR")).toBe("-32.00");
-    expect(difference([], [...recorded, ...lines], "EUR")).toEqual([]);
+    expect(adjustmentLines([], [...recorded, ...lines], "EUR")).toEqual([]);
   });
 });
 
@@ -231,9 +231,9 @@ describe("reconciling, whatever is learned in whatever order", () => {
       for (const step of steps) {
         facts = learn(facts, step);
         const expected = expectedOf(facts);
-        const left = difference(expected, recorded, "EUR");
+        const left = adjustmentLines(expected, recorded, "EUR");
         recorded.push(...left);
-        expect(difference(expected, recorded, "EUR")).toEqual([]);
+        expect(adjustmentLines(expected, recorded, "EUR")).toEqual([]);
         expect(total(recorded, "EUR")).toBe(total(expected, "EUR"));
         expect(billedUnits(recorded)).toBe(billedUnits(expected));
         expect(balance(recorded)).toEqual(balance(expected));
@@ -248,8 +248,8 @@ describe("reconciling, whatever is learned in whatever order", () => {
       const first = first_steps.reduce(learn, from_start);
       const recorded = expectedOf(first);
       const expected = expectedOf(more_steps.reduce(learn, first));
-      const left = difference(expected, recorded, "EUR");
-      expect(difference(expected.toReversed(), recorded.toReversed(), "EUR")).toEqual(left);
+      const left = adjustmentLines(expected, recorded, "EUR");
+      expect(adjustmentLines(expected.toReversed(), recorded.toReversed(), "EUR")).toEqual(left);
       if (recorded.length > 0) expect(balance([...recorded, ...left])).toEqual(balance(expected));
       expect(left.map(({ from }) => from)).toEqual(left.map(({ from }) => from).toSorted());
     });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import {
   compare,
   currencyDigits,
-  decimal,
+  toBig,
   multiply,
   roundMoney,
   subtract,
@@ -11,7 +11,7 @@ import {
 } from "../../../src/core/money.ts";
 import { periodStartingIn } from "../../../src/core/periods.ts";
 import { billedUnits, rate, total } from "../../../src/billing/rating/charges.ts";
-import type { BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import type { PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import {
   amounts,
   charge,
@@ -83,7 +83,7 @@ describe("fees, by days", () => {
 
   test("stand where the type has them: price, or recurring_fee", () => {
     const plan = { monthly_credits: 1, credit_consumption: "per_unit", overage_rate: null } as const;
-    const fees: [Partial<BillingModelFacts>, string[]][] = [
+    const fees: [Partial<PriceTerms>, string[]][] = [
       [{ price: "0" }, ["fee 0.00"]],
       [{ billing_type: "credit", price: "0", credit_plan: plan }, ["fee 0.00"]],
       [{ billing_type: "per_unit", price: "1" }, ["usage 0.00"]],
@@ -122,8 +122,8 @@ describe("fees, by days", () => {
         });
         const parts = cut(MARCH, [["2024-01-01T00:00:00Z", model({ price, currency })], ...changes]);
         const { lines, total: split } = rate(unused(parts), currency, null);
-        const off = decimal(subtract(split, price)).abs().toFixed();
-        const half_unit = decimal(`5e-${currencyDigits(currency) + 1}`).toFixed();
+        const off = toBig(subtract(split, price)).abs().toFixed();
+        const half_unit = toBig(`5e-${currencyDigits(currency) + 1}`).toFixed();
         expect(compare(off, multiply(String(lines.length), half_unit))).not.toBe(1);
         const days = lines.reduce((all, { proration }) => all + (proration?.numerator ?? 0), 0);
         expect(days).toBe(31);
@@ -136,7 +136,7 @@ describe("fees, by days", () => {
 describe("usage", () => {
   const perUnit = { billing_type: "per_unit" } as const;
   const packages = { billing_type: "package", price: "100", package_size: "10" } as const;
-  const tables: [string, Partial<BillingModelFacts>, [units: string, charged: string][]][] = [
+  const tables: [string, Partial<PriceTerms>, [units: string, charged: string][]][] = [
     ["per_unit at 0.000001", { ...perUnit, price: "0.000001" }, [["1000000", "1.00"]]],
     [
       "per_unit at 2, 10 free",

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { CreditPlan } from "../../../src/billing/billing_models/model.ts";
 import { allocatedCredits, creditMonth } from "../../../src/billing/rating/credit_month.ts";
-import type { BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import type { PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import { cut, MARCH, model, NO_EVENTS } from "./fixtures.ts";
 import { propertyCases } from "../../support/properties.ts";
 
@@ -12,13 +12,13 @@ const plan = (monthly_credits: number, credit_consumption: CreditPlan["credit_co
     credit_plan: { monthly_credits, credit_consumption, overage_rate: null },
   });
 
-type Change = [from: string, model: BillingModelFacts, units: string, event_count: number];
+type Change = [from: string, model: PriceTerms, units: string, event_count: number];
 
 /** The month of March 2024 under models in force from the given instants, with what each was used for. */
 function march(changes: Change[], ends_at: string | null = null) {
   const parts = cut(
     MARCH,
-    changes.map(([from, facts]): [string, BillingModelFacts] => [from, facts]),
+    changes.map(([from, facts]): [string, PriceTerms] => [from, facts]),
     ends_at,
   );
   const used = parts.map((segment, i) => {

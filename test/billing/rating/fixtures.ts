@@ -7,11 +7,11 @@ import {
   type Usage,
   type UsedSegment,
 } from "../../../src/billing/rating/charges.ts";
-import { type BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import { type PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import { type Segment, segments, type TimelineEntry } from "../../../src/billing/rating/segments.ts";
 
 /** A flat model of 31.00 EUR, but for what is given. */
-export function model(given: Partial<BillingModelFacts> = {}): BillingModelFacts {
+export function model(given: Partial<PriceTerms> = {}): PriceTerms {
   return {
     id: 1,
     name: "Plan",
@@ -40,7 +40,7 @@ export const MARCH = utcMonth("2024-03");
 /** Segments of a period under models in force from the given instants; the first one is the start. */
 export function cut(
   period: Period,
-  models: readonly (readonly [from: string, model: BillingModelFacts])[],
+  models: readonly (readonly [from: string, model: PriceTerms])[],
   ends_at: string | null = null,
 ): Segment[] {
   const timeline = models.map(
@@ -55,7 +55,7 @@ export function cut(
 }
 
 /** One segment: the model through all of March 2024, 31 days. */
-export function wholeMarch(given: Partial<BillingModelFacts> = {}): Segment {
+export function wholeMarch(given: Partial<PriceTerms> = {}): Segment {
   const [segment] = cut(MARCH, [["2024-01-01T00:00:00Z", model(given)]]);
   if (!segment) throw new Error("March has no segment");
   return segment;
@@ -71,7 +71,7 @@ export function used(units: string): Usage {
 export const UNUSED: Usage = { units: "0", event_count: 0, usage_digest: NO_EVENTS };
 
 /** The tiers of the graduated worked example: ≤ 10 at 10 + flat 2; ≤ 20 at 5 + 3; rest 5 + 3. */
-export const GRADUATED: Partial<BillingModelFacts> = {
+export const GRADUATED: Partial<PriceTerms> = {
   billing_type: "graduated",
   price: "0",
   usage_tiers: [
@@ -82,7 +82,7 @@ export const GRADUATED: Partial<BillingModelFacts> = {
 };
 
 /** The tiers of the volume worked example: ≤ 100 at 2 + 10; ≤ 200 at 1; rest 0.5 + 50. */
-export const VOLUME: Partial<BillingModelFacts> = {
+export const VOLUME: Partial<PriceTerms> = {
   billing_type: "volume",
   price: "0",
   usage_tiers: [
@@ -106,7 +106,7 @@ export function unused(parts: readonly Segment[]): UsedSegment[] {
 }
 
 /** What units cost under a model that has no fee. */
-export function charge(given: Partial<BillingModelFacts>, units: string): string {
+export function charge(given: Partial<PriceTerms>, units: string): string {
   const segment = wholeMarch(given);
   return total(rateSegment(segment, used(units)), segment.model.currency);
 }

@@ -3,12 +3,12 @@ import * as fc from "fast-check";
 import { compare, multiply, roundMoney } from "../../../src/core/money.ts";
 import { creditMonth } from "../../../src/billing/rating/credit_month.ts";
 import { billedUnits, rate } from "../../../src/billing/rating/charges.ts";
-import type { BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import type { PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import type { Segment } from "../../../src/billing/rating/segments.ts";
 import { amounts, charge, cut, MARCH, model, rateSegment, unused, used, wholeMarch } from "./fixtures.ts";
 import { propertyCases } from "../../support/properties.ts";
 
-function plan(id: number, overage_rate: string | null, monthly_credits = 100): BillingModelFacts {
+function plan(id: number, overage_rate: string | null, monthly_credits = 100): PriceTerms {
   const credit_plan = { monthly_credits, credit_consumption: "per_unit", overage_rate } as const;
   return model({ id, name: `Plan ${id}`, billing_type: "credit", price: "31", credit_plan });
 }

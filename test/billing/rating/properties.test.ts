@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { compare, currencyDigits, decimal, multiply, subtract, sum } from "../../../src/core/money.ts";
+import { compare, currencyDigits, toBig, multiply, subtract, sum } from "../../../src/core/money.ts";
 import {
   daysOf,
   type Period,
@@ -12,7 +12,7 @@ import { instant } from "../../../src/core/time.ts";
 import { creditMonth } from "../../../src/billing/rating/credit_month.ts";
 import { overageLines, type Rating, rate, total } from "../../../src/billing/rating/charges.ts";
 import { segments, type TimelineEntry } from "../../../src/billing/rating/segments.ts";
-import type { BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import type { PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { charge, MARCH, model, NO_EVENTS, rateSegment, used, wholeMarch } from "./fixtures.ts";
 
@@ -81,8 +81,8 @@ function isWithin(
 
 /** Whether two amounts differ by no more than the rounding of so many lines. */
 function expectWithinRounding(a: string, b: string, lines: number, currency: string): void {
-  const half_unit = decimal(`5e-${currencyDigits(currency) + 1}`).toFixed();
-  const off = decimal(subtract(a, b)).abs().toFixed();
+  const half_unit = toBig(`5e-${currencyDigits(currency) + 1}`).toFixed();
+  const off = toBig(subtract(a, b)).abs().toFixed();
   const context = `${a} and ${b}, ${lines} lines`;
   expect(compare(off, multiply(String(lines), half_unit)), context).not.toBe(1);
 }
@@ -228,14 +228,14 @@ const someTiers = fc
 /** Limits that do not cross, or none. */
 const someLimits = fc
   .tuple(fc.option(fc.nat(10_000)), fc.option(fc.nat(10_000)))
-  .map(([low, more]): Partial<BillingModelFacts> => {
+  .map(([low, more]): Partial<PriceTerms> => {
     const minimum_charge = low === null ? null : multiply(`${low}`, "0.01");
     const maximum_charge = more === null ? null : sum([minimum_charge ?? "0", multiply(`${more}`, "0.01")]);
     return { minimum_charge, maximum_charge };
   });
 
 /** Types under which more units never cost less; volume is not one of them. */
-const someRising: fc.Arbitrary<Partial<BillingModelFacts>> = fc
+const someRising: fc.Arbitrary<Partial<PriceTerms>> = fc
   .tuple(
     fc.constantFrom("per_unit", "graduated", "package"),
     somePrice,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { sum } from "../../../src/core/money.ts";
 import { rate } from "../../../src/billing/rating/charges.ts";
-import type { BillingModelFacts } from "../../../src/billing/billing_models/price_terms.ts";
+import type { PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import { amounts, cut, GRADUATED, MARCH, model, used, VOLUME } from "./fixtures.ts";
 
 describe("usage", () => {
@@ -9,7 +9,7 @@ describe("usage", () => {
   const other = model({ ...GRADUATED, id: 2, price: "31", charge_flat_on_zero: true });
 
   /** What the parts of March cost that models are in force in, each used for so many units. */
-  function marchOf(...changes: [from: string, model: BillingModelFacts, units: string][]) {
+  function marchOf(...changes: [from: string, model: PriceTerms, units: string][]) {
     const parts = cut(
       MARCH,
       changes.map(([from, facts]) => [from, facts] as const),

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { daysOf, periodStartingIn, type ZoneTimeline } from "../../../src/core/periods.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import {
-  type BillingModelFacts,
-  modelFacts,
+  type PriceTerms,
+  priceTermsOf,
   validateModel,
 } from "../../../src/billing/billing_models/price_terms.ts";
 import { BILLING_TYPES, billingTypeOf } from "../../../src/billing/billing_models/billing_types.ts";
@@ -26,7 +26,7 @@ function shown({ model: of, proration, from, to }: Segment): string {
 
 describe("segments()", () => {
   const early = "2024-01-01T00:00:00Z";
-  const cases: [string, readonly (readonly [string, BillingModelFacts])[], string | null, string[]][] = [
+  const cases: [string, readonly (readonly [string, PriceTerms])[], string | null, string[]][] = [
     ["a whole period", [[early, A]], null, ["A 31/31 03-01T00:00..04-01T00:00"]],
     ["the first day is charged", [["2024-03-15T18:00:00Z", A]], null, ["A 17/31 03-15T18:00..04-01T00:00"]],
     [
@@ -170,7 +170,7 @@ describe("segments()", () => {
 describe("validateModel()", () => {
   const plan = { monthly_credits: 1000, credit_consumption: "per_unit", overage_rate: "0.02" } as const;
 
-  const sound: [string, Partial<BillingModelFacts>][] = [
+  const sound: [string, Partial<PriceTerms>][] = [
     ["flat", {}],
     ["flat at no price", { price: "0" }],
     ["per_unit", { billing_type: "per_unit", price: "0.1", recurring_fee: "5", free_units: "100.5" }],
@@ -193,7 +193,7 @@ describe("validateModel()", () => {
     expect(validateModel(model(given))).toEqual([]);
   });
 
-  const broken: [string, Partial<BillingModelFacts>, string[]][] = [
+  const broken: [string, Partial<PriceTerms>, string[]][] = [
     ["an unknown currency", { currency: "eur" }, ["/currency"]],
     ["a negative price", { price: "-0.01" }, ["/price"]],
     [
@@ -305,11 +305,13 @@ describe("billing types", () => {
 
   test("modelFacts() names the type and reads the price exactly", () => {
     const { billing_type: _, ...row } = model();
-    expect(modelFacts({ ...row, billing_type_id: 2, price: 0.0000001 })).toMatchObject({
+    expect(priceTermsOf({ ...row, billing_type_id: 2, price: 0.0000001 })).toMatchObject({
       billing_type: "per_unit",
       price: "0.0000001",
     });
-    expect(() => modelFacts({ ...row, billing_type_id: 7, price: 1 })).toThrow("there is no billing type 7");
+    expect(() => priceTermsOf({ ...row, billing_type_id: 7, price: 1 })).toThrow(
+      "there is no billing type 7",
+    );
   });
 
   test("a subscription's started_at is the exact start of its first segment", () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
 const HOSTILE = `</bdi></style><script>alert("1")</script><img src=x onerror='alert(2)'>&amp;\u202Egnp.`;
 const START = { started_at: "2024-01-01T00:00:00Z" };
@@ -53,8 +53,8 @@ async function particulars(page: string): Promise<Record<string, string>> {
 
 describe("an invoice", () => {
   test("tells who pays what, in the company's zone and the currency's digits", async () => {
-    books.clock.set("2024-04-01T17:00:00Z");
-    const company = await books.addCompany({ timezone: "Asia/Kuala_Lumpur" });
+    billing.clock.set("2024-04-01T17:00:00Z");
+    const company = await billing.addCompany({ timezone: "Asia/Kuala_Lumpur" });
     await company.api("PUT", "/company", {
       name: "Seller & Co",
       timezone: "Asia/Kuala_Lumpur",
@@ -88,8 +88,8 @@ describe("an invoice", () => {
     ["JPY", 1_000, "JPY 1,000"],
     ["KWD", 10, "KWD 10.000"],
   ])("has as many digits as %s", async (currency, price, total) => {
-    books.clock.set("2024-04-01T01:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-04-01T01:00:00Z");
+    const company = await billing.addCompany();
     const record = await bill(
       company,
       await company.subscribe({ ...FLAT, price, currency }, START),
@@ -100,11 +100,11 @@ describe("an invoice", () => {
   });
 
   test("keeps the zone in which its period was cut, and tells moments within days", async () => {
-    books.clock.set("2024-03-15T12:30:00Z");
-    const company = await books.addCompany({ timezone: "America/New_York" });
+    billing.clock.set("2024-03-15T12:30:00Z");
+    const company = await billing.addCompany({ timezone: "America/New_York" });
     const id = await company.subscribe({ ...PER_UNIT, price: 1 }, START);
     expect((await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })).status).toBe(200);
-    books.clock.set("2024-04-02T00:00:00Z");
+    billing.clock.set("2024-04-02T00:00:00Z");
     const place = { name: "Moved", timezone: "Asia/Tokyo", currency: "EUR" };
     expect((await company.api("PUT", "/company", place)).status).toBe(200);
     const { body } = await invoice(company, (await bill(company, id, "2024-03")).id);
@@ -115,12 +115,12 @@ describe("an invoice", () => {
   });
 
   test("of an adjustment names the original", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-04-01T01:00:00Z");
+    const company = await billing.addCompany();
     const id = await company.subscribe(PER_UNIT, START);
     await company.use(id, ["2024-03-10T00:00:00Z", "5000"]);
     const original = await bill(company, id, "2024-03");
-    books.clock.set("2024-04-20T00:00:00Z");
+    billing.clock.set("2024-04-20T00:00:00Z");
     await company.use(id, ["2024-03-11T00:00:00Z", "-3000"]);
     const adjustment = await bill(company, id, "2024-03");
     const { body } = await invoice(company, adjustment.id);
@@ -138,8 +138,8 @@ describe("a hostile name", () => {
   let page: Answer;
 
   beforeAll(async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-04-01T01:00:00Z");
+    const company = await billing.addCompany();
     await company.api("PUT", "/company", { name: HOSTILE, timezone: "UTC", currency: "EUR" });
     const created = async (path: string) => (await company.api("POST", path, { name: HOSTILE })).body.data.id;
     const ids = { client_id: await created("/clients"), product_id: await created("/products") };
@@ -204,8 +204,8 @@ describe("a hostile name", () => {
 });
 
 test("an invoice is the client's own under /my, and nobody else's", async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  const [company, other] = [await books.addCompany(), await books.addCompany()];
+  billing.clock.set("2024-04-01T01:00:00Z");
+  const [company, other] = [await billing.addCompany(), await billing.addCompany()];
   const { id } = await bill(company, await company.subscribe(FLAT, START), "2024-03");
   const client = await company.addUser("client", company.client_id);
   const stranger = await company.addUser("client", await company.addClient());
@@ -217,6 +217,6 @@ test("an invoice is the client's own under /my, and nobody else's", async () => 
   expect((await other.api("GET", `/billing-records/${id}/invoice`)).status).toBe(404);
   expect((await client("GET", `/billing-records/${id}/invoice`)).status).toBe(403);
   expect((await company.api("GET", `/my/billing-records/${id}/invoice`)).status).toBe(403);
-  expect((await books.house.anonymous("GET", `/billing-records/${id}/invoice`)).status).toBe(401);
+  expect((await billing.service.anonymous("GET", `/billing-records/${id}/invoice`)).status).toBe(401);
   expect((await company.api("GET", "/billing-records/0/invoice")).status).toBe(422);
 });

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import type { Api, Json } from "../../support/harness.ts";
 import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 let company: Company;
 let other: Company;
 let second_client: number;
@@ -11,14 +11,14 @@ let first: number;
 let second: number;
 
 beforeAll(async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  company = await books.addCompany();
-  other = await books.addCompany();
+  billing.clock.set("2024-04-01T01:00:00Z");
+  company = await billing.addCompany();
+  other = await billing.addCompany();
   second_client = await company.addClient();
   first = await company.subscribe(PER_UNIT, { started_at: "2024-02-10T00:00:00Z" });
   second = await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z", client_id: second_client });
   await company.run();
-  books.clock.set("2024-04-02T00:00:00Z");
+  billing.clock.set("2024-04-02T00:00:00Z");
   await company.use(first, ["2024-02-20T00:00:00Z", "4"]);
   await company.run({ period: "2024-02" });
   await other.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });

@@ -5,16 +5,16 @@ import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts"
 import type { Api, Json } from "../../support/harness.ts";
 import { type Company, CREDIT, FLAT, GRADUATED, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 let company: Company;
 let other: Company;
 let client: Api;
 let stranger: Api;
 
 beforeAll(async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  company = await books.addCompany();
-  other = await books.addCompany();
+  billing.clock.set("2024-04-01T01:00:00Z");
+  company = await billing.addCompany();
+  other = await billing.addCompany();
   client = await company.addUser("client", company.client_id);
   stranger = await company.addUser("client", await company.addClient());
 });
@@ -35,7 +35,7 @@ async function verified(id: number): Promise<Json> {
 
 describe("a preview", () => {
   test("has the running period's lines so far, and is what is then billed", async () => {
-    books.clock.set("2024-04-10T00:00:00Z");
+    billing.clock.set("2024-04-10T00:00:00Z");
     const id = await company.subscribe({ ...GRADUATED, price: 30 }, { started_at: "2024-04-04T00:00:00Z" });
     await company.use(id, ["2024-04-05T00:00:00Z", "10"]);
     const bounds = { from: "2024-04-01T00:00:00.000Z", to: "2024-05-01T00:00:00.000Z", currency: "EUR" };
@@ -50,7 +50,7 @@ describe("a preview", () => {
     expect(last.total).toBe("137.00");
     expect(await company.records(id)).toEqual([]);
 
-    books.clock.set("2024-05-01T01:00:00Z");
+    billing.clock.set("2024-05-01T01:00:00Z");
     const { records } = await company.run({ period: "2024-04", subscription_ids: [id] });
     expect(records[0].lines).toEqual(last.lines);
     expect(records[0].totalCharges).toBe(last.total);
@@ -62,20 +62,20 @@ describe("a preview", () => {
   });
 
   test("follows the anchor day and the company's zone", async () => {
-    books.clock.set("2024-04-30T15:59:59.999Z");
-    const local = await books.addCompany({ timezone: "Asia/Kuala_Lumpur" });
+    billing.clock.set("2024-04-30T15:59:59.999Z");
+    const local = await billing.addCompany({ timezone: "Asia/Kuala_Lumpur" });
     const id = await local.subscribe(FLAT, { ...JANUARY, billing_anchor_day: 31 });
     const bounds = async () => {
       const { from, to } = (await local.api("GET", `/subscriptions/${id}/preview`)).body.data;
       return [from, to];
     };
     expect(await bounds()).toEqual(["2024-04-29T16:00:00.000Z", "2024-05-30T16:00:00.000Z"]);
-    books.clock.set("2024-04-29T15:59:59.999Z");
+    billing.clock.set("2024-04-29T15:59:59.999Z");
     expect(await bounds()).toEqual(["2024-03-30T16:00:00.000Z", "2024-04-29T16:00:00.000Z"]);
   });
 
   test("of a cancelled subscription is of its last period, of one to come of its first", async () => {
-    books.clock.set("2024-03-15T12:00:00Z");
+    billing.clock.set("2024-03-15T12:00:00Z");
     const ended = await company.subscribe({ ...PER_UNIT, recurring_fee: "31", price: 1 }, JANUARY);
     const never = await company.subscribe(FLAT, { started_at: "2024-07-16T00:00:00Z" });
     const coming = await company.subscribe(FLAT, { started_at: "2024-07-16T00:00:00Z" });
@@ -84,7 +84,7 @@ describe("a preview", () => {
     for (const id of [ended, never]) expect((await cancel(id, "now")).status).toBe(200);
     expect((await cancel(at_end, "period_end")).status).toBe(200);
     await company.use(ended, ["2024-03-15T11:59:59.999Z", "3"], ["2024-03-15T12:00:00Z", "500"]);
-    books.clock.set("2024-06-10T00:00:00Z");
+    billing.clock.set("2024-06-10T00:00:00Z");
     expect(await preview(ended)).toMatchObject({ from: "2024-03-01T00:00:00.000Z", total: "18.00" });
     expect(await preview(at_end)).toMatchObject({ from: "2024-03-01T00:00:00.000Z", total: "31.00" });
     expect(await preview(coming)).toMatchObject({ from: "2024-07-01T00:00:00.000Z", total: "16.00" });
@@ -105,7 +105,7 @@ describe("a preview", () => {
     expect((await other.api("GET", `/subscriptions/${id}/preview`)).status).toBe(404);
     expect((await client("GET", `/subscriptions/${id}/preview`)).status).toBe(403);
     expect((await company.api("GET", `/my/subscriptions/${id}/preview`)).status).toBe(403);
-    expect((await books.house.anonymous("GET", `/subscriptions/${id}/preview`)).status).toBe(401);
+    expect((await billing.service.anonymous("GET", `/subscriptions/${id}/preview`)).status).toBe(401);
     expect((await company.api("GET", "/subscriptions/9007199254740991/preview")).status).toBe(404);
     expect((await company.api("GET", "/subscriptions/0/preview")).status).toBe(422);
     const analyst = await company.addUser("analyst");
@@ -120,7 +120,7 @@ describe("verifying a record", () => {
   };
 
   test("counts its events again, and stays true when usage arrives later", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(PER_UNIT, JANUARY);
     await company.use(id, ["2024-03-10T00:00:00Z", "10"], ["2024-03-11T00:00:00Z", "0.5"]);
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
@@ -132,7 +132,7 @@ describe("verifying a record", () => {
     const told = { matches: true, lines, differences: [] };
     expect(await verified(record.id)).toEqual(told);
 
-    books.clock.set("2024-04-02T00:00:00Z");
+    billing.clock.set("2024-04-02T00:00:00Z");
     await company.use(id, ["2024-03-12T00:00:00Z", "-20"]);
     expect(await verified(record.id)).toEqual(told);
     const [adjustment] = (await run()).records;
@@ -147,7 +147,7 @@ describe("verifying a record", () => {
       ["03", "4"],
       ["04", "8"],
     ] as const) {
-      books.clock.set(`2024-04-${day}T00:00:00Z`);
+      billing.clock.set(`2024-04-${day}T00:00:00Z`);
       await company.use(id, ["2024-03-13T00:00:00Z", units]);
       await run();
     }
@@ -155,16 +155,16 @@ describe("verifying a record", () => {
   });
 
   test("counts no event that was sent before the record and stored after it", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(PER_UNIT, JANUARY);
     await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
     await run();
     // Its request began earlier, in the same millisecond and a minute before: it waited for its commit.
     await company.use(id, ["2024-03-11T00:00:00Z", "4"]);
-    books.clock.set("2024-04-01T00:59:00Z");
+    billing.clock.set("2024-04-01T00:59:00Z");
     await company.use(id, ["2024-03-12T00:00:00Z", "2"]);
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     expect(await months(id)).toEqual([true]);
     await run();
     const records = await company.records(id);
@@ -177,11 +177,11 @@ describe("verifying a record", () => {
   });
 
   test("holds of two runs at once, whichever asked first: neither takes back what the other knows", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(PER_UNIT, JANUARY);
     await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
-    const { usage } = books.house.deps;
+    const { usage } = billing.service.deps;
     const count = usage.totals.bind(usage);
     usage.totals = async (...question) => {
       usage.totals = count;
@@ -200,28 +200,28 @@ describe("verifying a record", () => {
   });
 
   test("goes by the instant alone where a record has no number", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(PER_UNIT, JANUARY);
     await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
     await run();
-    await books.house.deps.store.tx(async (q) => {
+    await billing.service.deps.store.tx(async (q) => {
       const billing_records = q.use(billingRecordTable);
       await q.update(billing_records).set({ usage_seq: null }).where(eq(billing_records.subscription_id, id));
     });
-    books.clock.set("2024-04-02T00:00:00Z");
+    billing.clock.set("2024-04-02T00:00:00Z");
     await company.use(id, ["2024-03-11T00:00:00Z", "4"]);
     await run();
     expect(await months(id)).toEqual([true, true]);
   });
 
   test("holds where a stretch is taken back and charged anew", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(PER_UNIT, JANUARY);
     await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
     await run();
-    const { store } = books.house.deps;
+    const { store } = billing.service.deps;
     const startAt = (started_at: string) =>
       store.tx(async (q) => {
         const subscriptions = q.use(subscriptionTable);
@@ -233,7 +233,7 @@ describe("verifying a record", () => {
       ["03", "2024-01-01"],
       ["04", "2024-03-05"],
     ] as const) {
-      books.clock.set(`2024-04-${day}T00:00:00Z`);
+      billing.clock.set(`2024-04-${day}T00:00:00Z`);
       await company.use(id, ["2024-03-20T00:00:00Z", day]);
       await startAt(`${start}T00:00:00.000Z`);
       await run();
@@ -247,7 +247,7 @@ describe("verifying a record", () => {
   });
 
   test("of a record without usage lines finds nothing to doubt", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     const id = await company.subscribe(FLAT, JANUARY);
     const [record] = (await company.run({ period: "2024-03", subscription_ids: [id] })).records;
     expect(await verified(record.id)).toEqual({ matches: true, lines: [], differences: [] });

@@ -4,13 +4,13 @@ import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
 import { PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
 test("sums made anew leave a company's last number at least where its bills have counted to", async () => {
-  books.clock.set("2024-03-20T12:00:00Z");
-  const [company, neighbour] = [await books.addCompany(), await books.addCompany()];
+  billing.clock.set("2024-03-20T12:00:00Z");
+  const [company, neighbour] = [await billing.addCompany(), await billing.addCompany()];
   const dear = await company.addModel({ ...PER_UNIT, price: 2 });
   const id = await company.subscribe(PER_UNIT, MARCH);
   const other = await neighbour.subscribe(PER_UNIT, MARCH);
@@ -19,9 +19,9 @@ test("sums made anew leave a company's last number at least where its bills have
     company.use(id, ["2024-03-05T00:00:00Z", "10"]),
     neighbour.use(other, ["2024-03-05T00:00:00Z", "1"], ["2024-03-06T00:00:00Z", "1"]),
   ]);
-  books.clock.set("2024-04-02T00:00:00Z");
+  billing.clock.set("2024-04-02T00:00:00Z");
   await company.run();
-  await books.house.deps.usage.rebuildSums();
+  await billing.service.deps.usage.rebuildSums();
   const { status, body } = await changeTo(company.api, id, dear, "2024-03-01T00:00:00Z");
   expect([status, body.data.status]).toEqual([200, "applied"]);
   expect((await company.records(id)).map(({ kind, totalCharges }) => `${kind} ${totalCharges}`)).toEqual([
@@ -31,19 +31,19 @@ test("sums made anew leave a company's last number at least where its bills have
 });
 
 test("a run writes nothing where the bills have counted events that the usage store does not have", async () => {
-  books.clock.set("2024-04-02T00:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-04-02T00:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PER_UNIT, MARCH);
   await company.use(id, ["2024-03-05T00:00:00Z", "10"]);
   await company.run();
-  const { store } = books.house.deps;
+  const { store } = billing.service.deps;
   const setNumber = (usage_seq: number) =>
     store.tx(async (q) => {
       const t = q.use(billingRecordTable);
       await q.update(t).set({ usage_seq }).where(eq(t.subscription_id, id));
     });
   await setNumber(1_000_000);
-  books.clock.set("2024-05-02T00:00:00Z");
+  billing.clock.set("2024-05-02T00:00:00Z");
   const run = (await company.api("POST", "/billing-runs", {})).body.data;
   expect(run).toMatchObject({ status: "interrupted", counts: { periods: 0 } });
   expect(run.errors[0].message).toMatch(

@@ -19,11 +19,11 @@ const LIMITED = {
 };
 const FLAT_ON_ZERO = { ...GRADUATED, charge_flat_on_zero: true };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set("2024-04-02T00:00:00Z");
-  company = await books.addCompany();
+  billing.clock.set("2024-04-02T00:00:00Z");
+  company = await billing.addCompany();
 });
 
 const verified = async (id: number): Promise<Json> =>
@@ -37,7 +37,7 @@ interface Stored {
 
 /** Changes a stored record. */
 async function change(id: number, how: (record: Stored) => Partial<Stored>): Promise<void> {
-  const { store } = books.house.deps;
+  const { store } = billing.service.deps;
   await store.tx(async (q) => {
     const t = q.use(billingRecordTable);
     const [record] = await q.select().from(t).where(eq(t.id, id));
@@ -130,17 +130,17 @@ describe("every record matches, adjustments too,", () => {
 
   test.each(Object.keys(MODELS) as (keyof typeof MODELS)[])("of %s", async (name) => {
     for (const units of [[], ["1"], ["7", "-9"], ["250.5", "-3"]]) {
-      books.clock.set("2024-04-02T00:00:00Z");
+      billing.clock.set("2024-04-02T00:00:00Z");
       const id = await company.subscribe(MODELS[name], { started_at: "2024-03-05T00:00:00Z" });
       const other = await company.addModel({ ...LIMITED, price: 2 });
       await company.use(id, ...units.map((unit): [string, string] => ["2024-03-10T00:00:00Z", unit]));
       await company.run({ subscription_ids: [id] });
       await company.use(id, ["2024-03-11T00:00:00Z", "12"], ["2024-03-21T00:00:00Z", "120.5"]);
-      books.clock.set("2024-04-03T00:00:00Z");
+      billing.clock.set("2024-04-03T00:00:00Z");
       await company.run({ period: "2024-03", subscription_ids: [id] });
       expect((await changeTo(company.api, id, other, "2024-03-20T06:00:00Z")).status).toBe(200);
       await company.use(id, ["2024-03-11T00:00:00Z", "-500"], ["2024-03-22T00:00:00Z", "1"]);
-      books.clock.set("2024-04-04T00:00:00Z");
+      billing.clock.set("2024-04-04T00:00:00Z");
       await company.run({ period: "2024-03", subscription_ids: [id] });
       const records = await company.records(id);
       expect(records.length).toBeGreaterThan(2);
@@ -160,7 +160,7 @@ describe("every record matches, adjustments too,", () => {
   test.each(Object.keys(MODELS) as (keyof typeof MODELS)[])(
     "of %s that was left and taken again on one day",
     async (name) => {
-      books.clock.set("2024-04-02T00:00:00Z");
+      billing.clock.set("2024-04-02T00:00:00Z");
       const own = await company.addModel(MODELS[name]);
       const other = await company.addModel({ ...LIMITED, price: 2 });
       const id = await company.subscribe(own, { started_at: "2024-03-05T00:00:00Z" });
@@ -170,7 +170,7 @@ describe("every record matches, adjustments too,", () => {
       expect((await changeTo(company.api, id, own, "2024-03-20T09:00:00Z")).status).toBe(200);
       await company.run({ subscription_ids: [id] });
       await company.use(id, ["2024-03-20T03:00:00Z", "11"], ["2024-03-20T12:00:00Z", "-1"]);
-      books.clock.set("2024-04-03T00:00:00Z");
+      billing.clock.set("2024-04-03T00:00:00Z");
       await company.run({ period: "2024-03", subscription_ids: [id] });
       for (const record of await company.records(id)) {
         expect(await verified(record.id)).toMatchObject({ matches: true, differences: [] });

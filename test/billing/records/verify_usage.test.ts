@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { difference } from "../../../src/billing/rating/adjustment.ts";
-import { claimsOf, storedBy, verify, windowOf } from "../../../src/billing/records/verify_usage.ts";
+import { adjustmentLines } from "../../../src/billing/rating/adjustment.ts";
+import { assertionsOf, storedBy, verify, windowOf } from "../../../src/billing/records/verify_usage.ts";
 import type { RecordedPart } from "../../../src/billing/records/queries.ts";
 import type { BillLine } from "../../../src/billing/rating/charges.ts";
 import type { UsageWindow, WindowTotal } from "../../../src/usage_store/port.ts";
@@ -67,7 +67,7 @@ function write(batches: readonly { events: Event[]; cuts: number[] }[], flat: st
   for (const batch of batches) {
     events.push(...batch.events);
     const recorded = records.flatMap(({ lines }) => lines);
-    const lines = difference(expectedLines(events, batch.cuts, flat), recorded, "EUR");
+    const lines = adjustmentLines(expectedLines(events, batch.cuts, flat), recorded, "EUR");
     if (records.length > 0 && lines.length === 0) continue;
     const place = { subscription_id: 1, billingStartAt: START, sequence: records.length };
     const known = { usage_until: "2024-04-01T01:00:00.001Z", usage_seq: events.length };
@@ -79,7 +79,7 @@ function write(batches: readonly { events: Event[]; cuts: number[] }[], flat: st
 /** Whether each record's claims hold against the events. */
 function verdicts(records: readonly RecordedPart[], events: readonly Event[]): boolean[] {
   return records.map((_, i) => {
-    const claims = claimsOf(records.slice(0, i + 1), "EUR");
+    const claims = assertionsOf(records.slice(0, i + 1), "EUR");
     return verify(claims, ({ line }, part) =>
       total(events, windowOf(line, 1), storedBy(part).last_seq ?? events.length),
     ).matches;

@@ -20,11 +20,11 @@ const LIMITED = {
   maximum_charge: "50",
 };
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set("2024-04-02T00:00:00Z");
-  company = await books.addCompany({ timezone: "Asia/Kathmandu" });
+  billing.clock.set("2024-04-02T00:00:00Z");
+  company = await billing.addCompany({ timezone: "Asia/Kathmandu" });
   models = [];
   for (const model of [FLAT, LIMITED, GRADUATED, VOLUME, PACKAGE, CREDIT]) {
     models.push(await company.addModel(model));
@@ -49,7 +49,7 @@ const someStory = fc.record({
 let runs = 0;
 /** Bills March, each time a second later, so that no run knows less than the one before. */
 async function bill(id: number): Promise<void> {
-  books.clock.set(Temporal.Instant.from("2024-04-03T00:00:00Z").add({ seconds: ++runs }).toString());
+  billing.clock.set(Temporal.Instant.from("2024-04-03T00:00:00Z").add({ seconds: ++runs }).toString());
   await company.run({ period: "2024-03", subscription_ids: [id] });
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
 import { CREDIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
 const PLAN = {
   ...CREDIT,
@@ -10,8 +10,8 @@ const PLAN = {
 };
 
 test("a negative correction of a call gives its credit back", async () => {
-  books.clock.set("2024-03-20T12:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-03-20T12:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PLAN, { started_at: "2024-03-01T00:00:00Z" });
   const balance = async () => (await company.api("GET", `/subscriptions/${id}/credits`)).body.data;
   const call = (usage: string): [string, string] => ["2024-03-10T00:00:00Z", usage];
@@ -23,7 +23,7 @@ test("a negative correction of a call gives its credit back", async () => {
   expect(await balance()).toMatchObject({ used: 2, remaining: 1, overageUsed: 0 });
   await company.use(id, call("1"), call("1"));
 
-  books.clock.set("2024-04-01T01:00:00Z");
+  billing.clock.set("2024-04-01T01:00:00Z");
   await company.run();
   await company.use(id, call("-1"));
   await company.run({ period: "2024-03" });
@@ -37,8 +37,8 @@ test("a negative correction of a call gives its credit back", async () => {
 });
 
 test("corrections beyond what they correct give no credits", async () => {
-  books.clock.set("2024-03-20T12:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-03-20T12:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PLAN, { started_at: "2024-03-01T00:00:00Z" });
   await company.use(id, ["2024-03-10T00:00:00Z", "-1"], ["2024-03-10T00:00:00Z", "-1"]);
   const { body } = await company.api("GET", `/subscriptions/${id}/credits`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Books, openBooks } from "../fixtures.ts";
+import { type BillingFixture, openBillingFixture } from "../fixtures.ts";
 import { liveThrough } from "./histories.ts";
 
 /** Few in every run; `FUZZ_ROUNDS=2000 bun test --timeout 7200000 test/billing/runs/histories.test.ts` makes more. */
@@ -11,22 +11,22 @@ const TOGETHER = 4;
 /** After so many a fresh server, so that jobs for all companies stay short. */
 const A_SERVER = 40;
 
-let books: Books;
+let billing: BillingFixture;
 
 beforeAll(async () => {
-  books = await openBooks();
+  billing = await openBillingFixture();
 });
-afterAll(() => books.house.stop());
+afterAll(() => billing.service.stop());
 
 test("random histories bill each period the same as one bill at the end", async () => {
   expect(ROUNDS).toBeGreaterThan(0);
   const failures: unknown[] = [];
   for (let round = 0; round * TOGETHER < ROUNDS; round++) {
     if (round > 0 && round % A_SERVER === 0) {
-      await books.house.stop();
-      books = await openBooks();
+      await billing.service.stop();
+      billing = await openBillingFixture();
     }
-    await liveThrough(books, SEED + round, TOGETHER).catch((error) => void failures.push(error));
+    await liveThrough(billing, SEED + round, TOGETHER).catch((error) => void failures.push(error));
     if (failures.length > 2) break;
   }
   for (const failure of failures) console.error(failure);

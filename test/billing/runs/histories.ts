@@ -5,7 +5,7 @@ import { instant, iso } from "../../../src/core/time.ts";
 import { recheckBilling } from "../../../src/billing/runs/service.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { changesOf, changeTo, runJobs } from "../billing_model_changes/fixtures.ts";
-import { type Books, type Company, CREDIT, FLAT, GRADUATED, PACKAGE, VOLUME } from "../fixtures.ts";
+import { type BillingFixture, type Company, CREDIT, FLAT, GRADUATED, PACKAGE, VOLUME } from "../fixtures.ts";
 
 // Random histories of subscriptions in a company, and a twin of it that learns everything at the end and is billed
 // once. Whatever was billed when, changed, voided, missed and made good, each period comes to the same.
@@ -70,7 +70,7 @@ interface Pair {
 }
 
 interface History {
-  readonly books: Books;
+  readonly billing: BillingFixture;
   readonly roll: (n: number) => number;
   readonly company: Company;
   readonly twin: Company;
@@ -89,11 +89,11 @@ const pick = <T>(roll: (n: number) => number, list: readonly T[]): T => {
   return one;
 };
 
-async function begin(books: Books, seed: number, subscriptions: number): Promise<History> {
+async function begin(billing: BillingFixture, seed: number, subscriptions: number): Promise<History> {
   const roll = dice(seed);
   const timezone = pick(roll, ZONES);
-  books.clock.set(iso(BEGINNING));
-  const [company, twin] = [await books.addCompany({ timezone }), await books.addCompany({ timezone })];
+  billing.clock.set(iso(BEGINNING));
+  const [company, twin] = [await billing.addCompany({ timezone }), await billing.addCompany({ timezone })];
   const models: number[] = [];
   const twin_models: number[] = [];
   for (const [i, model] of MODELS.entries()) {
@@ -111,7 +111,7 @@ async function begin(books: Books, seed: number, subscriptions: number): Promise
     pairs.push({ id, twin_id, started_at, events: [], ends_with_period: false });
   }
   const is_prompt = roll(2) === 0;
-  return { books, roll, company, twin, models, twin_models, pairs, is_prompt, log: [`zone ${timezone}`] };
+  return { billing, roll, company, twin, models, twin_models, pairs, is_prompt, log: [`zone ${timezone}`] };
 }
 
 /** What may be answered to a request that its moment decides on. */
@@ -122,9 +122,9 @@ function settled({ status, body }: Answer, of: string): void {
 }
 
 /** An instant within so many days of now. */
-function around({ books, roll }: History, days_before: number, days_after: number): string {
+function around({ billing, roll }: History, days_before: number, days_after: number): string {
   const hours = roll((days_before + days_after) * 24) - days_before * 24;
-  return iso(books.clock.now().add({ minutes: 60 * hours + roll(60) }));
+  return iso(billing.clock.now().add({ minutes: 60 * hours + roll(60) }));
 }
 
 /** Bills the periods again that events may lie in. */
@@ -187,7 +187,7 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
   async cancel(of, pair) {
     const { id, twin_id, started_at } = pair;
     // Most live long; those that have not begun are cancelled more often.
-    if (of.roll(started_at > iso(of.books.clock.now()) ? 2 : 6) > 0) return "not now";
+    if (of.roll(started_at > iso(of.billing.clock.now()) ? 2 : 6) > 0) return "not now";
     const at = pick(of.roll, ["now", "period_end"]);
     const answer = await of.company.api("POST", `/subscriptions/${id}/cancel`, { at });
     const same = await of.twin.api("POST", `/subscriptions/${twin_id}/cancel`, { at });
@@ -207,21 +207,21 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     return JSON.stringify(counts);
   },
   async name(of, { id }) {
-    const period = of.books.clock.now().toString().slice(0, 7);
+    const period = of.billing.clock.now().toString().slice(0, 7);
     const before = Temporal.PlainYearMonth.from(period)
       .subtract({ months: of.roll(3) })
       .toString();
     await of.company.run({ period: before, subscription_ids: [id] });
     return before;
   },
-  async recheck({ books, company }) {
+  async recheck({ billing, company }) {
     const actor = { kind: "system", company_id: company.company_id } as const;
-    const ctx = books.house.deps.openContext({ actor, origin: "job", request_id: "test", address: null });
+    const ctx = billing.service.deps.openContext({ actor, origin: "job", request_id: "test", address: null });
     await call(ctx, recheckBilling, {});
     return "";
   },
-  async apply({ books }) {
-    await runJobs(books.house);
+  async apply({ billing }) {
+    await runJobs(billing.service);
     return "";
   },
 };
@@ -242,7 +242,7 @@ const CHANCES = {
 const DECK = Object.entries(CHANCES).flatMap(([name, times]) => Array.from({ length: times }, () => name));
 
 async function live(of: History): Promise<void> {
-  const { books, roll, log } = of;
+  const { billing, roll, log } = of;
   const { zone, cancel, turn } = actions;
   // What is decided before a start is rare otherwise.
   for (const pair of of.pairs.filter(({ started_at }) => started_at > iso(BEGINNING))) {
@@ -255,7 +255,7 @@ async function live(of: History): Promise<void> {
     const gap = roll(12) === 0 ? 24 * 40 : roll(Math.floor((2 * HOURS) / STEPS));
     at = at.add({ hours: gap, minutes: roll(60), milliseconds: roll(1000) });
     if (Temporal.Instant.compare(at, instant(END)) >= 0) return;
-    books.clock.set(iso(at));
+    billing.clock.set(iso(at));
     const pair = pick(roll, of.pairs);
     const name = pick(roll, DECK);
     const action = actions[name];
@@ -295,13 +295,17 @@ async function sumsOf(company: Company, id: number): Promise<string[]> {
 }
 
 /** Lives through the histories of some subscriptions of one company. Errors: where a period comes to another sum. */
-export async function liveThrough(books: Books, seed: number, subscriptions: number): Promise<void> {
-  const history = await begin(books, seed, subscriptions);
+export async function liveThrough(
+  billing: BillingFixture,
+  seed: number,
+  subscriptions: number,
+): Promise<void> {
+  const history = await begin(billing, seed, subscriptions);
   const { company, twin, pairs, log } = history;
   try {
     await live(history);
-    books.clock.set(END);
-    await runJobs(books.house);
+    billing.clock.set(END);
+    await runJobs(billing.service);
     await tell(history);
     await twin.run();
     await company.run();

@@ -1,38 +1,38 @@
 import { expect, test } from "bun:test";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { makePlace, run, runHere } from "../../support/process.ts";
+import { makeCommandFolder, run, runHere } from "../../support/process.ts";
 import { FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
 async function runBillingJob(wanted = "billing_run"): Promise<boolean> {
   const job = JOBS.find(({ name }) => name === wanted);
   if (!job) throw new Error(`There is no job ${wanted}`);
-  return runJob(books.house.deps, job);
+  return runJob(billing.service.deps, job);
 }
 
 test("the job bills every company, makes missed months good and runs twice without harm", async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  const utc = await books.addCompany();
-  const ahead = await books.addCompany({ timezone: "Asia/Kuala_Lumpur" });
+  billing.clock.set("2024-04-01T01:00:00Z");
+  const utc = await billing.addCompany();
+  const ahead = await billing.addCompany({ timezone: "Asia/Kuala_Lumpur" });
   const started = { started_at: "2024-01-01T00:00:00Z" };
   const [one, two] = [await utc.subscribe(FLAT, started), await ahead.subscribe(FLAT, started)];
 
-  books.clock.set("2024-02-29T16:59:59Z");
+  billing.clock.set("2024-02-29T16:59:59Z");
   expect(await runBillingJob()).toBe(true);
   expect([(await utc.records(one)).length, (await ahead.records(two)).length]).toEqual([1, 1]);
-  books.clock.set("2024-02-29T17:00:00Z");
+  billing.clock.set("2024-02-29T17:00:00Z");
   await runBillingJob();
   await runBillingJob();
   expect([(await utc.records(one)).length, (await ahead.records(two)).length]).toEqual([1, 2]);
-  books.clock.set("2024-07-01T12:00:00Z");
+  billing.clock.set("2024-07-01T12:00:00Z");
   await runBillingJob();
   expect([(await utc.records(one)).length, (await ahead.records(two)).length]).toEqual([6, 6]);
 });
 
-test("a run of the job is told like any other, unless it had nothing to do", async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  const company = await books.addCompany();
+test("a run of the job is recorded like any other, unless it had nothing to do", async () => {
+  billing.clock.set("2024-04-01T01:00:00Z");
+  const company = await billing.addCompany();
   await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
   for (let hour = 0; hour < 3; hour++) await runBillingJob();
   const { body } = await company.api("GET", "/billing-runs");
@@ -42,14 +42,14 @@ test("a run of the job is told like any other, unless it had nothing to do", asy
 });
 
 test("the daily job adjusts what late usage changed in the last 90 days, and nothing else", async () => {
-  books.clock.set("2024-05-01T01:00:00Z");
-  const company = await books.addCompany({ timezone: "Asia/Kathmandu" });
+  billing.clock.set("2024-05-01T01:00:00Z");
+  const company = await billing.addCompany({ timezone: "Asia/Kathmandu" });
   const id = await company.subscribe(PER_UNIT, {
     started_at: "2024-03-20T00:00:00Z",
     billing_anchor_day: 31,
   });
   await runBillingJob();
-  books.clock.set("2024-08-01T01:00:00Z");
+  billing.clock.set("2024-08-01T01:00:00Z");
   await runBillingJob();
   const before = await company.records(id);
   expect(before.length).toBe(5);
@@ -58,7 +58,7 @@ test("the daily job adjusts what late usage changed in the last 90 days, and not
   // billed on 1 May.
   await company.use(id, ["2024-03-25T00:00:00Z", "7"], ["2024-04-29T00:00:00Z", "5"]);
   await company.use(id, ["2024-05-01T00:00:00Z", "3"], ["2024-07-31T00:00:00Z", "1"]);
-  books.clock.set("2024-08-01T02:30:10Z");
+  billing.clock.set("2024-08-01T02:30:10Z");
   expect(await runBillingJob("billing_run")).toBe(true);
   expect(await company.records(id)).toEqual(before);
   expect(await runBillingJob("billing_recheck")).toBe(true);
@@ -76,8 +76,8 @@ test("the daily job adjusts what late usage changed in the last 90 days, and not
 });
 
 test("late usage is billed once, by the daily job or by a run, and the job counts nothing else", async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-04-01T01:00:00Z");
+  const company = await billing.addCompany();
   const started = { started_at: "2024-03-01T00:00:00Z" };
   const ids: number[] = [];
   for (let i = 0; i < 4; i++) ids.push(await company.subscribe(PER_UNIT, started));
@@ -85,7 +85,7 @@ test("late usage is billed once, by the daily job or by a run, and the job count
   await runBillingJob();
   const adjusted = async () =>
     Promise.all(ids.map(async (id) => (await company.records(id)).slice(1).map((r) => r.totalCharges)));
-  const { usage } = books.house.deps;
+  const { usage } = billing.service.deps;
   const count = usage.totals.bind(usage);
   let counted: number[] = [];
   // Stands before, not in place of, the store.
@@ -100,13 +100,13 @@ test("late usage is billed once, by the daily job or by a run, and the job count
   };
   try {
     expect(await recheck()).toEqual([]);
-    books.clock.set("2024-04-01T00:30:00Z");
+    billing.clock.set("2024-04-01T00:30:00Z");
     // Its request began before the bill was written, and its events were stored after.
     await company.use(one, ["2024-03-05T00:00:00Z", "2"]);
-    books.clock.set("2024-04-03T00:00:00Z");
+    billing.clock.set("2024-04-03T00:00:00Z");
     await company.use(two, ["2024-03-31T23:59:59.999Z", "4"], ["2024-04-01T00:00:00Z", "8"]);
     await company.use(four, ["2024-04-01T00:00:00Z", "16"]);
-    books.clock.set("2024-04-04T02:30:10Z");
+    billing.clock.set("2024-04-04T02:30:10Z");
     expect(await recheck()).toEqual([one, two]);
     expect(await adjusted()).toEqual([["1.00"], ["2.00"], [], []]);
     expect(await recheck()).toEqual([]);
@@ -117,7 +117,7 @@ test("late usage is billed once, by the daily job or by a run, and the job count
     expect(await recheck()).toEqual([]);
     expect(await adjusted()).toEqual([["1.00"], ["2.00"], ["3.00"], []]);
     await company.use(one, ["2024-03-06T00:00:00Z", "1"]);
-    books.clock.set("2024-04-05T02:30:10Z");
+    billing.clock.set("2024-04-05T02:30:10Z");
     expect(await recheck()).toEqual([one]);
     expect(await adjusted()).toEqual([["1.00", "0.50"], ["2.00"], ["3.00"], []]);
   } finally {
@@ -126,7 +126,7 @@ test("late usage is billed once, by the daily job or by a run, and the job count
 });
 
 test("one instance runs the job at a time", async () => {
-  const lock = await books.house.deps.store.lock("job billing_run");
+  const lock = await billing.service.deps.store.lock("job billing_run");
   expect(lock).not.toBeNull();
   expect(await runBillingJob()).toBe(false);
   await lock?.release();
@@ -134,7 +134,7 @@ test("one instance runs the job at a time", async () => {
 });
 
 test("the command line runs the job", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   try {
     const added = await run(["company", "add", "--name", "A", "--admin-email", "a@example.com"], place.env);
     expect(added).toMatchObject({ code: 0, err: "" });

@@ -8,15 +8,15 @@ import { type Company, FLAT, PACKAGE, PER_UNIT, useBooks } from "../fixtures.ts"
 
 // What a run goes by, and what it tells.
 
-const books = useBooks();
+const billing = useBooks();
 
 const charges = async (company: Company, id: number) =>
   (await company.records(id)).map(({ totalCharges }: Json) => totalCharges);
 
 describe("a change that is due", () => {
   async function scheduleChange() {
-    books.clock.set("2024-03-01T00:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-03-01T00:00:00Z");
+    const company = await billing.addCompany();
     const [ten, twenty] = [
       await company.addModel({ ...FLAT, price: 10 }),
       await company.addModel({ ...FLAT, price: 20 }),
@@ -25,7 +25,7 @@ describe("a change that is due", () => {
     const { body } = await changeTo(company.api, id, twenty, "2024-03-15T00:00:00Z");
     expect(body.data.status).toBe("scheduled");
     // Nothing applied it meanwhile: the service was away.
-    books.clock.set("2024-04-01T01:00:00Z");
+    billing.clock.set("2024-04-01T01:00:00Z");
     return { company, id, change_id: body.data.id as number };
   }
 
@@ -36,11 +36,11 @@ describe("a change that is due", () => {
     expect(await changesOf(company.api, id)).toMatchObject([
       { status: "applied", adjustment_billing_record_ids: [] },
     ]);
-    await runJobs(books.house);
+    await runJobs(billing.service);
     expect(await charges(company, id)).toEqual(["15.49"]);
   });
 
-  test("is told by a dry run, which applies nothing", async () => {
+  test("is shown by a dry run, which applies nothing", async () => {
     const { company, id } = await scheduleChange();
     const run = await company.run({ dry_run: true });
     expect(run).toMatchObject({
@@ -55,7 +55,7 @@ describe("a change that is due", () => {
   test("that can't be applied keeps its subscription, and no other, from being billed", async () => {
     const { company, id, change_id } = await scheduleChange();
     const other = await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
-    const { store } = books.house.deps;
+    const { store } = billing.service.deps;
     const dollars = await company.addModel({ ...FLAT, currency: "USD" });
     const turnTo = (new_billing_model_id: number) =>
       store.tx(async (q) => {
@@ -65,17 +65,17 @@ describe("a change that is due", () => {
     await company.run({ period: "2024-03", subscription_ids: [other] });
     const [{ new_billing_model_id: twenty }] = await changesOf(company.api, id);
     // What was closed before can't be rated by it.
-    await makeDue(books.house, change_id, "2024-05-01T00:00:00.000Z");
+    await makeDue(billing.service, change_id, "2024-05-01T00:00:00.000Z");
     await company.run({ subscription_ids: [id] });
-    await makeDue(books.house, change_id, "2024-03-15T00:00:00.000Z");
+    await makeDue(billing.service, change_id, "2024-03-15T00:00:00.000Z");
     await turnTo(dollars);
-    books.clock.set("2024-05-01T01:00:00Z");
+    billing.clock.set("2024-05-01T01:00:00Z");
     const run = await company.run();
     expect(run.counts).toMatchObject({ periods: 1, failed: 1 });
     expect(run.errors).toMatchObject([{ subscription_id: id, billingStartAt: null }]);
     expect(await charges(company, id)).toEqual(["10.00"]);
     await turnTo(twenty);
-    books.clock.set("2024-05-02T01:00:00Z");
+    billing.clock.set("2024-05-02T01:00:00Z");
     await company.run();
     expect(sum(await charges(company, id))).toBe("35.49");
   });
@@ -83,17 +83,17 @@ describe("a change that is due", () => {
 
 describe("a subscription that has ended", () => {
   test("is billed when its end is due, once, and adjusted afterwards", async () => {
-    books.clock.set("2024-03-10T12:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-03-10T12:00:00Z");
+    const company = await billing.addCompany();
     const [id, later] = [
       await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" }),
       await company.subscribe({ ...PER_UNIT, recurring_fee: "31" }, { started_at: "2024-03-01T00:00:00Z" }),
     ];
     await company.use(later, ["2024-03-09T00:00:00Z", "2"]);
     for (const one of [id, later]) await company.api("POST", `/subscriptions/${one}/cancel`, { at: "now" });
-    books.clock.set("2024-03-10T12:59:59.999Z");
+    billing.clock.set("2024-03-10T12:59:59.999Z");
     expect((await company.run()).counts).toMatchObject({ periods: 0, not_due: 2 });
-    books.clock.set("2024-03-10T13:00:00Z");
+    billing.clock.set("2024-03-10T13:00:00Z");
     expect((await company.run()).counts).toMatchObject({ periods: 2, not_due: 0 });
     expect(await company.records(id)).toMatchObject([
       {
@@ -103,16 +103,16 @@ describe("a subscription that has ended", () => {
       },
     ]);
     await company.use(later, ["2024-03-09T00:00:00Z", "4"]);
-    books.clock.set("2024-03-11T02:30:10Z");
-    await runJobs(books.house, "billing_recheck");
-    books.clock.set("2024-06-01T12:00:00Z");
+    billing.clock.set("2024-03-11T02:30:10Z");
+    await runJobs(billing.service, "billing_recheck");
+    billing.clock.set("2024-06-01T12:00:00Z");
     expect((await company.run()).counts).toMatchObject({ periods: 0, adjustments: 0, not_due: 0 });
     expect(await charges(company, later)).toEqual(["11.00", "2.00"]);
   });
 
   test("is billed by a run that names the month as soon as it has ended", async () => {
-    books.clock.set("2024-03-10T12:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-03-10T12:00:00Z");
+    const company = await billing.addCompany();
     const id = await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
     expect((await company.run({ period: "2024-03" })).counts).toMatchObject({ periods: 0, not_due: 1 });
     await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
@@ -122,25 +122,25 @@ describe("a subscription that has ended", () => {
 
 describe("late usage that changes no amount", () => {
   const recheck = async (at: string) => {
-    books.clock.set(at);
-    await runJobs(books.house, "billing_recheck");
+    billing.clock.set(at);
+    await runJobs(billing.service, "billing_recheck");
   };
   const told = async (company: Company) =>
     (await company.api("GET", "/events?type=billing_record.adjusted&limit=200")).body.meta.total;
 
-  test("is one adjustment a billing month, told with the next bill, however often it comes", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
-    const company = await books.addCompany();
+  test("is one adjustment a billing month, with its event at the next bill, however often it comes", async () => {
+    billing.clock.set("2024-04-01T01:00:00Z");
+    const company = await billing.addCompany();
     const id = await company.subscribe(PACKAGE, { started_at: "2024-03-01T00:00:00Z" });
     await company.use(id, ["2024-03-05T00:00:00Z", "1"]);
     await company.run();
     for (const day of ["02", "03", "04", "15", "30"]) {
-      books.clock.set(`2024-04-${day}T01:00:00Z`);
+      billing.clock.set(`2024-04-${day}T01:00:00Z`);
       await company.use(id, ["2024-03-06T00:00:00Z", "1"]);
       await recheck(`2024-04-${day}T02:30:10Z`);
     }
     expect(await charges(company, id)).toEqual(["100.00"]);
-    books.clock.set("2024-05-01T01:00:00Z");
+    billing.clock.set("2024-05-01T01:00:00Z");
     await company.run();
     await recheck("2024-05-01T02:30:10Z");
     expect(await company.records(id)).toMatchObject([
@@ -164,8 +164,8 @@ describe("late usage that changes no amount", () => {
     ["under a minimum", { minimum_charge: "50" }],
     ["above a maximum", { maximum_charge: "5" }],
   ])("is none either %s, where the lines make up for each other", async (_, limit) => {
-    books.clock.set("2024-04-01T01:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-04-01T01:00:00Z");
+    const company = await billing.addCompany();
     const id = await company.subscribe({ ...PER_UNIT, ...limit }, { started_at: "2024-03-01T00:00:00Z" });
     await company.use(id, ["2024-03-05T00:00:00Z", "20"]);
     await company.run();
@@ -182,8 +182,8 @@ describe("late usage that changes no amount", () => {
   });
 
   test("goes with what does change one, and with a run that names the month", async () => {
-    books.clock.set("2024-04-01T01:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-04-01T01:00:00Z");
+    const company = await billing.addCompany();
     const [one, two] = [
       await company.subscribe(PACKAGE, { started_at: "2024-03-01T00:00:00Z" }),
       await company.subscribe(PACKAGE, { started_at: "2024-03-01T00:00:00Z" }),
@@ -202,8 +202,8 @@ describe("late usage that changes no amount", () => {
 });
 
 test("a run tells the sums of all its records by currency, also a dry one of more than it lists", async () => {
-  books.clock.set("2024-04-01T01:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-04-01T01:00:00Z");
+  const company = await billing.addCompany();
   const yen = await company.addModel({ ...FLAT, price: 5, currency: "JPY" });
   const euro = await company.addModel({ ...FLAT, price: 0.1 });
   for (let i = 0; i < 101; i++) await company.subscribe(euro, { started_at: "2024-03-01T00:00:00Z" });

@@ -7,25 +7,25 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { billingRecordTable, billingRunTable } from "../../../src/billing/records/tables.ts";
 import { billingModelTable } from "../../../src/billing/billing_models/tables.ts";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
-import { only } from "../../../src/store/exactly_one.ts";
+import { exactlyOne } from "../../../src/store/exactly_one.ts";
 import type { Json } from "../../support/harness.ts";
-import { type Company, FLAT, openBooks, PACKAGE, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, openBillingFixture, PACKAGE, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
 const APRIL = "2024-04-01T01:00:00Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
 async function openCompany(): Promise<Company> {
-  books.clock.set(APRIL);
-  return books.addCompany();
+  billing.clock.set(APRIL);
+  return billing.addCompany();
 }
 
 const sumOf = (runs: Json[], what: string): number => runs.reduce((all, run) => all + run.counts[what], 0);
 
 /** Makes the database refuse a subscription's bills. */
 async function refuseBillsOf(subscription_id: number): Promise<void> {
-  const { data_dir, database_url } = books.house.deps.config;
+  const { data_dir, database_url } = billing.service.deps.config;
   if (database_url === null) {
     const database = new Database(`${data_dir}/meterhouse.sqlite`);
     database.run(`CREATE TRIGGER refuse BEFORE INSERT ON billing_records
@@ -45,7 +45,7 @@ test("a model that can't be rated fails its subscriptions alone", async () => {
   const model = await company.addModel(PACKAGE);
   const bad = await company.subscribe(model, { started_at: "2024-01-01T00:00:00Z" });
   const good = await company.subscribe(FLAT, MARCH);
-  const { store } = books.house.deps;
+  const { store } = billing.service.deps;
   const setSize = (package_size: string | null) =>
     store.tx(async (q) => {
       const billing_models = q.use(billingModelTable);
@@ -73,12 +73,12 @@ test("a record that can't be compared with fails its subscription alone", async 
   const bad = await company.subscribe(PER_UNIT, MARCH);
   const good = await company.subscribe(PER_UNIT, MARCH);
   const [line] = (await company.run()).records[0].lines;
-  await books.house.deps.store.tx(async (q) => {
+  await billing.service.deps.store.tx(async (q) => {
     const billing_records = q.use(billingRecordTable);
     const lines = [{ ...line, usage_digest: "not a digest" }];
     await q.update(billing_records).set({ lines }).where(eq(billing_records.subscription_id, bad));
   });
-  books.clock.set("2024-04-02T00:00:00Z");
+  billing.clock.set("2024-04-02T00:00:00Z");
   for (const id of [bad, good]) await company.use(id, ["2024-03-05T00:00:00Z", "2"]);
   const run = await company.run({ period: "2024-03" });
   expect(run.counts).toMatchObject({ adjustments: 1, failed: 1 });
@@ -112,7 +112,7 @@ test("runs at once write one record, and one adjustment", async () => {
   expect(sumOf(first, "periods")).toBe(2);
   expect(sumOf(first, "unchanged")).toBe(10);
   for (const id of ids) await company.use(id, ["2024-03-05T00:00:00Z", "4"]);
-  books.clock.set("2024-04-02T00:00:00Z");
+  billing.clock.set("2024-04-02T00:00:00Z");
   expect(sumOf(await atOnce(), "adjustments")).toBe(2);
   for (const id of ids) {
     expect((await company.records(id)).map((record) => record.kind)).toEqual(["period", "adjustment"]);
@@ -121,10 +121,10 @@ test("runs at once write one record, and one adjustment", async () => {
 
 test("a cancellation in the middle of a run is billed by, whole or not at all", async () => {
   const company = await openCompany();
-  books.clock.set("2024-03-31T23:00:00Z");
+  billing.clock.set("2024-03-31T23:00:00Z");
   const ids: number[] = [];
   for (let i = 0; i < 5; i++) ids.push(await company.subscribe(FLAT, MARCH));
-  books.clock.set(APRIL);
+  billing.clock.set(APRIL);
   await Promise.all([
     company.run(),
     ...ids.map((id) => company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })),
@@ -133,9 +133,9 @@ test("a cancellation in the middle of a run is billed by, whole or not at all", 
   for (const id of ids) expect((await company.records(id)).map((r) => r.totalCharges)).toEqual(["31.00"]);
 });
 
-test("a run whose process died is told as interrupted by the next one", async () => {
+test("a run whose process died is marked as interrupted by the next one", async () => {
   const company = await openCompany();
-  const { store } = books.house.deps;
+  const { store } = billing.service.deps;
   const running = (updated_at: string) =>
     store.tx(async (q) => {
       const counts = {
@@ -153,7 +153,7 @@ test("a run whose process died is told as interrupted by the next one", async ()
         .insert(q.use(billingRunTable))
         .values({ ...run, errors: [], ...stamps })
         .returning();
-      return only(rows).id;
+      return exactlyOne(rows).id;
     });
   const dead = await running("2024-04-01T00:44:59.999Z");
   const alive = await running("2024-04-01T00:45:00.000Z");
@@ -163,13 +163,13 @@ test("a run whose process died is told as interrupted by the next one", async ()
 });
 
 test("stores that fail again and again interrupt the run; the next one makes it good", async () => {
-  const broken = await openBooks();
+  const broken = await openBillingFixture();
   try {
     broken.clock.set(APRIL);
     const company = await broken.addCompany();
     for (let i = 0; i < 8; i++) await company.subscribe(FLAT, MARCH);
     // Stands before, not in place of, the store.
-    broken.house.deps.usage.totals = () => Promise.reject(new Error("disk gone"));
+    broken.service.deps.usage.totals = () => Promise.reject(new Error("disk gone"));
     const { status, body } = await company.api("POST", "/billing-runs", {});
     expect([status, body.data.status]).toEqual([200, "interrupted"]);
     expect(body.data.counts).toMatchObject({ periods: 0, failed: 5 });
@@ -178,12 +178,12 @@ test("stores that fail again and again interrupt the run; the next one makes it 
       message: "Cannot go on billing: the stores failed 5 times in a row",
     });
   } finally {
-    await broken.house.stop();
+    await broken.service.stop();
   }
 });
 
 test("a run stops between batches when the process is about to end: what it billed is whole", async () => {
-  const ending = await openBooks();
+  const ending = await openBillingFixture();
   const { billing_run_wait_ms, billing_batch_records } = LIMITS;
   Object.assign(LIMITS, { billing_run_wait_ms: 0, billing_batch_records: 1 });
   try {
@@ -192,7 +192,7 @@ test("a run stops between batches when the process is about to end: what it bill
     for (let i = 0; i < 40; i++) await company.subscribe(FLAT, MARCH);
     const begun = await company.api("POST", "/billing-runs", {});
     expect([begun.status, begun.body.data.status]).toEqual([202, "running"]);
-    await ending.house.deps.background.stop();
+    await ending.service.deps.background.stop();
 
     const path = `/billing-runs/${begun.body.data.id}`;
     const { status, counts, errors } = (await company.api("GET", path)).body.data;
@@ -206,7 +206,7 @@ test("a run stops between batches when the process is about to end: what it bill
     expect(none.body.data).toMatchObject({ status: "interrupted", counts: { subscriptions: 0 } });
   } finally {
     Object.assign(LIMITS, { billing_run_wait_ms, billing_batch_records });
-    await ending.house.stop();
+    await ending.service.stop();
   }
 });
 
@@ -215,7 +215,7 @@ test("what the usage store can't count at once is counted in smaller parts, and 
   const ids: number[] = [];
   for (let i = 0; i < 9; i++) ids.push(await company.subscribe(PER_UNIT, MARCH));
   for (const id of ids) await company.use(id, ["2024-03-05T00:00:00Z", "4"]);
-  const { usage } = books.house.deps;
+  const { usage } = billing.service.deps;
   const count = usage.totals.bind(usage);
   const answered: number[] = [];
   usage.totals = async (company_id, windows, options) => {
@@ -223,7 +223,7 @@ test("what the usage store can't count at once is counted in smaller parts, and 
     answered.push(...windows.map(({ subscription_id }) => subscription_id));
     return count(company_id, windows, options);
   };
-  books.clock.set("2024-04-02T00:00:00Z");
+  billing.clock.set("2024-04-02T00:00:00Z");
   try {
     expect((await company.run()).counts).toMatchObject({ periods: 9, failed: 0 });
   } finally {
@@ -236,7 +236,7 @@ test("what the usage store can't count at once is counted in smaller parts, and 
 test("facts that change while they are rated are rated again before anything is written", async () => {
   const company = await openCompany();
   const [steady, changed] = [await company.subscribe(FLAT, MARCH), await company.subscribe(FLAT, MARCH)];
-  const { store, usage } = books.house.deps;
+  const { store, usage } = billing.service.deps;
   const count = usage.totals.bind(usage);
   let questions = 0;
   // Stands between, not in place of, the store: the change comes after the facts were read.

@@ -3,11 +3,11 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import type { Json } from "../../support/harness.ts";
 import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 let company: Company;
 
 beforeAll(async () => {
-  company = await books.addCompany();
+  company = await billing.addCompany();
 });
 
 const APRIL = "2024-04-01T01:00:00Z";
@@ -15,8 +15,8 @@ const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
 describe("POST /billing-runs", () => {
   test("bills and tells what it did, with and without a body", async () => {
-    books.clock.set(APRIL);
-    const fresh = await books.addCompany();
+    billing.clock.set(APRIL);
+    const fresh = await billing.addCompany();
     const id = await fresh.subscribe({ ...PER_UNIT, recurring_fee: "2" }, MARCH);
     await fresh.use(id, ["2024-03-09T00:00:00Z", "3"]);
     const { status, body } = await fresh.api("POST", "/billing-runs");
@@ -103,8 +103,8 @@ describe("POST /billing-runs", () => {
   });
 
   test("a dry run tells the records and writes none", async () => {
-    books.clock.set("2024-05-01T01:00:00Z");
-    const fresh = await books.addCompany();
+    billing.clock.set("2024-05-01T01:00:00Z");
+    const fresh = await billing.addCompany();
     const id = await fresh.subscribe(PER_UNIT, MARCH);
     await fresh.run({ period: "2024-03" });
     await fresh.use(id, ["2024-03-09T00:00:00Z", "3"], ["2024-04-09T00:00:00Z", "4"]);
@@ -125,8 +125,8 @@ describe("POST /billing-runs", () => {
   });
 
   test("answers 202 when it takes long, and goes on", async () => {
-    books.clock.set(APRIL);
-    const fresh = await books.addCompany();
+    billing.clock.set(APRIL);
+    const fresh = await billing.addCompany();
     const id = await fresh.subscribe(FLAT, MARCH);
     const { billing_run_wait_ms } = LIMITS;
     Object.assign(LIMITS, { billing_run_wait_ms: 0 });
@@ -175,8 +175,8 @@ describe("POST /billing-runs", () => {
   });
 
   test("refuses another company's subscription by its place, and bills none", async () => {
-    books.clock.set(APRIL);
-    const other = await books.addCompany();
+    billing.clock.set(APRIL);
+    const other = await billing.addCompany();
     const own = await company.subscribe(FLAT, MARCH);
     const foreign = await other.subscribe(FLAT, MARCH);
     const answer = await company.api("POST", "/billing-runs", { subscription_ids: [own, own, foreign] });
@@ -192,13 +192,13 @@ describe("POST /billing-runs", () => {
     for (const api of [analyst, client]) {
       expect((await api("POST", "/billing-runs", {})).status).toBe(403);
     }
-    expect((await books.house.anonymous("POST", "/billing-runs", {})).status).toBe(401);
+    expect((await billing.service.anonymous("POST", "/billing-runs", {})).status).toBe(401);
   });
 });
 
 describe("GET /billing-runs", () => {
   test("lists the company's runs, newest first, in pages", async () => {
-    const fresh = await books.addCompany();
+    const fresh = await billing.addCompany();
     const ids: number[] = [];
     for (const dry_run of [true, false, true]) ids.unshift((await fresh.run({ dry_run })).id);
     const { body } = await fresh.api("GET", "/billing-runs");

@@ -4,9 +4,9 @@ import { changeTo, runJobs } from "../billing_model_changes/fixtures.ts";
 import type { Json } from "../../support/harness.ts";
 import { type Company, PER_UNIT, useBooks } from "../fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
-const recheck = () => runJobs(books.house, "billing_recheck");
+const recheck = () => runJobs(billing.service, "billing_recheck");
 const unbilled = async ({ api }: Company, filter = "") =>
   (await api("GET", `/unbilled-usage${filter}`)).body.data;
 const told = async ({ api }: Company) =>
@@ -16,24 +16,24 @@ const charges = async (company: Company, id: number) =>
   (await company.records(id)).map(({ totalCharges }: Json) => totalCharges);
 
 test("usage of months long past is billed when they were billed a moment ago", async () => {
-  books.clock.set("2024-07-10T01:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-07-10T01:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" });
   await company.run();
-  books.clock.set("2024-07-10T02:00:00Z");
+  billing.clock.set("2024-07-10T02:00:00Z");
   await company.use(
     id,
     ...[1, 2, 3, 4, 5, 6].map((month): [string, string] => [`2024-0${month}-10T00:00:00Z`, "10"]),
   );
-  books.clock.set("2024-07-10T02:30:10Z");
+  billing.clock.set("2024-07-10T02:30:10Z");
   await recheck();
   expect((await charges(company, id)).slice(6)).toEqual(Array(6).fill("5.00"));
   expect(await unbilled(company)).toEqual([]);
 });
 
-test("usage that comes when its month is looked at no more is told, once, until a run names the month", async () => {
-  books.clock.set("2024-02-01T01:00:00Z");
-  const company = await books.addCompany();
+test("usage that comes when its month is no longer rechecked is reported, once, until a run names the month", async () => {
+  billing.clock.set("2024-02-01T01:00:00Z");
+  const company = await billing.addCompany();
   const [id, other] = [
     await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" }),
     await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" }),
@@ -41,13 +41,13 @@ test("usage that comes when its month is looked at no more is told, once, until 
   await company.use(id, ["2024-01-10T00:00:00Z", "4"]);
   await company.run();
   const [january] = await company.records(id);
-  books.clock.set("2024-05-01T00:59:59.999Z"); // not yet 90 days after its record was written
+  billing.clock.set("2024-05-01T00:59:59.999Z"); // not yet 90 days after its record was written
   await company.run();
   await company.use(other, ["2024-01-20T00:00:00Z", "2"]);
   await recheck();
   expect(await charges(company, other)).toEqual(["0.00", "0.00", "0.00", "1.00"]);
 
-  books.clock.set("2024-05-01T01:00:00.001Z");
+  billing.clock.set("2024-05-01T01:00:00.001Z");
   await company.use(id, ["2024-01-20T00:00:00Z", "10"], ["2024-01-21T00:00:00Z", "-2.5"]);
   await recheck();
   await recheck();
@@ -64,7 +64,7 @@ test("usage that comes when its month is looked at no more is told, once, until 
   expect(await unbilled(company)).toMatchObject([finding]);
   expect(await told(company)).toMatchObject([finding]);
   expect((await lastRun(company)).counts).toMatchObject({ adjustments: 0, late_unbilled: 1, failed: 0 });
-  const metrics = (await books.house.deps.metrics.print()).body;
+  const metrics = (await billing.service.deps.metrics.print()).body;
   expect(metrics).toContain("meterhouse_unbilled_usage_events 2");
 
   await company.use(id, ["2024-01-22T00:00:00Z", "1"]);
@@ -82,15 +82,15 @@ test("usage that comes when its month is looked at no more is told, once, until 
   expect(await unbilled(company)).toEqual([]);
 });
 
-test("usage that comes while its month is looked at for the last time is told the next night", async () => {
-  books.clock.set("2024-02-01T01:00:00Z");
-  const company = await books.addCompany();
+test("usage that comes while its month is rechecked for the last time is reported the next night", async () => {
+  billing.clock.set("2024-02-01T01:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" });
   await company.run();
-  const { usage } = books.house.deps;
-  const haveNewer = usage.haveNewer.bind(usage);
+  const { usage } = billing.service.deps;
+  const haveNewer = usage.haveLateEvents.bind(usage);
   let is_late = false;
-  usage.haveNewer = async (company_id, ...question) => {
+  usage.haveLateEvents = async (company_id, ...question) => {
     const newer = await haveNewer(company_id, ...question);
     if (company_id === company.company_id && !is_late) {
       is_late = true;
@@ -98,43 +98,43 @@ test("usage that comes while its month is looked at for the last time is told th
     }
     return newer;
   };
-  books.clock.set("2024-05-01T00:30:00Z");
+  billing.clock.set("2024-05-01T00:30:00Z");
   await recheck();
-  usage.haveNewer = haveNewer;
+  usage.haveLateEvents = haveNewer;
   expect(is_late).toBe(true);
-  books.clock.set("2024-05-02T00:30:00Z");
+  billing.clock.set("2024-05-02T00:30:00Z");
   await recheck();
   expect(await unbilled(company)).toMatchObject([{ subscription_id: id, event_count: 1 }]);
 });
 
-test("usage that failed to be billed as long as its month was looked at is told", async () => {
-  books.clock.set("2024-02-01T01:00:00Z");
-  const company = await books.addCompany();
+test("usage that failed to be billed as long as its month was rechecked is reported", async () => {
+  billing.clock.set("2024-02-01T01:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" });
   await company.run();
-  books.clock.set("2024-04-30T00:30:00Z");
+  billing.clock.set("2024-04-30T00:30:00Z");
   await company.use(id, ["2024-01-20T00:00:00Z", "10"]);
-  const { usage } = books.house.deps;
+  const { usage } = billing.service.deps;
   const totals = usage.totals.bind(usage);
   usage.totals = (company_id, ...question) =>
     company_id === company.company_id ? Promise.reject(new Error("broken")) : totals(company_id, ...question);
   await recheck();
   usage.totals = totals;
   expect((await lastRun(company)).counts).toMatchObject({ failed: 1, late_unbilled: 0 });
-  books.clock.set("2024-05-02T00:30:00Z");
+  billing.clock.set("2024-05-02T00:30:00Z");
   await recheck();
   expect(await unbilled(company)).toMatchObject([{ subscription_id: id, event_count: 1 }]);
 });
 
 test("a change of the month's plan bills its late usage too", async () => {
-  books.clock.set("2024-02-01T01:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-02-01T01:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PER_UNIT, { started_at: "2024-01-01T00:00:00Z" });
   const whole = await company.addModel({ ...PER_UNIT, price: 1 });
   await company.run();
-  books.clock.set("2024-06-15T00:00:00Z");
+  billing.clock.set("2024-06-15T00:00:00Z");
   await company.run();
-  books.clock.set("2024-09-20T00:00:00Z");
+  billing.clock.set("2024-09-20T00:00:00Z");
   await company.use(id, ["2024-01-20T00:00:00Z", "10"]);
   await recheck();
   expect(await unbilled(company)).toMatchObject([{ event_count: 1 }]);
@@ -144,8 +144,8 @@ test("a change of the month's plan bills its late usage too", async () => {
 });
 
 test("usage dated after an end that came later is listed", async () => {
-  books.clock.set("2024-03-10T12:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2024-03-10T12:00:00Z");
+  const company = await billing.addCompany();
   const id = await company.subscribe(PER_UNIT, { started_at: "2024-03-01T00:00:00Z" });
   await company.use(id, ["2024-03-10T11:59:00Z", "3"], ["2024-03-10T12:30:00Z", "5"]);
   // Looked through before the end came.
@@ -157,7 +157,7 @@ test("usage dated after an end that came later is listed", async () => {
   };
   const refused = await company.api("POST", "/usage/events", { ...event, usage: 1 });
   expect(refused.status).toBe(422);
-  books.clock.set("2024-03-11T02:30:10Z");
+  billing.clock.set("2024-03-11T02:30:10Z");
   await recheck();
   await recheck();
   expect(await unbilled(company)).toMatchObject([
@@ -175,8 +175,8 @@ test("usage dated after an end that came later is listed", async () => {
 });
 
 test("the list is the company's, narrowed and paged", async () => {
-  books.clock.set("2024-03-10T12:00:00Z");
-  const [company, stranger] = [await books.addCompany(), await books.addCompany()];
+  billing.clock.set("2024-03-10T12:00:00Z");
+  const [company, stranger] = [await billing.addCompany(), await billing.addCompany()];
   const ids: number[] = [];
   for (let i = 0; i < 3; i++) {
     const id = await company.subscribe(PER_UNIT, { started_at: "2024-03-01T00:00:00Z" });
@@ -184,7 +184,7 @@ test("the list is the company's, narrowed and paged", async () => {
     await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
     ids.push(id);
   }
-  books.clock.set(iso(instant("2024-03-11T02:30:10Z")));
+  billing.clock.set(iso(instant("2024-03-11T02:30:10Z")));
   await recheck();
   const subscriptions = (rows: Json[]) => rows.map((row) => row.subscription_id);
   expect(subscriptions(await unbilled(company))).toEqual(ids.toReversed());
@@ -200,7 +200,7 @@ test("the list is the company's, narrowed and paged", async () => {
   ] as const) {
     expect([path, (await company.api("GET", path)).status]).toEqual([path, status]);
   }
-  expect((await books.house.anonymous("GET", "/unbilled-usage")).status).toBe(401);
+  expect((await billing.service.anonymous("GET", "/unbilled-usage")).status).toBe(401);
   const client = await company.addUser("client", company.client_id);
   expect((await client("GET", "/unbilled-usage")).status).toBe(403);
 });

@@ -7,7 +7,7 @@ import { type Example, march, workOut } from "./worked_examples.ts";
 
 const companies = new Map<string, Company>();
 
-const books = useBooks();
+const billing = useBooks();
 
 const FIFTH = "2024-03-05T00:00:00Z";
 const FIFTEENTH = "2024-03-15T00:00:00Z";
@@ -282,6 +282,6 @@ describe.each([
   ["credit", credits],
 ])("worked examples: %s", (_, examples) => {
   test.each(examples.map((example) => [example.name, example] as const))("%s", async (_name, example) => {
-    await workOut(books, companies, example);
+    await workOut(billing, companies, example);
   });
 });

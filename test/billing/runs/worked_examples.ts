@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { instant } from "../../../src/core/time.ts";
 import type { Json } from "../../support/harness.ts";
 import { runJobs } from "../billing_model_changes/fixtures.ts";
-import type { Books, Company } from "../fixtures.ts";
+import type { BillingFixture, Company } from "../fixtures.ts";
 
 // A worked example: what happens to one subscription, through the public interface, and the bills that follow
 // from the rules of billing, written by hand.
@@ -79,11 +79,15 @@ const letter = (index: number) => String.fromCodePoint(65 + index);
  * Carries an example out and compares every record with its bills. Then bills again, which must write nothing,
  * and proves each record by its events.
  */
-export async function workOut(books: Books, companies: Map<string, Company>, of: Example): Promise<void> {
+export async function workOut(
+  billing: BillingFixture,
+  companies: Map<string, Company>,
+  of: Example,
+): Promise<void> {
   const { timezone = "UTC", models, started_at = "2024-01-01T00:00:00Z", anchor = 1, steps, bills } = of;
-  const company = companies.get(timezone) ?? (await books.addCompany({ timezone }));
+  const company = companies.get(timezone) ?? (await billing.addCompany({ timezone }));
   companies.set(timezone, company);
-  books.clock.set(steps[0]?.at ?? APRIL);
+  billing.clock.set(steps[0]?.at ?? APRIL);
   const ids: number[] = [];
   for (const [index, model] of models.entries()) {
     ids.push(await company.addModel({ name: letter(index), ...model }));
@@ -92,8 +96,8 @@ export async function workOut(books: Books, companies: Map<string, Company>, of:
   const { external_subscription_id } = (await ask(company, "GET", `/subscriptions/${id}`)).data;
 
   for (const step of steps) {
-    books.clock.set(step.at);
-    await take(books, company, { id, external_subscription_id, models: ids }, step);
+    billing.clock.set(step.at);
+    await take(billing, company, { id, external_subscription_id, models: ids }, step);
   }
   const records = await recordsOf(company, id);
   expect(records.map((record) => shown(record, ids))).toEqual(bills.map((bill) => [...bill]));
@@ -120,7 +124,12 @@ interface Subscribed {
   readonly models: readonly number[];
 }
 
-async function take(books: Books, company: Company, { id, ...of }: Subscribed, step: Step): Promise<void> {
+async function take(
+  billing: BillingFixture,
+  company: Company,
+  { id, ...of }: Subscribed,
+  step: Step,
+): Promise<void> {
   const path = `/subscriptions/${id}`;
   if ("use" in step) {
     if (step.use.length === 0) return;
@@ -141,7 +150,7 @@ async function take(books: Books, company: Company, { id, ...of }: Subscribed, s
   } else if ("cancel" in step) {
     await ask(company, "POST", `${path}/cancel`, { at: step.cancel });
   } else if ("apply" in step) {
-    await runJobs(books.house);
+    await runJobs(billing.service);
   } else {
     const periods = step.bill.length === 0 ? [undefined] : step.bill;
     for (const period of periods) {

@@ -6,7 +6,7 @@ import { APRIL, type Bill, type Example, month, type Step, workOut } from "./wor
 
 const companies = new Map<string, Company>();
 
-const books = useBooks();
+const billing = useBooks();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const MIDDAY = "2024-03-15T12:00:00Z";
@@ -319,6 +319,6 @@ describe.each([
   ["upgrades and downgrades", turns],
 ])("worked examples: %s", (_, examples) => {
   test.each(examples.map((example) => [example.name, example] as const))("%s", async (_name, example) => {
-    await workOut(books, companies, example);
+    await workOut(billing, companies, example);
   });
 });

@@ -8,7 +8,7 @@ import { adjustment, APRIL, type Example, month, type Step, workOut } from "./wo
 
 const companies = new Map<string, Company>();
 
-const books = useBooks();
+const billing = useBooks();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const BILL_MARCH = { at: APRIL, bill: ["2024-03"] } as const;
@@ -176,13 +176,13 @@ describe.each([
   ["credits with their fee", credits],
 ])("worked examples: %s", (_, examples) => {
   test.each(examples.map((example) => [example.name, example] as const))("%s", async (_name, example) => {
-    await workOut(books, companies, example);
+    await workOut(billing, companies, example);
   });
 });
 
 test("the balance tells an overage that arose before an upgrade, and what is left of the upgrade", async () => {
-  const company = companies.get("UTC") ?? (await books.addCompany());
-  books.clock.set("2024-03-31T20:00:00Z");
+  const company = companies.get("UTC") ?? (await billing.addCompany());
+  billing.clock.set("2024-03-31T20:00:00Z");
   const large = await company.addModel(plan(310, 100_000));
   const id = await company.subscribe(plan(31, 1000), { started_at: MARCH });
   await company.use(id, ["2024-03-20T00:00:00Z", "5000"]);
@@ -191,9 +191,9 @@ test("the balance tells an overage that arose before an upgrade, and what is lef
   expect(body.data).toMatchObject({ allocated: 4194, used: 1000, remaining: 3194, overageUsed: 4000 });
 });
 
-test("credits above 2^53 are told and billed to the last digit", async () => {
-  const company = companies.get("UTC") ?? (await books.addCompany());
-  books.clock.set("2024-03-20T00:00:00Z");
+test("credits above 2^53 are reported and billed to the last digit", async () => {
+  const company = companies.get("UTC") ?? (await billing.addCompany());
+  billing.clock.set("2024-03-20T00:00:00Z");
   const id = await company.subscribe(plan(31, 1000, "1"), { started_at: MARCH });
   const most = "999999999999";
   const events = Array.from({ length: 9_100 }, () => ["2024-03-10T00:00:00Z", most] as [string, string]);
@@ -202,17 +202,17 @@ test("credits above 2^53 are told and billed to the last digit", async () => {
   const over = 9_100n * 999_999_999_999n + 3n - 1000n;
   const { api, admin_email } = company;
   expect(BigInt(Number(over))).not.toBe(over);
-  const login = await books.house.anonymous("POST", "/login", { email: admin_email, password: PASSWORD });
-  const answer = await fetch(`${books.house.url}/api/v1/subscriptions/${id}/credits`, {
+  const login = await billing.service.anonymous("POST", "/login", { email: admin_email, password: PASSWORD });
+  const answer = await fetch(`${billing.service.url}/api/v1/subscriptions/${id}/credits`, {
     headers: { authorization: `Bearer ${login.body.token}` },
   });
   const digits = `"used":1000,"remaining":0,"overageUsed":${over},`;
   expect(await answer.text()).toContain(digits);
   const params = { name: "billing_get_credits", arguments: { subscription_id: id } };
-  const told = await fetch(`${books.house.url}/api/v1/mcp`, {
+  const told = await fetch(`${billing.service.url}/api/v1/mcp`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${await grantAccess(books.house, admin_email)}`,
+      authorization: `Bearer ${await grantAccess(billing.service, admin_email)}`,
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
     },
@@ -220,7 +220,7 @@ test("credits above 2^53 are told and billed to the last digit", async () => {
   });
   const [, structured] = (await told.text()).split('"structuredContent"');
   expect(structured).toContain(digits);
-  books.clock.set(APRIL);
+  billing.clock.set(APRIL);
   const { records } = await company.run({ period: "2024-03", subscription_ids: [id] });
   expect(records[0].lines.at(-1)).toMatchObject({
     kind: "overage",

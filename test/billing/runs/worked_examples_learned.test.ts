@@ -6,7 +6,7 @@ import { adjustment, APRIL, type Bill, type Example, month, type Step, workOut }
 
 const companies = new Map<string, Company>();
 
-const books = useBooks();
+const billing = useBooks();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const METERED = { ...PER_UNIT, price: 1 };
@@ -203,6 +203,6 @@ describe.each([
   ["late usage", learned],
 ])("worked examples: %s", (_, examples) => {
   test.each(examples.map((example) => [example.name, example] as const))("%s", async (_name, example) => {
-    await workOut(books, companies, example);
+    await workOut(billing, companies, example);
   });
 });

@@ -6,7 +6,7 @@ import { APRIL, type Bill, type Example, march, month, type Step, workOut } from
 
 const companies = new Map<string, Company>();
 
-const books = useBooks();
+const billing = useBooks();
 
 const METERED = { ...PER_UNIT, price: 1 };
 
@@ -271,6 +271,6 @@ describe.each([
   ["begin and end", lives],
 ])("worked examples: %s", (_, examples) => {
   test.each(examples.map((example) => [example.name, example] as const))("%s", async (_name, example) => {
-    await workOut(books, companies, example);
+    await workOut(billing, companies, example);
   });
 });

@@ -24,16 +24,16 @@ import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 const OLD_RULES = "Asia/Omsk";
 const NEW_RULES = "Asia/Almaty";
 
-const books = useBooks();
+const billing = useBooks();
 
 async function addCompany(): Promise<Company> {
-  books.clock.set("2024-04-12T00:00:00Z");
-  return books.addCompany({ timezone: OLD_RULES });
+  billing.clock.set("2024-04-12T00:00:00Z");
+  return billing.addCompany({ timezone: OLD_RULES });
 }
 
 /** The zone's rules turn out to be others, as after an upgrade. */
 async function learnNewRules({ company_id }: Company): Promise<void> {
-  await books.house.deps.store.tx(async (q) => {
+  await billing.service.deps.store.tx(async (q) => {
     const t = q.use(companyTimezoneTable);
     await q.update(t).set({ timezone: NEW_RULES }).where(eq(t.company_id, company_id));
   });
@@ -77,10 +77,10 @@ describe("after a zone's rules have changed", () => {
     await learnNewRules(company);
     expect((await company.run()).counts).toMatchObject({ periods: 0, adjustments: 0, failed: 0 });
     for (const period of ["2024-01", "2024-02", "2024-03"]) await company.run({ period });
-    await runJobs(books.house, "billing_recheck");
+    await runJobs(billing.service, "billing_recheck");
     expect(await company.records(id)).toEqual(before);
 
-    books.clock.set("2024-07-02T00:00:00Z");
+    billing.clock.set("2024-07-02T00:00:00Z");
     await company.run();
     const months = anchor_day === 1 ? 7 : 6;
     await expectChain(company, id, months);
@@ -100,7 +100,7 @@ describe("after a zone's rules have changed", () => {
     const id = await company.subscribe(half, { started_at: "2024-01-31T18:00:00Z" });
     await company.run();
     await learnNewRules(company);
-    books.clock.set("2024-04-13T00:00:00Z");
+    billing.clock.set("2024-04-13T00:00:00Z");
     // The last hour of February by the old rules, and what is its hour after midnight by the new ones.
     await company.use(id, ["2024-02-29T17:30:00Z", "3"], ["2024-02-29T18:30:00Z", "5"]);
     await company.run({ period: "2024-02" });
@@ -140,7 +140,7 @@ describe("after a zone's rules have changed", () => {
     await learnNewRules(company);
     await company.run();
     await expectChain(company, id, 3);
-    books.clock.set("2024-07-02T00:00:00Z");
+    billing.clock.set("2024-07-02T00:00:00Z");
     await company.run();
     await expectChain(company, id, 6);
     const charged = sum((await company.records(id)).map(({ totalCharges }: Json) => totalCharges));
@@ -154,11 +154,11 @@ describe("after a zone's rules have changed", () => {
     await company.run();
     const zone = { name: "Moved", timezone: "Europe/Berlin", currency: "EUR" };
     expect((await company.api("PUT", "/company", zone)).status).toBe(200);
-    await books.house.deps.store.tx(async (q) => {
+    await billing.service.deps.store.tx(async (q) => {
       const t = q.use(companyTimezoneTable);
       await q.update(t).set({ timezone: NEW_RULES }).where(eq(t.timezone, OLD_RULES));
     });
-    books.clock.set("2024-07-02T00:00:00Z");
+    billing.clock.set("2024-07-02T00:00:00Z");
     await company.run();
     await expectChain(company, id, 6);
     const records = await company.records(id);
@@ -174,17 +174,17 @@ describe("the database", () => {
     ["inside a billed month", "2024-03-02T00:00:00.000Z", "2024-03-03T00:00:00.000Z"],
     ["around a billed month", "2024-02-01T00:00:00.000Z", "2024-05-01T00:00:00.000Z"],
   ])("refuses a period %s, and takes those beside it", async (_, billingStartAt, billingEndAt) => {
-    books.clock.set("2024-05-12T00:00:00Z");
-    const company = await books.addCompany();
+    billing.clock.set("2024-05-12T00:00:00Z");
+    const company = await billing.addCompany();
     const id = await company.subscribe(FLAT, { started_at: "2024-03-01T00:00:00Z" });
     await company.run({ period: "2024-03" });
-    const { store } = books.house.deps;
+    const { store } = billing.service.deps;
     const records = store.read.use(billingRecordTable);
     const [march] = await store.read.select().from(records).where(eq(records.subscription_id, id));
     if (!march) throw new Error("March has no record");
     const { id: _id, ...fields } = march;
     const insert = (bounds: object) =>
-      store.tx((q) => insertRecords(q, books.clock.now(), [{ ...fields, usage_seq: 0, ...bounds }]));
+      store.tx((q) => insertRecords(q, billing.clock.now(), [{ ...fields, usage_seq: 0, ...bounds }]));
     const refused = await insert({ billingStartAt, billingEndAt }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ kind: "conflict" });
     // The same period once more is no error: another run was first.

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type House, startHouse, type Tenant, TestClock } from "../../support/harness.ts";
+import { type Api, type Service, startService, type Tenant, TestClock } from "../../support/harness.ts";
 import { addCatalog, type Catalog, subscribe, tally } from "./fixtures.ts";
 
 const NOW = "2026-03-15T10:00:00.000Z";
 
-let house: House;
+let service: Service;
 let clock: TestClock;
 let api: Api;
 let catalog: Catalog;
 
 beforeAll(async () => {
   clock = new TestClock(NOW);
-  house = await startHouse({ clock });
-  api = house.api;
-  catalog = await addCatalog(house);
+  service = await startService({ clock });
+  api = service.api;
+  catalog = await addCatalog(service);
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 /** Does something at another time, and comes back to NOW: tokens live for a day. */
 async function at<T>(time: string, work: () => Promise<T>): Promise<T> {
@@ -52,7 +52,7 @@ describe("cancelling a subscription", () => {
 
     const status = (time: string) =>
       at(time, async () => {
-        const signed_in = await house.signIn(house.admin_email);
+        const signed_in = await service.signIn(service.admin_email);
         return (await signed_in("GET", `/subscriptions/${id}`)).body.data.status;
       });
     expect(await status("2026-03-31T23:59:59.999Z")).toBe("active");
@@ -73,7 +73,7 @@ describe("cancelling a subscription", () => {
   });
 
   test("period_end is midnight where the company is, and a new zone counts from the next period", async () => {
-    const tenant: Tenant = await house.addTenant({ timezone: "Asia/Kuala_Lumpur" });
+    const tenant: Tenant = await service.addTenant({ timezone: "Asia/Kuala_Lumpur" });
     const goods = await addCatalog(tenant);
     const endOf = async (started_at: string) => {
       const { id } = await subscribe(tenant.api, goods, { started_at });
@@ -88,7 +88,7 @@ describe("cancelling a subscription", () => {
   });
 
   test("one that has not started ends when it starts and never counts as active", async () => {
-    const goods = await addCatalog(house);
+    const goods = await addCatalog(service);
     const { id } = await subscribe(api, goods, { started_at: "2026-05-20T00:00:00Z" });
     const future = "2026-05-20T00:00:00.000Z";
     const answer = await cancel(id, "now");

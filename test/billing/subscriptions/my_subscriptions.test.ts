@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { type Api, type Json, useService } from "../../support/harness.ts";
 import { addCatalog, type Catalog, subscribe } from "./fixtures.ts";
 
-const house = useService();
+const service = useService();
 let mine: Catalog;
 let client: Api;
 let first: Json;
@@ -10,19 +10,19 @@ let second: Json;
 let theirs: Json;
 
 beforeAll(async () => {
-  mine = await addCatalog(house);
-  client = await house.addUser(house, "client", mine.client_id);
-  first = await subscribe(house.api, mine, { name: "Alpha" });
-  theirs = await subscribe(house.api, await addCatalog(house), { name: "Alpha of another" });
-  second = await subscribe(house.api, mine, { name: "Beta" });
-  await house.api("POST", `/subscriptions/${second.id}/cancel`, { at: "now" });
+  mine = await addCatalog(service);
+  client = await service.addUser(service, "client", mine.client_id);
+  first = await subscribe(service.api, mine, { name: "Alpha" });
+  theirs = await subscribe(service.api, await addCatalog(service), { name: "Alpha of another" });
+  second = await subscribe(service.api, mine, { name: "Beta" });
+  await service.api("POST", `/subscriptions/${second.id}/cancel`, { at: "now" });
 });
 
 describe("a client user's subscriptions", () => {
   test("are its client's alone, with their relations", async () => {
     const { status, body } = await client("GET", "/my/subscriptions");
     expect(status).toBe(200);
-    const ended = (await house.api("GET", `/subscriptions/${second.id}`)).body.data;
+    const ended = (await service.api("GET", `/subscriptions/${second.id}`)).body.data;
     expect(body).toEqual({ data: [first, ended] });
     expect(await client("GET", `/my/subscriptions/${first.id}`)).toMatchObject({
       status: 200,
@@ -42,7 +42,7 @@ describe("a client user's subscriptions", () => {
   });
 
   test("another client's or company's subscription is not there", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const foreign = await subscribe(other.api, await addCatalog(other));
     for (const id of [theirs.id, foreign.id, 9_007_199_254_740_991]) {
       expect((await client("GET", `/my/subscriptions/${id}`)).status).toBe(404);
@@ -62,8 +62,8 @@ describe("a client user's subscriptions", () => {
 
   test("are not for company users, nor for nobody", async () => {
     for (const path of ["/my/subscriptions", `/my/subscriptions/${first.id}`]) {
-      expect((await house.api("GET", path)).status).toBe(403);
-      expect((await house.anonymous("GET", path)).status).toBe(401);
+      expect((await service.api("GET", path)).status).toBe(403);
+      expect((await service.anonymous("GET", path)).status).toBe(401);
     }
   });
 

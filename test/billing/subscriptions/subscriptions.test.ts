@@ -13,14 +13,14 @@ import {
 
 const NOW = "2026-03-15T10:00:00.000Z";
 
-const house = useService({ clock: new TestClock(NOW) });
-const { api } = house;
+const service = useService({ clock: new TestClock(NOW) });
+const { api } = service;
 let other: Tenant;
 let catalog: Catalog;
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  catalog = await addCatalog(house);
+  other = await service.addTenant();
+  catalog = await addCatalog(service);
 });
 
 const RENAME = { name: "x" };
@@ -50,7 +50,7 @@ describe("subscriptions", () => {
     const { past_periods, ...detail } = created.body.data;
     expect(past_periods).toBe(0);
     const { subscriptions, ...plain_client } = client;
-    const record = { ...body, id, name: "Main", company_id: house.company_id, status: "active" };
+    const record = { ...body, id, name: "Main", company_id: service.company_id, status: "active" };
     const times = { started_at: NOW, ends_at: null, created_at: NOW, updated_at: NOW };
     expect(detail).toEqual({
       ...record,
@@ -140,7 +140,7 @@ describe("the list of subscriptions", () => {
   let theirs: Catalog;
 
   beforeAll(async () => {
-    tenant = await house.addTenant();
+    tenant = await service.addTenant();
     mine = await addCatalog(tenant);
     theirs = await addCatalog(tenant);
     await subscribe(tenant.api, mine, { name: "Alpha", external_subscription_id: "one" });
@@ -180,7 +180,7 @@ describe("the list of subscriptions", () => {
   });
 
   test("shows with each of fifty its own relations", async () => {
-    const many = await house.addTenant();
+    const many = await service.addTenant();
     const { client_id, product_id } = await addCatalog(many);
     for (let i = 0; i < 50; i++) {
       const model = await create(many.api, "/billing-models", flatModel({ name: `Model ${i}` }));
@@ -261,7 +261,7 @@ describe("what a subscription may not be", () => {
 
   test("another company's, a deleted or an archived relation is a 422 naming it", async () => {
     const foreign = await addCatalog(other);
-    const gone = await addCatalog(house);
+    const gone = await addCatalog(service);
     await api("DELETE", `/clients/${gone.client_id}`);
     await api("DELETE", `/products/${gone.product_id}`);
     await api("DELETE", `/billing-models/${gone.billing_model_id}`);
@@ -324,8 +324,8 @@ describe("who may see and change subscriptions", () => {
 
   test("an analyst reads and may not write; a client user is sent to /my", async () => {
     const { id } = await subscribe(api, catalog);
-    const analyst = await house.addUser(house, "analyst");
-    const client = await house.addUser(house, "client", catalog.client_id);
+    const analyst = await service.addUser(service, "analyst");
+    const client = await service.addUser(service, "client", catalog.client_id);
     for (const [method, path, body] of [
       ...onOne(id),
       ["GET", "/subscriptions", undefined] as const,
@@ -333,7 +333,7 @@ describe("who may see and change subscriptions", () => {
     ]) {
       expect((await analyst(method, path, body)).status).toBe(method === "GET" ? 200 : 403);
       expect((await client(method, path, body)).status).toBe(403);
-      expect((await house.anonymous(method, path, body)).status).toBe(401);
+      expect((await service.anonymous(method, path, body)).status).toBe(401);
     }
   });
 });

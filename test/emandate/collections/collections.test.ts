@@ -5,20 +5,20 @@ import { findConfig, saveConfig } from "../../../src/emandate/merchant_config/qu
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
-import { addMandate, answer, at, NO_FUNDS, paymentsOf, toldOf } from "../payments/fixtures.ts";
+import { addMandate, answer, at, NO_FUNDS, paymentsOf, recordedEvents } from "../payments/fixtures.ts";
 
 const clock = new TestClock(at("2026-01-31"));
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 async function moveTo(tenant: Tenant, when: string): Promise<void> {
   clock.set(when);
-  tenant.api = await house.signIn(tenant.admin_email);
+  tenant.api = await service.signIn(tenant.admin_email);
 }
 
 async function freshTenant(on: string): Promise<Tenant> {
   clock.set(at(on));
-  return house.addTenant();
+  return service.addTenant();
 }
 
 async function run({ api }: Tenant, body: object = {}): Promise<Json> {
@@ -32,7 +32,7 @@ const rows = (payments: Json[]) => payments.map(({ period_key, status }) => `${p
 async function runTheJob(): Promise<void> {
   const job = JOBS.find(({ name }) => name === "collections");
   if (!job) throw new Error("No such job");
-  await runJob(house.deps, job);
+  await runJob(service.deps, job);
 }
 
 const NO_COUNTS = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
@@ -40,8 +40,8 @@ const NO_COUNTS = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 }
 describe("a run", () => {
   test("collects what is due once, on the anchor day of each month, and tells of it", async () => {
     const tenant = await freshTenant("2026-01-31");
-    const mandate = await addMandate(house.deps, tenant, "2026-01-31");
-    await addMandate(house.deps, tenant, "2026-02-01");
+    const mandate = await addMandate(service.deps, tenant, "2026-01-31");
+    await addMandate(service.deps, tenant, "2026-02-01");
     const first = await run(tenant);
     expect(first).toEqual({
       id: first.id,
@@ -73,7 +73,7 @@ describe("a run", () => {
       ["2026-03-31", "50.00"],
     ]);
     const [{ id }] = payments;
-    expect((await toldOf(tenant.api)).slice(0, 2)).toEqual([`scheduled ${id}`, `submitted ${id}`]);
+    expect((await recordedEvents(tenant.api)).slice(0, 2)).toEqual([`scheduled ${id}`, `submitted ${id}`]);
     const { body } = await tenant.api("GET", "/emandate/collections?limit=2");
     expect(body.meta).toEqual({ page: 1, limit: 2, total: 6, total_pages: 3 });
     expect((await tenant.api("GET", `/emandate/collections/${first.id}`)).body.data).toEqual(first);
@@ -81,8 +81,8 @@ describe("a run", () => {
 
   test("after downtime collects the running period and writes the missed ones down", async () => {
     const tenant = await freshTenant("2026-01-10");
-    const monthly = await addMandate(house.deps, tenant, "2026-01-15");
-    const daily = await addMandate(house.deps, tenant, "2026-04-18", { frequency: "Daily" });
+    const monthly = await addMandate(service.deps, tenant, "2026-01-15");
+    const daily = await addMandate(service.deps, tenant, "2026-04-18", { frequency: "Daily" });
     await moveTo(tenant, at("2026-04-20"));
     expect((await run(tenant)).counts).toEqual({
       due: 2,
@@ -98,16 +98,16 @@ describe("a run", () => {
       "2026-04 submitted",
     ]);
     expect(rows(await paymentsOf(tenant.api, daily)).at(-1)).toBe("2026-04-20 submitted");
-    expect((await toldOf(tenant.api)).filter((told) => told.startsWith("skipped"))).toHaveLength(5);
+    expect((await recordedEvents(tenant.api)).filter((told) => told.startsWith("skipped"))).toHaveLength(5);
   });
 
   test("leaves alone what is not active, has ended or is collected by hand", async () => {
     const tenant = await freshTenant("2026-03-10");
     for (const status of ["suspended", "pending_termination", "terminated", "expired"] as const) {
-      await addMandate(house.deps, tenant, "2026-03-01", { status });
+      await addMandate(service.deps, tenant, "2026-03-01", { status });
     }
-    const ended = await addMandate(house.deps, tenant, "2026-03-01", { expiry_date: "2026-02-28" });
-    await addMandate(house.deps, tenant, null);
+    const ended = await addMandate(service.deps, tenant, "2026-03-01", { expiry_date: "2026-02-28" });
+    await addMandate(service.deps, tenant, null);
     expect((await run(tenant)).counts).toEqual({ ...NO_COUNTS, due: 1 });
     expect(await paymentsOf(tenant.api, ended)).toEqual([]);
     expect((await run(tenant)).counts).toEqual(NO_COUNTS);
@@ -115,11 +115,11 @@ describe("a run", () => {
 
   test("gives up what the mandate does not allow any more, and says so", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const used = await addMandate(house.deps, tenant, "2026-03-10");
+    const used = await addMandate(service.deps, tenant, "2026-03-10");
     expect((await tenant.api("POST", `/emandate/mandates/${used}/payments`, { amount: "1" })).status).toBe(
       201,
     );
-    const small = await addMandate(house.deps, tenant, "2026-03-10", { max_amount: "49.99" });
+    const small = await addMandate(service.deps, tenant, "2026-03-10", { max_amount: "49.99" });
     expect((await run(tenant)).counts).toMatchObject({ due: 2, scheduled: 2, submitted: 0, refused: 2 });
     const [, given_up] = await paymentsOf(tenant.api, used);
     expect(given_up).toMatchObject({
@@ -132,12 +132,12 @@ describe("a run", () => {
 
   test("keeps a payment of a mandate that rests, and sends it when that goes on, in the same period only", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const mandate = await addMandate(house.deps, tenant, "2026-03-10");
+    const mandate = await addMandate(service.deps, tenant, "2026-03-10");
     await run(tenant);
     const [{ id }] = await paymentsOf(tenant.api, mandate);
-    await answer(house.deps, tenant, `D${id}-1`, NO_FUNDS);
+    await answer(service.deps, tenant, `D${id}-1`, NO_FUNDS);
     const setStatus = (status: "active" | "suspended") =>
-      house.deps.store.tx(async (q) => {
+      service.deps.store.tx(async (q) => {
         const t = q.use(mandateTable);
         await q.update(t).set({ status }).where(eq(t.id, mandate));
       });
@@ -153,7 +153,7 @@ describe("a run", () => {
 
   test("looks ahead in the sandbox, as of the end of that day in Kuala Lumpur, and back", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const mandate = await addMandate(house.deps, tenant, "2026-03-11");
+    const mandate = await addMandate(service.deps, tenant, "2026-03-11");
     expect((await run(tenant, { date: "2026-03-10" })).counts.due).toBe(0);
     expect(await run(tenant, { date: "2026-03-11" })).toMatchObject({
       date: "2026-03-11",
@@ -178,8 +178,8 @@ describe("a run", () => {
     const tenant = await freshTenant("2026-03-10");
     const connector = "sandbox" as const;
     const row = { connector, date: "2026-03-10", requested_by: null, counts: NO_COUNTS, error: null };
-    const { id } = await house.deps.store.tx((q) => insertRun({ q, scope: tenant, now: clock.now() }, row));
-    const lock = await house.deps.store.lock(`collection run of company ${tenant.company_id}`);
+    const { id } = await service.deps.store.tx((q) => insertRun({ q, scope: tenant, now: clock.now() }, row));
+    const lock = await service.deps.store.lock(`collection run of company ${tenant.company_id}`);
     const asked = async () => (await tenant.api("POST", "/emandate/collections/run", {})).status;
     const status = async () => (await tenant.api("GET", `/emandate/collections/${id}`)).body.data.status;
     expect([await asked(), await status()]).toEqual([409, "running"]);
@@ -192,7 +192,7 @@ describe("a run", () => {
 describe("the job", () => {
   test("collects for every company and keeps no run that found nothing", async () => {
     const [one, other] = [await freshTenant("2026-03-10"), await freshTenant("2026-03-10")];
-    const mandate = await addMandate(house.deps, one, "2026-03-10");
+    const mandate = await addMandate(service.deps, one, "2026-03-10");
     await runTheJob();
     await runTheJob();
     expect(rows(await paymentsOf(one.api, mandate))).toEqual(["2026-03 submitted"]);
@@ -205,10 +205,10 @@ describe("the job", () => {
 
   test("collects no mandate by itself where the company does not want that, but sends what was asked for", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const by_hand = await addMandate(house.deps, tenant, null);
+    const by_hand = await addMandate(service.deps, tenant, null);
     const due_date = "2026-03-11";
     await tenant.api("POST", `/emandate/mandates/${by_hand}/payments`, { amount: "1", due_date });
-    const mandate = await addMandate(house.deps, tenant, "2026-03-11");
+    const mandate = await addMandate(service.deps, tenant, "2026-03-11");
     await tenant.api("PUT", "/emandate/config", { auto_collect: false });
     await moveTo(tenant, at("2026-03-11"));
     await runTheJob();
@@ -222,11 +222,11 @@ describe("FPX without its keys", () => {
   test("nothing is submitted, the run says why, and no day ahead is collected", async () => {
     const tenant = await freshTenant("2026-03-10");
     const now = clock.now();
-    await house.deps.store.tx(async (q) =>
+    await service.deps.store.tx(async (q) =>
       saveConfig(q, now, { ...(await findConfig({ q, scope: tenant, now })), connector: "fpx" }),
     );
-    const mandate = await addMandate(house.deps, tenant, "2026-03-10", { connector: "fpx" });
-    const old = await addMandate(house.deps, tenant, "2026-03-10");
+    const mandate = await addMandate(service.deps, tenant, "2026-03-10", { connector: "fpx" });
+    const old = await addMandate(service.deps, tenant, "2026-03-10");
     const told = await run(tenant);
     expect(told.error).toStartWith("Cannot work with FPX: not configured");
     expect(told.counts).toMatchObject({ scheduled: 2, submitted: 1 });
@@ -247,7 +247,7 @@ describe("files", () => {
   test("a run's debits go out as lines, and a bank's results come in, once", async () => {
     const tenant = await freshTenant("2026-03-10");
     const mandates: number[] = [];
-    for (let i = 0; i < 4; i++) mandates.push(await addMandate(house.deps, tenant, "2026-03-10"));
+    for (let i = 0; i < 4; i++) mandates.push(await addMandate(service.deps, tenant, "2026-03-10"));
     const { id } = await run(tenant);
     const file = await tenant.api("GET", `/emandate/collections/${id}/file`);
     expect(file.headers.get("content-disposition")).toBe(

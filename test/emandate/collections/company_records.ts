@@ -7,7 +7,7 @@ import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
 import type { PaymentStatus } from "../../../src/emandate/payments/model.ts";
 import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import type { House } from "../../support/harness.ts";
+import type { Service } from "../../support/harness.ts";
 import { isCollectionDay } from "./oracle.ts";
 
 // What there is on record of a company, and how it is read.
@@ -35,29 +35,29 @@ export const ORDERS_OF: Record<PaymentStatus, string[]> = {
 
 /** What is on record of one company. */
 export class CompanyRecords {
-  readonly house: House;
+  readonly service: Service;
   readonly scope: { company_id: number };
 
-  constructor(house: House, company_id: number) {
-    this.house = house;
+  constructor(service: Service, company_id: number) {
+    this.service = service;
     this.scope = { company_id };
   }
 
   async orders() {
-    const { read } = this.house.deps.store;
+    const { read } = this.service.deps.store;
     const t = read.use(mandateOrderTable);
     const debits = and(eq(t.company_id, this.scope.company_id), eq(t.kind, "debit"));
     return read.select().from(t).where(debits).orderBy(t.id);
   }
 
   async payments() {
-    const { read } = this.house.deps.store;
+    const { read } = this.service.deps.store;
     const t = read.use(mandatePaymentTable);
     return read.select().from(t).where(eq(t.company_id, this.scope.company_id)).orderBy(t.id);
   }
 
   async mandates() {
-    const { read } = this.house.deps.store;
+    const { read } = this.service.deps.store;
     const t = read.use(mandateTable);
     return read.select().from(t).where(eq(t.company_id, this.scope.company_id)).orderBy(t.id);
   }
@@ -65,7 +65,7 @@ export class CompanyRecords {
   /** The flags that a person would see, by the orders that they are about. */
   async flags(): Promise<Map<string, MandateFlag>> {
     const { rows } = await listFlags(
-      { q: this.house.deps.store.read, scope: this.scope, now: Temporal.Now.instant() },
+      { q: this.service.deps.store.read, scope: this.scope, now: Temporal.Now.instant() },
       {},
       { limit: 1_000, offset: 0 },
     );
@@ -76,7 +76,7 @@ export class CompanyRecords {
   linesOf(id: number) {
     const page = { after_id: 0, limit: 1_000 };
     return listRunLines(
-      { q: this.house.deps.store.read, scope: this.scope, now: Temporal.Now.instant() },
+      { q: this.service.deps.store.read, scope: this.scope, now: Temporal.Now.instant() },
       { id, connector: "fpx" },
       page,
     );

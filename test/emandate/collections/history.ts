@@ -13,16 +13,16 @@ import { insertPayments } from "../../../src/emandate/payments/queries.ts";
 import { dueAt } from "../../../src/emandate/payments/rules.ts";
 import { sendDebits, submitPayments } from "../../../src/emandate/payments/submit.ts";
 import { CONNECTORS } from "../../../src/emandate/mandates/model.ts";
-import { moveMandate } from "../../../src/emandate/mandates/transition.ts";
+import { transitionMandate } from "../../../src/emandate/mandates/transition.ts";
 import { applyMandateResult } from "../../../src/emandate/results/apply_to_mandate.ts";
 import { findStoredMandate, updateMandate } from "../../../src/emandate/mandates/queries.ts";
 import { isInForce } from "../../../src/emandate/mandates/rules.ts";
 import { collectionLines } from "../../../src/emandate/scheme/collection_file.ts";
 import { resultOf } from "../../../src/emandate/scheme/response_codes.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import { only } from "../../../src/store/exactly_one.ts";
+import { exactlyOne } from "../../../src/store/exactly_one.ts";
 import type { Queries, Store, Tx } from "../../../src/store/store.ts";
-import type { House } from "../../support/harness.ts";
+import type { Service } from "../../support/harness.ts";
 import type { Step } from "./histories.ts";
 import { dying, samePeriod, slowed } from "./oracle.ts";
 import {
@@ -54,8 +54,8 @@ export class History extends CompanyRecords {
   today = FIRST_DAY;
   last_day = FIRST_DAY;
 
-  constructor(house: House, company_id: number, seed: number) {
-    super(house, company_id);
+  constructor(service: Service, company_id: number, seed: number) {
+    super(service, company_id);
     this.scheme = new RecordingScheme(seed, FIRST_DAY);
   }
 
@@ -68,7 +68,7 @@ export class History extends CompanyRecords {
   }
 
   async begin(): Promise<CollectionRun> {
-    const { store } = this.house.deps;
+    const { store } = this.service.deps;
     return store.tx(async (q) => {
       // Whoever began the one before is dead.
       await interruptRuns(this.tx(q));
@@ -85,7 +85,7 @@ export class History extends CompanyRecords {
   }
 
   async run(store: Store, run: CollectionRun): Promise<CollectionRun> {
-    const { log, background } = this.house.deps;
+    const { log, background } = this.service.deps;
     const ctx = { store, log, background, now: this.now, request_id: "test" };
     return runToEnd({
       ctx,
@@ -121,7 +121,7 @@ export class History extends CompanyRecords {
   }
 
   async take(step: Step): Promise<void> {
-    const { store } = this.house.deps;
+    const { store } = this.service.deps;
     const all = await this.mandates();
     const picked = "pick" in step ? all[step.pick % all.length] : undefined;
     // In force when a run begins is in force while it sends: nothing else happens meanwhile.
@@ -173,7 +173,7 @@ export class History extends CompanyRecords {
       await store.tx(async (q) => {
         const stored = await findStoredMandate(this.tx(q), picked.id);
         const from = step.trigger === "resume" ? "suspended" : "active";
-        if (stored?.status === from) await moveMandate(this.tx(q), stored, step.trigger);
+        if (stored?.status === from) await transitionMandate(this.tx(q), stored, step.trigger);
       });
     } else if (step.do === "amend" && picked) {
       await this.amend(picked, step);
@@ -198,12 +198,12 @@ export class History extends CompanyRecords {
     if (!order || (order.connector === "fpx" && !this.scheme.has(order.order_no))) return;
     const status = replay ? "submitted" : order.status;
     const result = this.scheme.resultFor({ ...order, status });
-    await this.house.deps.store.tx((q) => applyPaymentResults(this.tx(q), [{ order, result }]));
+    await this.service.deps.store.tx((q) => applyPaymentResults(this.tx(q), [{ order, result }]));
   }
 
   /** Banks get the files of the runs that have ended since, each at once. */
   async handOut(): Promise<void> {
-    const { read } = this.house.deps.store;
+    const { read } = this.service.deps.store;
     const t = read.use(collectionRunTable);
     const ended = and(eq(t.company_id, this.scope.company_id), eq(t.status, "finished"));
     for (const { id } of await read.select().from(t).where(ended).orderBy(t.id)) {
@@ -232,10 +232,10 @@ export class History extends CompanyRecords {
     };
     if (!isInForce(mandate.status) || Object.keys(change).length === 0) return;
     const { id, connector } = mandate;
-    await this.house.deps.store.tx(async (q) => {
+    await this.service.deps.store.tx(async (q) => {
       await updateMandate(this.tx(q), mandate, { amendment: change });
       const wanted = { mandate_id: id, connector, kind: "amendment" as const, amount: "1.00" };
-      const order = only(await insertOrders(this.tx(q), [wanted]));
+      const order = exactlyOne(await insertOrders(this.tx(q), [wanted]));
       const heard = await applyMandateResult(this.tx(q), order, resultOf("00"));
       expect(heard).toBe("applied");
     });
@@ -252,7 +252,7 @@ export class History extends CompanyRecords {
 
   /** A person collects a payment that was skipped. */
   async collectAgain(pick: number): Promise<void> {
-    const { store, log } = this.house.deps;
+    const { store, log } = this.service.deps;
     const skipped = (await this.payments()).filter(({ status }) => status === "skipped");
     const payment = skipped[pick % Math.max(1, skipped.length)];
     const mandate = (await this.mandates()).find(({ id }) => id === payment?.mandate_id);
@@ -358,9 +358,9 @@ export class History extends CompanyRecords {
     this.scheme.today = this.today;
     for (const { id, status } of await this.mandates()) {
       if (status !== "suspended") continue;
-      await this.house.deps.store.tx(async (q) => {
+      await this.service.deps.store.tx(async (q) => {
         const stored = await findStoredMandate(this.tx(q), id);
-        if (stored?.status === "suspended") await moveMandate(this.tx(q), stored, "resume");
+        if (stored?.status === "suspended") await transitionMandate(this.tx(q), stored, "resume");
       });
     }
     await this.take({ do: "run", crash: "none", after: 0, commits: true });

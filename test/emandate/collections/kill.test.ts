@@ -14,7 +14,7 @@ import { addCompany } from "../../../src/billing/companies/service.ts";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
 import { dueAt } from "../../../src/emandate/payments/rules.ts";
 import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
-import { makePlace, type Place } from "../../support/process.ts";
+import { makeCommandFolder, type CommandFolder } from "../../support/process.ts";
 import { PASSWORD, TEST_STORE } from "../../support/harness.ts";
 import { insertMandates } from "../payments/fixtures.ts";
 
@@ -44,7 +44,12 @@ async function prepare(deps: Deps): Promise<number> {
 }
 
 /** Starts one that collects; tells when it has begun, and whether it got to the end. */
-async function collect(place: Place, company_id: number, file: string, more: Record<string, string> = {}) {
+async function collect(
+  place: CommandFolder,
+  company_id: number,
+  file: string,
+  more: Record<string, string> = {},
+) {
   const child = Bun.spawn(["bun", "test/emandate/collections/killed_run.ts", file], {
     env: { ...place.env, COMPANY: String(company_id), LOG_LEVEL: "fatal", ...more },
     stdout: "pipe",
@@ -56,7 +61,7 @@ async function collect(place: Place, company_id: number, file: string, more: Rec
 }
 
 test("whenever a run is killed, and beside another one, each mandate is debited once", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const file = join(place.data_dir, "sent");
   writeFileSync(file, "");
   const deps = await openDeps(readConfig({ ...place.env, LOG_LEVEL: "fatal" }), { without_usage: true });
@@ -103,7 +108,7 @@ test("whenever a run is killed, and beside another one, each mandate is debited 
 }, 120_000);
 
 test("a run whose process is killed holds up no other: the next one begins at once", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const file = join(place.data_dir, "sent");
   const deps = await openDeps(readConfig({ ...place.env, LOG_LEVEL: "fatal" }), { without_usage: true });
   const company_id = await prepare(deps);

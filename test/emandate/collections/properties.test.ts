@@ -5,7 +5,7 @@ import { companyTable } from "../../../src/tenancy/companies/tables.ts";
 import { DEFAULTS } from "../../../src/emandate/merchant_config/rules.ts";
 import { emandateConfigTable } from "../../../src/emandate/merchant_config/tables.ts";
 import { dueAt } from "../../../src/emandate/payments/rules.ts";
-import { only } from "../../../src/store/exactly_one.ts";
+import { exactlyOne } from "../../../src/store/exactly_one.ts";
 import { TestClock, useService } from "../../support/harness.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { insertMandates } from "../payments/fixtures.ts";
@@ -17,7 +17,7 @@ import { amount, FIRST_DAY, History } from "./history.ts";
 
 const clock = new TestClock("2026-01-01T00:00:00Z");
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 test("whatever happens when, no debit is sent or paid twice, beyond its mandate, or after its end, but flagged, and none is lost", async () => {
   await fc.assert(
@@ -27,7 +27,7 @@ test("whatever happens when, no debit is sent or paid twice, beyond its mandate,
       fc.nat(),
       fc.integer({ min: 1, max: 3 }),
       async (made, taken, seed, suspend_after_failures) => {
-        const { store } = house.deps;
+        const { store } = service.deps;
         const company_id = await store.tx(async (q) => {
           const companies = q.use(companyTable);
           const emandate_configs = q.use(emandateConfigTable);
@@ -36,7 +36,7 @@ test("whatever happens when, no debit is sent or paid twice, beyond its mandate,
             .insert(companies)
             .values({ name: "Acme", timezone: "UTC", currency: "MYR", ...stamps })
             .returning({ id: companies.id });
-          const { id } = only(rows);
+          const { id } = exactlyOne(rows);
           await q
             .insert(emandate_configs)
             .values({ ...DEFAULTS, suspend_after_failures, company_id: id, ...stamps });
@@ -60,7 +60,7 @@ test("whatever happens when, no debit is sent or paid twice, beyond its mandate,
           );
           return id;
         });
-        const history = new History(house, company_id, seed);
+        const history = new History(service, company_id, seed);
         for (const step of taken) {
           await history.take(step);
           await history.check();

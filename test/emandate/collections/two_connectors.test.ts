@@ -10,7 +10,7 @@ import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
 import { findMandate } from "../../../src/emandate/mandates/queries.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { type House, type Json, startHouse, type Tenant, TestClock } from "../../support/harness.ts";
+import { type Service, type Json, startService, type Tenant, TestClock } from "../../support/harness.ts";
 import { addMandate, getPayment, paymentsOf } from "../payments/fixtures.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
@@ -20,15 +20,15 @@ import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 const start = Temporal.Now.instant().add({ minutes: 1 }).round("millisecond");
 const clock = new TestClock(start.toString());
 let scheme: StandIn;
-let house: House;
+let service: Service;
 
 beforeAll(async () => {
   scheme = openStandIn();
   const env = { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url };
-  house = await startHouse({ clock, env: { ...env, NODE_ENV: "test" } });
+  service = await startService({ clock, env: { ...env, NODE_ENV: "test" } });
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await scheme.stop();
 });
 
@@ -39,7 +39,7 @@ const today = () => dayAt(clock.now());
 /** A company with the keys for FPX, which works with it or with the sandbox. */
 async function merchant(connector: "fpx" | "sandbox" = "fpx"): Promise<Tenant> {
   clock.set(start.toString());
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   sellers += 1;
   const keys = {
     exchange_id: "EX00000001",
@@ -53,7 +53,7 @@ async function merchant(connector: "fpx" | "sandbox" = "fpx"): Promise<Tenant> {
 
 /** A mandate that is due today, of a connector. */
 const dueOf = (tenant: Tenant, connector: "fpx" | "sandbox", over: object = {}) =>
-  addMandate(house.deps, tenant, today().toString(), { connector, bank_code: "MB2U0227", ...over });
+  addMandate(service.deps, tenant, today().toString(), { connector, bank_code: "MB2U0227", ...over });
 
 async function run({ api }: Tenant, body: object = {}): Promise<Json> {
   const { status, body: told } = await api("POST", "/emandate/collections/run", body);
@@ -77,20 +77,20 @@ async function pass(tenant: Tenant, hours: number): Promise<void> {
   for (let left = hours; left > 0; left -= 12) {
     const some = Math.min(left, 12);
     clock.set(clock.now().add({ hours: some }).toString());
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
   }
-  tenant.api = await house.signIn(tenant.admin_email);
+  tenant.api = await service.signIn(tenant.admin_email);
 }
 
 async function interrupt(id: number): Promise<void> {
-  await house.deps.store.tx(async (q) => {
+  await service.deps.store.tx(async (q) => {
     const t = q.use(collectionRunTable);
     await q.update(t).set({ status: "interrupted" }).where(eq(t.id, id));
   });
 }
 
 const setStatus = (id: number, status: "active" | "suspended" | "terminated") =>
-  house.deps.store.tx(async (q) => {
+  service.deps.store.tx(async (q) => {
     const t = q.use(mandateTable);
     await q.update(t).set({ status }).where(eq(t.id, id));
   });
@@ -148,14 +148,14 @@ describe("a company with mandates of both", () => {
   test("looks ahead for those of the sandbox only", async () => {
     const tenant = await merchant("sandbox");
     const next = today().add({ days: 1 }).toString();
-    const real = await addMandate(house.deps, tenant, next, { connector: "fpx" });
-    const trial = await addMandate(house.deps, tenant, next);
-    const by_hand = await addMandate(house.deps, tenant, null, { connector: "fpx" });
+    const real = await addMandate(service.deps, tenant, next, { connector: "fpx" });
+    const trial = await addMandate(service.deps, tenant, next);
+    const by_hand = await addMandate(service.deps, tenant, null, { connector: "fpx" });
     const later = { amount: "20", due_date: next };
     expect((await tenant.api("POST", `/emandate/mandates/${by_hand}/payments`, later)).status).toBe(201);
-    const waiting = await debit(tenant, await addMandate(house.deps, tenant, null, { connector: "fpx" }));
+    const waiting = await debit(tenant, await addMandate(service.deps, tenant, null, { connector: "fpx" }));
     const before = await findMandate(
-      { q: house.deps.store.read, scope: tenant, now: Temporal.Now.instant() },
+      { q: service.deps.store.read, scope: tenant, now: Temporal.Now.instant() },
       real,
     );
 
@@ -164,7 +164,7 @@ describe("a company with mandates of both", () => {
     const [tried] = await paymentsOf(tenant.api, trial);
     expect(orderNos(await fileOf(tenant, ahead.id))).toEqual([tried.order_no]);
     expect(
-      await findMandate({ q: house.deps.store.read, scope: tenant, now: Temporal.Now.instant() }, real),
+      await findMandate({ q: service.deps.store.read, scope: tenant, now: Temporal.Now.instant() }, real),
     ).toEqual(before);
     expect(await paymentsOf(tenant.api, real)).toEqual([]);
     expect((await paymentsOf(tenant.api, by_hand))[0].status).toBe("scheduled");
@@ -182,7 +182,7 @@ describe("a company with mandates of both", () => {
         { path: "/private_key_pem", message: "is required while mandates go on with FPX" },
       ],
     ]);
-    await house.deps.store.tx(async (q) =>
+    await service.deps.store.tx(async (q) =>
       saveConfig(q, clock.now(), {
         ...(await findConfig({ q, scope: tenant, now: Temporal.Now.instant() })),
         seller_id: null,
@@ -195,14 +195,14 @@ describe("a company with mandates of both", () => {
     expect((await tenant.api("PUT", "/emandate/config", { exchange_id: null })).status).toBe(200);
   });
 
-  test("is told which of FPX's banks are online as long as mandates go on with it", async () => {
+  test("sees which of FPX's banks are online as long as mandates go on with it", async () => {
     const tenant = await merchant("sandbox");
     const job = JOBS.find(({ name }) => name === "emandate_banks");
     if (!job) throw new Error("No such job");
-    const t = house.deps.store.read.use(emandateBankListTable);
+    const t = service.deps.store.read.use(emandateBankListTable);
     const asked = async () => {
-      await runJob(house.deps, job);
-      return house.deps.store.read.select().from(t).where(eq(t.company_id, tenant.company_id));
+      await runJob(service.deps, job);
+      return service.deps.store.read.select().from(t).where(eq(t.company_id, tenant.company_id));
     };
     expect(await asked()).toEqual([]);
     await dueOf(tenant, "fpx");
@@ -215,7 +215,7 @@ describe("the file of a run", () => {
     const tenant = await merchant();
     const real = await dueOf(tenant, "fpx", { max_no_debit: "9" });
     const [{ id: going_on }] = [
-      await house.deps.store.tx((q) =>
+      await service.deps.store.tx((q) =>
         insertRun(
           { q, scope: tenant, now: clock.now() },
           {
@@ -262,18 +262,18 @@ describe("the file of a run", () => {
 describe("a debit that left in no file", () => {
   test("is found by the job, also when nobody asks the scheme any more, and asked for anew", async () => {
     const tenant = await merchant();
-    const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx" });
+    const mandate = await addMandate(service.deps, tenant, null, { connector: "fpx" });
     const { id, order_no } = await debit(tenant, mandate);
     await pass(tenant, 60);
     expect((await getPayment(tenant.api, id)).attempts[0].flagged_at).not.toBeNull();
     const job = JOBS.find(({ name }) => name === "collections");
     if (!job) throw new Error("No such job");
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     const [latest] = (await tenant.api("GET", "/emandate/collections")).body.data;
     expect(orderNos(await fileOf(tenant, latest.id))).toEqual([order_no]);
     expect((await getPayment(tenant.api, id)).attempts[0].flagged_at).toBeNull();
-    const t = house.deps.store.read.use(mandatePaymentTable);
-    const [row] = await house.deps.store.read.select().from(t).where(eq(t.id, id));
+    const t = service.deps.store.read.use(mandatePaymentTable);
+    const [row] = await service.deps.store.read.select().from(t).where(eq(t.id, id));
     expect(row?.debit_date).toBe(today().toString());
   });
 
@@ -281,7 +281,7 @@ describe("a debit that left in no file", () => {
     const tenant = await merchant();
     const mandates = [];
     for (let i = 0; i < 2; i++) {
-      mandates.push(await addMandate(house.deps, tenant, null, { connector: "fpx", max_no_debit: "9" }));
+      mandates.push(await addMandate(service.deps, tenant, null, { connector: "fpx", max_no_debit: "9" }));
     }
     const [resting = 0, ended = 0] = mandates;
     const waits = await debit(tenant, resting);
@@ -318,12 +318,12 @@ describe("a debit that left in no file", () => {
 
   test("is given up once, also where no mandate goes on with FPX", async () => {
     const tenant = await merchant("sandbox");
-    const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx" });
+    const mandate = await addMandate(service.deps, tenant, null, { connector: "fpx" });
     const { id } = await debit(tenant, mandate);
     await setStatus(mandate, "terminated");
     const job = JOBS.find(({ name }) => name === "collections");
     if (!job) throw new Error("No such job");
-    for (let i = 0; i < 3; i++) await runJob(house.deps, job);
+    for (let i = 0; i < 3; i++) await runJob(service.deps, job);
     expect((await tenant.api("GET", "/emandate/collections")).body.meta.total).toBe(1);
     expect((await getPayment(tenant.api, id)).status).toBe("cancelled");
   });
@@ -332,7 +332,7 @@ describe("a debit that left in no file", () => {
     const tenant = await merchant();
     const made = [];
     for (let i = 0; i < 2; i++) {
-      const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx", frequency: "Daily" });
+      const mandate = await addMandate(service.deps, tenant, null, { connector: "fpx", frequency: "Daily" });
       made.push({ mandate, payment: await debit(tenant, mandate) });
     }
     const [soon, late] = made;
@@ -346,7 +346,7 @@ describe("a debit that left in no file", () => {
         .add({ hours: 24 * 7 })
         .toString(),
     );
-    tenant.api = await house.signIn(tenant.admin_email);
+    tenant.api = await service.signIn(tenant.admin_email);
     await setStatus(late.mandate, "active");
     expect((await run(tenant)).counts).toMatchObject({ submitted: 0, refused: 1 });
     expect(await getPayment(tenant.api, late.payment.id)).toMatchObject({
@@ -357,9 +357,9 @@ describe("a debit that left in no file", () => {
 
   test("is checked as any debit is before it goes", async () => {
     const tenant = await merchant();
-    const mandate = await addMandate(house.deps, tenant, null, { connector: "fpx" });
+    const mandate = await addMandate(service.deps, tenant, null, { connector: "fpx" });
     const { id } = await debit(tenant, mandate, "80");
-    await house.deps.store.tx(async (q) => {
+    await service.deps.store.tx(async (q) => {
       const t = q.use(mandateTable);
       await q.update(t).set({ max_amount: "79.99" }).where(eq(t.id, mandate));
     });

@@ -6,12 +6,12 @@ import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { onboard } from "../products/fixtures.ts";
 import { addMandate } from "../payments/fixtures.ts";
 
-const house = useService();
-const { api } = house;
+const service = useService();
+const { api } = service;
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
 });
 
 const PATH = "/emandate/customers";
@@ -20,13 +20,13 @@ const IC = "900131145678";
 describe("e-mandate customers", () => {
   test("the detail has all twelve digits, the list only the last four", async () => {
     const given = { name: "Siti Aminah", email: "siti@example.com", phone: "+60123456789", ic_number: IC };
-    const { id } = await onboard(house, house, given);
+    const { id } = await onboard(service, service, given);
     const { status, body } = await api("GET", `${PATH}/${id}`);
     expect(status).toBe(200);
     const { created_at } = body.data;
     const detail = {
       id,
-      company_id: house.company_id,
+      company_id: service.company_id,
       ...given,
       mandate_count: 0,
       active_mandate_count: 0,
@@ -43,18 +43,18 @@ describe("e-mandate customers", () => {
   });
 
   test("what is not known is null, in the list too", async () => {
-    const { id } = await onboard(house, house, { name: "Nothing known" });
+    const { id } = await onboard(service, service, { name: "Nothing known" });
     const detail = (await api("GET", `${PATH}/${id}`)).body.data;
     expect(detail).toMatchObject({ phone: null, ic_number: null });
     expect((await api("GET", `${PATH}?search=Nothing known`)).body.data).toEqual([detail]);
   });
 
   test("mandates are counted, those that are active once more", async () => {
-    const { id } = await onboard(house, house, { name: "Counted" });
-    const { id: bystander } = await onboard(house, house, { name: "Counted, too" });
+    const { id } = await onboard(service, service, { name: "Counted" });
+    const { id: bystander } = await onboard(service, service, { name: "Counted, too" });
     for (const status of MANDATE_STATUSES)
-      await addMandate(house.deps, house, null, { status, customer_id: id });
-    await addMandate(house.deps, house, null, { status: "active", customer_id: id });
+      await addMandate(service.deps, service, null, { status, customer_id: id });
+    await addMandate(service.deps, service, null, { status: "active", customer_id: id });
     const counts = { mandate_count: MANDATE_STATUSES.length + 1, active_mandate_count: 2 };
     expect((await api("GET", `${PATH}/${id}`)).body.data).toMatchObject(counts);
     expect((await api("GET", `${PATH}?search=Counted`)).body.data).toMatchObject([
@@ -64,14 +64,14 @@ describe("e-mandate customers", () => {
   });
 
   test("the list is always one page, by id, and searched by name and email", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const people = [
       ["Ahmad bin Ali", "ahmad@example.com"],
       ["ALIA", "x@example.com"],
       ["100% Bo", "bo_b@example.org"],
       ["Chandran", "alim@example.org"],
     ];
-    for (const [name = "", email = ""] of people) await onboard(house, tenant, { name, email });
+    for (const [name = "", email = ""] of people) await onboard(service, tenant, { name, email });
     const found = async (query: string) => {
       const { body } = await tenant.api("GET", `${PATH}${query}`);
       return { names: body.data.map(({ name }: Json) => name), meta: body.meta };
@@ -104,20 +104,20 @@ describe("e-mandate customers", () => {
   test("an id that is none is a 422, another company's customer a 404", async () => {
     for (const id of ["abc", "0", "9007199254740992"])
       expect((await api("GET", `${PATH}/${id}`)).body.details[0].path).toBe("/id");
-    const { id } = await onboard(house, other, { email: "shared@example.com" });
+    const { id } = await onboard(service, other, { email: "shared@example.com" });
     expect((await api("GET", `${PATH}/${id}`)).status).toBe(404);
     expect((await other.api("GET", `${PATH}/${id}`)).status).toBe(200);
     expect((await api("GET", `${PATH}?search=shared`)).body.data).toEqual([]);
   });
 
   test("analysts read; client users and strangers get nothing", async () => {
-    const { id } = await onboard(house, house);
-    const analyst = await house.addUser(house, "analyst");
-    const client = await house.addUser(house, "client", (await addCatalog(house)).client_id);
+    const { id } = await onboard(service, service);
+    const analyst = await service.addUser(service, "analyst");
+    const client = await service.addUser(service, "client", (await addCatalog(service)).client_id);
     for (const path of [PATH, `${PATH}/${id}`]) {
       expect((await analyst("GET", path)).status).toBe(200);
       expect((await client("GET", path)).status).toBe(403);
-      expect((await house.anonymous("GET", path)).status).toBe(401);
+      expect((await service.anonymous("GET", path)).status).toBe(401);
     }
   });
 });
@@ -127,18 +127,18 @@ describe("onboarding", () => {
 
   test("one email is one customer: its name stays, blanks are filled, what is known stays", async () => {
     const email = "known@example.com";
-    const { id } = await onboard(house, house, { name: "First", email });
-    const again = await onboard(house, house, { name: "Second", email, phone: "+60123456789" });
+    const { id } = await onboard(service, service, { name: "First", email });
+    const again = await onboard(service, service, { name: "Second", email, phone: "+60123456789" });
     expect(again.id).toBe(id);
-    await onboard(house, house, { email, ic_number: IC, phone: "+60198765432" });
-    await onboard(house, house, { email, ic_number: IC });
+    await onboard(service, service, { email, ic_number: IC, phone: "+60198765432" });
+    await onboard(service, service, { email, ic_number: IC });
     expect(await detail(id)).toMatchObject({ name: "First", email, phone: "+60123456789", ic_number: IC });
   });
 
   test("another IC number is refused, and nothing else of it is kept", async () => {
     const email = "other-ic@example.com";
-    const { id } = await onboard(house, house, { email, ic_number: IC });
-    const refused = onboard(house, house, { email, ic_number: "850505105555", phone: "+60123456789" });
+    const { id } = await onboard(service, service, { email, ic_number: IC });
+    const refused = onboard(service, service, { email, ic_number: "850505105555", phone: "+60123456789" });
     expect(await refused.catch((error) => error)).toMatchObject({
       kind: "invalid",
       details: [
@@ -150,15 +150,15 @@ describe("onboarding", () => {
 
   test("two companies may have a customer with one email", async () => {
     const email = "both@example.com";
-    const ours = await onboard(house, house, { email, ic_number: IC });
-    const theirs = await onboard(house, other, { email, ic_number: "850505105555" });
+    const ours = await onboard(service, service, { email, ic_number: IC });
+    const theirs = await onboard(service, other, { email, ic_number: "850505105555" });
     expect(ours.id).not.toBe(theirs.id);
   });
 
   test("of many at once with a new email, all get the one customer", async () => {
     const email = "race@example.com";
     const made = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => onboard(house, house, { email, name: `Racer ${i}` })),
+      Array.from({ length: 20 }, (_, i) => onboard(service, service, { email, name: `Racer ${i}` })),
     );
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
     expect((await api("GET", `${PATH}?search=${email}`)).body.meta.total).toBe(1);

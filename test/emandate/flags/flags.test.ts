@@ -1,22 +1,22 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Json, Tenant } from "../../support/harness.ts";
 import { addMandate, answer, CHARGED_BACK, PAID } from "../payments/fixtures.ts";
-import { openWorld, useWorld } from "../mandates/fixtures.ts";
+import { openEmandateFixture, useEmandateFixture } from "../mandates/fixtures.ts";
 
 let tenant: Tenant;
 /** Flagged payments of three mandates, the oldest first. */
 const flagged: { mandate: number; payment: number; flag: Json }[] = [];
 
-const world = useWorld();
+const emandate = useEmandateFixture();
 
 beforeAll(async () => {
-  tenant = await world.house.addTenant();
+  tenant = await emandate.service.addTenant();
   for (let i = 0; i < 3; i++) flagged.push(await flagOne());
 });
 
 /** A debit that came back and that the bank then says was paid. */
 async function flagOne(): Promise<(typeof flagged)[number]> {
-  const { deps } = world.house;
+  const { deps } = emandate.service;
   const mandate = await addMandate(deps, tenant, null);
   const { body } = await tenant.api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "20.00" });
   const { id: payment, order_no } = body.data;
@@ -67,7 +67,7 @@ describe("the list", () => {
 });
 
 describe("resolving", () => {
-  test("notes who decided what, once, is told of and audited; nothing else changes", async () => {
+  test("records who decided what, once, has its event and is audited; nothing else changes", async () => {
     const { payment, flag } = flagged[0] ?? {};
     const before = (await tenant.api("GET", `/emandate/payments/${payment}`)).body.data;
     const { status, body } = await resolve(flag?.id, { note: " Refunded by transfer " });
@@ -97,7 +97,7 @@ describe("resolving", () => {
     });
     // What was decided is not put on the list again.
     const { order_no } = flag ?? {};
-    await answer(world.house.deps, tenant, order_no, PAID);
+    await answer(emandate.service.deps, tenant, order_no, PAID);
     expect((await list(`payment_id=${payment}`)).data).toEqual([body.data]);
   });
 
@@ -116,7 +116,7 @@ describe("resolving", () => {
   });
 
   test("another company finds nothing, here or there", async () => {
-    const other = await world.house.addTenant();
+    const other = await emandate.service.addTenant();
     const { id } = flagged[2]?.flag ?? {};
     expect((await list("", other.api)).data).toEqual([]);
     expect((await other.api("GET", `/emandate/flags/${id}`)).status).toBe(404);
@@ -126,15 +126,15 @@ describe("resolving", () => {
 });
 
 test("an order that nobody answers for two days is flagged, and resolved by itself when it is answered", async () => {
-  const own = await openWorld();
+  const own = await openEmandateFixture();
   try {
     const { id } = await own.mandateIn("active");
     const path = `/emandate/mandates/${id}/payments`;
-    const { body } = await own.house.api("POST", path, { amount: "20.00" });
+    const { body } = await own.service.api("POST", path, { amount: "20.00" });
     const { id: payment_id, order_no } = body.data;
     for (let hour = 0; hour <= 49; hour++) await own.pass({ hours: 1 });
-    own.house.api = await own.house.signIn(own.house.admin_email);
-    const flags = async () => (await own.house.api("GET", `/emandate/flags`)).body.data;
+    own.service.api = await own.service.signIn(own.service.admin_email);
+    const flags = async () => (await own.service.api("GET", `/emandate/flags`)).body.data;
     expect(await flags()).toEqual([
       expect.objectContaining({ mandate_id: id, payment_id, order_no, reason: "no_answer", status: "open" }),
     ]);
@@ -147,6 +147,6 @@ test("an order that nobody answers for two days is flagged, and resolved by itse
       }),
     ]);
   } finally {
-    await own.house.stop();
+    await own.service.stop();
   }
 });

@@ -10,16 +10,16 @@ import { addMandate, answer, at, getPayment, NO_FUNDS, paymentsOf } from "../pay
 
 const clock = new TestClock(at("2026-03-10"));
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 async function freshTenant(on: string): Promise<Tenant> {
   clock.set(at(on));
-  return house.addTenant();
+  return service.addTenant();
 }
 
 async function moveTo(tenant: Tenant, when: string): Promise<void> {
   clock.set(when);
-  tenant.api = await house.signIn(tenant.admin_email);
+  tenant.api = await service.signIn(tenant.admin_email);
 }
 
 const read = async ({ api }: Tenant, id: number): Promise<Json> =>
@@ -31,7 +31,7 @@ async function amend(tenant: Tenant, id: number, change: object): Promise<Json> 
   clock.set(clock.now().add({ seconds: 3 }).toString());
   const job = JOBS.find(({ name }) => name === "mandate_orders");
   if (!job) throw new Error("No such job");
-  await runJob(house.deps, job);
+  await runJob(service.deps, job);
   const mandate = await read(tenant, id);
   expect(mandate.amendment).toBeNull();
   return mandate;
@@ -48,12 +48,12 @@ const rows = async (tenant: Tenant, id: number) =>
 describe("an amended amount", () => {
   test("holds for the collection that waits to be tried again, not for a debit by hand", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const id = await addMandate(house.deps, tenant, "2026-03-10", { max_no_debit: "3" });
+    const id = await addMandate(service.deps, tenant, "2026-03-10", { max_no_debit: "3" });
     await run(tenant);
     const by_hand = { amount: "45", due_date: "2026-03-11" };
     await tenant.api("POST", `/emandate/mandates/${id}/payments`, by_hand);
     const [collected] = await paymentsOf(tenant.api, id);
-    await answer(house.deps, tenant, `D${collected.id}-1`, NO_FUNDS);
+    await answer(service.deps, tenant, `D${collected.id}-1`, NO_FUNDS);
     await tenant.api("POST", `/emandate/mandates/${id}/suspend`, {});
     expect((await preview(tenant, id, "amount=30")).body.data.waiting_payments).toBe(1);
     await amend(tenant, id, { amount: "30" });
@@ -69,8 +69,8 @@ describe("an amended amount", () => {
       ["30.00", "submitted"],
       ["45.00", "submitted"],
     ]);
-    const t = house.deps.store.read.use(mandateOrderTable);
-    const orders = await house.deps.store.read.select().from(t);
+    const t = service.deps.store.read.use(mandateOrderTable);
+    const orders = await service.deps.store.read.select().from(t);
     const own = orders.filter(({ payment_id }) => payment_id === collected.id);
     expect(own.map(({ amount }) => amount)).toEqual(["50.00", "30.00"]);
   });
@@ -79,7 +79,7 @@ describe("an amended amount", () => {
 describe("an amended frequency", () => {
   test("loses no collection that was due before it, and counts from the next one", async () => {
     const tenant = await freshTenant("2026-03-06");
-    const id = await addMandate(house.deps, tenant, "2026-03-05");
+    const id = await addMandate(service.deps, tenant, "2026-03-05");
     const told = await preview(tenant, id, "frequency=Daily&amount=20");
     expect([told.status, told.body.data]).toEqual([
       200,
@@ -119,11 +119,11 @@ describe("an amended frequency", () => {
 
   test("leaves further attempts their period, and counts debits by itself", async () => {
     const tenant = await freshTenant("2026-03-04");
-    const monthly = await addMandate(house.deps, tenant, "2026-03-04");
-    const daily = await addMandate(house.deps, tenant, "2026-03-03", { frequency: "Daily" });
+    const monthly = await addMandate(service.deps, tenant, "2026-03-04");
+    const daily = await addMandate(service.deps, tenant, "2026-03-03", { frequency: "Daily" });
     await run(tenant);
     const [failed] = await paymentsOf(tenant.api, monthly);
-    await answer(house.deps, tenant, `D${failed.id}-1`, NO_FUNDS);
+    await answer(service.deps, tenant, `D${failed.id}-1`, NO_FUNDS);
     await amend(tenant, monthly, { frequency: "Daily" });
     // What was debited each day does not use up the month's.
     expect((await preview(tenant, daily, "frequency=Monthly")).body.data.after.next_collections[0]).toBe(
@@ -143,11 +143,11 @@ describe("an amended frequency", () => {
   test("of a company that collects by itself does not make the job collect", async () => {
     const tenant = await freshTenant("2026-03-06");
     await tenant.api("PUT", "/emandate/config", { auto_collect: false });
-    const id = await addMandate(house.deps, tenant, "2026-03-05");
+    const id = await addMandate(service.deps, tenant, "2026-03-05");
     await amend(tenant, id, { frequency: "Weekly" });
     const job = JOBS.find(({ name }) => name === "collections");
     if (!job) throw new Error("No such job");
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     expect(await rows(tenant, id)).toEqual(["2026-03 scheduled"]);
     expect((await tenant.api("GET", "/emandate/collections")).body.data).toEqual([]);
     expect((await run(tenant)).counts.submitted).toBe(1);
@@ -166,7 +166,7 @@ describe("an amended frequency", () => {
           const tenant = await freshTenant("2026-03-20");
           const today = Temporal.PlainDate.from("2026-03-20");
           const first = today.add({ days: first_in }).toString();
-          const id = await addMandate(house.deps, tenant, first, { frequency: before });
+          const id = await addMandate(service.deps, tenant, first, { frequency: before });
           const expiry = ends_in === null ? "" : `&expiry_date=${today.add({ days: ends_in }).toString()}`;
           const said = (await preview(tenant, id, `frequency=${after}${expiry}`)).body.data;
           const expiry_date = said.after.expiry_date;
@@ -206,7 +206,7 @@ describe("an amended frequency", () => {
 describe("a preview", () => {
   test("is refused as the change would be, and changes nothing", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const id = await addMandate(house.deps, tenant, null);
+    const id = await addMandate(service.deps, tenant, null);
     const before = await read(tenant, id);
     for (const [query, path] of [
       ["", "at least one of amount, frequency and expiry_date"],

@@ -1,10 +1,17 @@
 import { expect } from "bun:test";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { type Api, type House, type Json, startHouse, TestClock, useService } from "../../support/harness.ts";
+import {
+  type Api,
+  type Service,
+  type Json,
+  startService,
+  TestClock,
+  useService,
+} from "../../support/harness.ts";
 
 /** A house with a clock of its own, and what a company does with mandates in it. */
-export interface World {
-  house: House;
+export interface EmandateFixture {
+  service: Service;
   clock: TestClock;
   /** Moves the clock on by so much, and does what time starts. */
   pass(duration: Temporal.DurationLike): Promise<void>;
@@ -42,39 +49,44 @@ export const STATES = Object.keys(WAYS).map((state) => {
 const BY_TIME = ["mandate_orders", "mandates_expire"];
 
 /** A world for the tests of a file. */
-export function useWorld(now = "2026-03-10T04:00:00Z"): World {
+export function useEmandateFixture(now = "2026-03-10T04:00:00Z"): EmandateFixture {
   const clock = new TestClock(now);
-  return worldOf(useService({ clock }), clock);
+  return emandateFixtureOf(useService({ clock }), clock);
 }
 
-export async function openWorld(now = "2026-03-10T04:00:00Z"): Promise<World> {
+export async function openEmandateFixture(now = "2026-03-10T04:00:00Z"): Promise<EmandateFixture> {
   const clock = new TestClock(now);
-  return worldOf(await startHouse({ clock }), clock);
+  return emandateFixtureOf(await startService({ clock }), clock);
 }
 
 /** What a company does with mandates in a house. */
-export function worldOf(house: House, clock: TestClock): World {
+export function emandateFixtureOf(service: Service, clock: TestClock): EmandateFixture {
   let customers = 0;
 
-  const mandate: World["mandate"] = async (name = "Ahmad bin Ali", more = {}, api = house.api) => {
+  const mandate: EmandateFixture["mandate"] = async (
+    name = "Ahmad bin Ali",
+    more = {},
+    api = service.api,
+  ) => {
     const customer = { customer_name: name, customer_email: `c${++customers}@example.com` };
     const answer = await api("POST", "/emandate/mandates", { ...customer, ...more });
     expect([answer.status, answer.body.error]).toEqual([201, undefined]);
     return answer.body.data;
   };
-  const act: World["act"] = async (id, action, body = {}, status = 200) => {
-    const answer = await house.api("POST", `/emandate/mandates/${id}/${action}`, body);
+  const act: EmandateFixture["act"] = async (id, action, body = {}, status = 200) => {
+    const answer = await service.api("POST", `/emandate/mandates/${id}/${action}`, body);
     expect([action, answer.status]).toEqual([action, status]);
     return answer.body.data ?? answer.body;
   };
-  const scenario: World["scenario"] = async (name, subject, status = 202) => {
-    const answer = await house.api("POST", `/emandate/simulator/scenarios/${name}/run`, subject);
+  const scenario: EmandateFixture["scenario"] = async (name, subject, status = 202) => {
+    const answer = await service.api("POST", `/emandate/simulator/scenarios/${name}/run`, subject);
     expect([name, answer.status]).toEqual([name, status]);
     return answer.body.data ?? answer.body;
   };
-  const read: World["read"] = async (id) => (await house.api("GET", `/emandate/mandates/${id}`)).body.data;
+  const read: EmandateFixture["read"] = async (id) =>
+    (await service.api("GET", `/emandate/mandates/${id}`)).body.data;
   return {
-    house,
+    service,
     clock,
     mandate,
     act,
@@ -85,7 +97,7 @@ export function worldOf(house: House, clock: TestClock): World {
       for (const name of BY_TIME) {
         const job = JOBS.find((one) => one.name === name);
         if (!job) throw new Error(`No job ${name}`);
-        await runJob(house.deps, job);
+        await runJob(service.deps, job);
       }
     },
     async mandateIn(status) {

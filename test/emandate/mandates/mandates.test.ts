@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Api, Json, Tenant } from "../../support/harness.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
-import { useWorld } from "./fixtures.ts";
+import { useEmandateFixture } from "./fixtures.ts";
 
-const world = useWorld();
+const emandate = useEmandateFixture();
 let api: Api;
 let other: Tenant;
 
 beforeAll(async () => {
-  ({ api } = world.house);
-  other = await world.house.addTenant();
+  ({ api } = emandate.service);
+  other = await emandate.service.addTenant();
 });
 
 const PATH = "/emandate/mandates";
@@ -32,7 +32,7 @@ describe("creating", () => {
     const customer = { id: customer_id, name: "Siti Aminah", email: "siti@example.com" };
     const mandate = {
       id,
-      company_id: world.house.company_id,
+      company_id: emandate.service.company_id,
       reference: "EM-20260310-000001",
       scheme_reference: null,
       customer_id,
@@ -64,12 +64,12 @@ describe("creating", () => {
     };
     expect(body.data).toEqual(mandate);
     const events = [{ type: "emandate.mandate.created", status: "pending", reason: null, created_at }];
-    expect(await world.read(id)).toEqual({ ...mandate, order_no: null, payments: [], events });
+    expect(await emandate.read(id)).toEqual({ ...mandate, order_no: null, payments: [], events });
   });
 
   test("keeps the product's terms as they are", async () => {
     const { id, ...terms } = await product();
-    const made = await world.mandate("Ahmad", { emandate_product_id: id });
+    const made = await emandate.mandate("Ahmad", { emandate_product_id: id });
     expect(made).toMatchObject({
       emandate_product_id: id,
       product: { id, product_code: terms.product_code, product_name: "Plan" },
@@ -83,17 +83,17 @@ describe("creating", () => {
     const { product_code, product_name, max_amount, max_no_debit, frequency } = changed;
     const body = { product_code, product_name, max_amount, max_no_debit, frequency };
     expect((await api("PUT", `/emandate/products/${id}`, body)).status).toBe(200);
-    expect(await world.read(made.id)).toMatchObject({ max_amount: "100.00", frequency: "Weekly" });
+    expect(await emandate.read(made.id)).toMatchObject({ max_amount: "100.00", frequency: "Weekly" });
     expect((await api("DELETE", `/emandate/products/${id}`)).status).toBe(409);
-    await world.act(made.id, "cancel");
+    await emandate.act(made.id, "cancel");
     expect((await api("DELETE", `/emandate/products/${id}`)).status).toBe(200);
     // What was made after it still says so.
-    expect((await world.read(made.id)).product.product_code).toBe(terms.product_code);
+    expect((await emandate.read(made.id)).product.product_code).toBe(terms.product_code);
   });
 
   test("finds a customer in other letters, fills blanks, hides the IC number", async () => {
-    const first = await world.mandate("Chong", { customer_email: "chong@example.com" });
-    const second = await world.mandate("Chong Wei", {
+    const first = await emandate.mandate("Chong", { customer_email: "chong@example.com" });
+    const second = await emandate.mandate("Chong Wei", {
       customer_email: "CHONG@example.com",
       customer_phone: "012-345 6789",
       customer_ic_number: "900131-14-5678",
@@ -140,7 +140,7 @@ describe("creating", () => {
 
   test("of many at once makes one customer and as many references", async () => {
     const made = await Promise.all(
-      Array.from({ length: 60 }, () => world.mandate("Lim", { customer_email: "lim@example.com" })),
+      Array.from({ length: 60 }, () => emandate.mandate("Lim", { customer_email: "lim@example.com" })),
     );
     expect(new Set(made.map(({ customer_id }) => customer_id)).size).toBe(1);
     expect(new Set(made.map(({ reference }) => reference)).size).toBe(60);
@@ -205,10 +205,10 @@ describe("creating", () => {
 
 describe("listing", () => {
   test("always by pages, newest first, narrowed by status, customer, product and search", async () => {
-    const { api: mine } = await world.house.addTenant();
+    const { api: mine } = await emandate.service.addTenant();
     const { id: product_id } = await product({}, mine);
-    const one = await world.mandate("Zaid 100%", { emandate_product_id: product_id }, mine);
-    const two = await world.mandate("Zara", {}, mine);
+    const one = await emandate.mandate("Zaid 100%", { emandate_product_id: product_id }, mine);
+    const two = await emandate.mandate("Zara", {}, mine);
     await mine("POST", `${PATH}/${two.id}/cancel`, {});
     const ids = async (query: string) => {
       const { status, body } = await mine("GET", `${PATH}${query}`);
@@ -241,7 +241,7 @@ describe("who may", () => {
   const ACTIONS = ["authorize", "suspend", "resume", "cancel", "terminate"];
 
   test("nobody sees or touches another company's mandate", async () => {
-    const { id } = await world.mandate();
+    const { id } = await emandate.mandate();
     expect((await other.api("GET", `${PATH}/${id}`)).status).toBe(404);
     for (const action of ACTIONS) {
       expect([action, (await other.api("POST", `${PATH}/${id}/${action}`, {})).status]).toEqual([
@@ -255,7 +255,7 @@ describe("who may", () => {
     });
     expect([theirs.status, theirs.body.details[0].path]).toEqual([422, "/mandate_id"]);
     expect((await other.api("GET", PATH)).body.data).toEqual([]);
-    expect((await world.read(id)).status).toBe("pending");
+    expect((await emandate.read(id)).status).toBe("pending");
   });
 
   test("ids that are none", async () => {
@@ -265,16 +265,16 @@ describe("who may", () => {
   });
 
   test("analysts read, client users are kept out, strangers sign in", async () => {
-    const { id } = await world.mandate();
-    const analyst = await world.house.addUser(world.house, "analyst");
+    const { id } = await emandate.mandate();
+    const analyst = await emandate.service.addUser(emandate.service, "analyst");
     expect((await analyst("GET", `${PATH}/${id}`)).status).toBe(200);
-    const { client_id } = await addCatalog(world.house);
-    const client = await world.house.addUser(world.house, "client", client_id);
+    const { client_id } = await addCatalog(emandate.service);
+    const client = await emandate.service.addUser(emandate.service, "client", client_id);
     const sent = { customer_name: "A", customer_email: "a@example.com" };
     for (const [by, read, write] of [
       [analyst, 200, 403],
       [client, 403, 403],
-      [world.house.anonymous, 401, 401],
+      [emandate.service.anonymous, 401, 401],
     ] as const) {
       expect((await by("GET", PATH)).status).toBe(read);
       expect((await by("POST", PATH, sent)).status).toBe(write);

@@ -48,23 +48,23 @@ const PAIRS = MANDATE_STATUSES.flatMap((status) => MANDATE_TRIGGERS.map((trigger
 test.each(PAIRS)("$trigger of a mandate that is $status", ({ status, trigger }) => {
   const goal = TABLE.find(([from, by]) => from === status && by === trigger)?.[2] ?? null;
   const mandate = standing(status, status === "pending_termination" ? "suspended" : null);
-  expect(rules.moved(mandate, trigger)).toBe(goal);
-  if (goal === null) expect(() => rules.moveOf(mandate, trigger)).toThrow(`it is ${status}`);
-  else expect(rules.moveOf(mandate, trigger)).toBe(goal);
+  expect(rules.nextStatus(mandate, trigger)).toBe(goal);
+  if (goal === null) expect(() => rules.requireTransition(mandate, trigger)).toThrow(`it is ${status}`);
+  else expect(rules.requireTransition(mandate, trigger)).toBe(goal);
 });
 
 test("what has ended stays so, and forgets what it awaited", () => {
   for (const status of FINAL_STATUSES) {
     expect(rules.isFinal(status)).toBe(true);
-    for (const trigger of MANDATE_TRIGGERS) expect(rules.moved(standing(status), trigger)).toBeNull();
+    for (const trigger of MANDATE_TRIGGERS) expect(rules.nextStatus(standing(status), trigger)).toBeNull();
   }
   const now = Temporal.Instant.from("2026-03-10T20:00:00Z");
   for (const [from, trigger, to] of TABLE.filter(([, , goal]) => rules.isFinal(goal))) {
-    const change = rules.changeBy(standing(from), trigger, now);
+    const change = rules.transitionFields(standing(from), trigger, now);
     expect([to, change.next_collection_at, change.amendment]).toEqual([to, null, null]);
   }
   // It is the 11th in Kuala Lumpur.
-  expect(rules.changeBy(standing("pending"), "authorize", now).effective_date).toBe("2026-03-11");
+  expect(rules.transitionFields(standing("pending"), "authorize", now).effective_date).toBe("2026-03-11");
 });
 
 describe("calendar periods", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { MANDATE_TRIGGERS } from "../../../src/emandate/mandates/model.ts";
-import { STATES, useWorld } from "./fixtures.ts";
+import { STATES, useEmandateFixture } from "./fixtures.ts";
 
-const world = useWorld();
+const emandate = useEmandateFixture();
 
 /** What each action and scenario leads to from each state, by hand; everywhere else it is a conflict. */
 const LEADS: Record<string, Partial<Record<string, string>>> = {
@@ -35,7 +35,7 @@ describe.each(STATES)("a mandate that is %s", (state) => {
     const path = is_scenario
       ? `/emandate/simulator/scenarios/${word}/run`
       : `/emandate/mandates/${id}/${word}`;
-    const { status } = await world.house.api("POST", path, is_scenario ? { mandate_id: id } : {});
+    const { status } = await emandate.service.api("POST", path, is_scenario ? { mandate_id: id } : {});
     return status;
   }
 
@@ -43,24 +43,24 @@ describe.each(STATES)("a mandate that is %s", (state) => {
     for (const [word, goals] of Object.entries(LEADS)) {
       const goal = goals[state];
       if (goal === undefined) continue;
-      const { id } = await world.mandateIn(state);
+      const { id } = await emandate.mandateIn(state);
       expect([word, await pull(word, id)]).toEqual([word, word.startsWith("mandate_") ? 202 : 200]);
-      expect([word, (await world.read(id)).status]).toEqual([word, goal]);
+      expect([word, (await emandate.read(id)).status]).toEqual([word, goal]);
     }
   });
 
   test("refuses the rest, and stays as it is", async () => {
-    const before = await world.mandateIn(state);
+    const before = await emandate.mandateIn(state);
     for (const [word, goals] of Object.entries(LEADS)) {
       if (goals[state] === undefined) expect([word, await pull(word, before.id)]).toEqual([word, 409]);
     }
-    expect(await world.read(before.id)).toEqual(before);
+    expect(await emandate.read(before.id)).toEqual(before);
   });
 
   test("is amended only in force", async () => {
-    const { id } = await world.mandateIn(state);
+    const { id } = await emandate.mandateIn(state);
     const in_force = state === "active" || state === "suspended";
-    const answer = await world.house.api("POST", `/emandate/mandates/${id}/amend`, { amount: "12.00" });
+    const answer = await emandate.service.api("POST", `/emandate/mandates/${id}/amend`, { amount: "12.00" });
     expect(answer.status).toBe(in_force ? 202 : 409);
   });
 });

@@ -2,34 +2,34 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { type Api, type House, type Json, startHouse, TestClock } from "../../support/harness.ts";
+import { type Api, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
 let scheme: StandIn;
-let house: House;
+let service: Service;
 const start = Temporal.Now.instant().add({ minutes: 1 }).round("second");
 const clock = new TestClock(start.toString());
 const minutes = (count: number) => clock.set(start.add({ minutes: count }).toString());
 
 beforeAll(async () => {
   scheme = openStandIn();
-  house = await startHouse({
+  service = await startService({
     clock,
     env: { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url },
   });
 });
 afterEach(() => {
   scheme.answerBanks(null);
-  scheme.asked.length = 0;
+  scheme.requests.length = 0;
   clock.set(start.toString());
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await scheme.stop();
 });
 
 const job = JOBS.find(({ name }) => name === "emandate_banks");
-const refresh = () => (job ? runJob(house.deps, job) : Promise.reject(new Error("There is no such job")));
+const refresh = () => (job ? runJob(service.deps, job) : Promise.reject(new Error("There is no such job")));
 const list = async (api: Api, query = ""): Promise<Json[]> => {
   const { status, body } = await api("GET", `/emandate/banks${query}`);
   expect(status).toBe(200);
@@ -37,7 +37,7 @@ const list = async (api: Api, query = ""): Promise<Json[]> => {
 };
 /** A company that works with the stand-in. */
 async function addMerchant(): Promise<Api> {
-  const { api, company_id } = await house.addTenant();
+  const { api, company_id } = await service.addTenant();
   const { exchange_id } = scheme.account;
   const seller_id = `SE${company_id}`;
   const { seller_key_pem: private_key_pem } = scheme;
@@ -56,7 +56,7 @@ const statesOf = (banks: Json[]) =>
 
 describe("the sandbox's banks", () => {
   test("are all online, test banks among them", async () => {
-    const banks = await list(house.api);
+    const banks = await list(service.api);
     expect(banks).toContainEqual({
       bank_code: "MB2U0227",
       bank_name: "Malayan Banking Berhad (M2U)",
@@ -73,12 +73,15 @@ describe("the sandbox's banks", () => {
   });
 
   test("are filtered by type; what is no type is refused", async () => {
-    const [personal, corporate] = [await list(house.api, "?type=B2C"), await list(house.api, "?type=B2B1")];
+    const [personal, corporate] = [
+      await list(service.api, "?type=B2C"),
+      await list(service.api, "?type=B2B1"),
+    ];
     expect(new Set(personal.map(({ type }) => type))).toEqual(new Set(["B2C"]));
     expect(new Set(corporate.map(({ type }) => type))).toEqual(new Set(["B2B1"]));
-    expect(personal.length + corporate.length).toBe((await list(house.api)).length);
+    expect(personal.length + corporate.length).toBe((await list(service.api)).length);
     for (const query of ["?type=b2c", "?type=", "?status=online"]) {
-      expect((await house.api("GET", `/emandate/banks${query}`)).status).toBe(422);
+      expect((await service.api("GET", `/emandate/banks${query}`)).status).toBe(422);
     }
   });
 });
@@ -89,7 +92,7 @@ describe("FPX's banks", () => {
     const before = await list(api);
     expect(before.every(({ status, checked_at }) => status === "online" && checked_at === null)).toBe(true);
     expect(before.some(({ bank_code }) => bank_code.startsWith("TEST"))).toBe(false);
-    expect(scheme.asked).toEqual([]);
+    expect(scheme.requests).toEqual([]);
 
     await refresh();
     const after = await list(api);
@@ -105,9 +108,9 @@ describe("FPX's banks", () => {
   test("are asked for at most every so many minutes, also when the scheme fails", async () => {
     const api = await addMerchant();
     const asked = async () => {
-      scheme.asked.length = 0;
+      scheme.requests.length = 0;
       await refresh();
-      return scheme.asked.length;
+      return scheme.requests.length;
     };
     minutes(1_000);
     expect(await asked()).toBeGreaterThanOrEqual(2);

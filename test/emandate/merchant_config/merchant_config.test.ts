@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { makeIdentity, makeKey } from "../../support/certificates.ts";
-import { type Api, type House, type Json, startHouse, type Tenant } from "../../support/harness.ts";
+import { type Api, type Service, type Json, startService, type Tenant } from "../../support/harness.ts";
 
 const scheme = makeIdentity();
 const private_key_pem = makeKey();
 const scheme_certificate_pem = scheme.certificate_pem;
 const READY = { exchange_id: "EX00000001", seller_id: "SE00000001", private_key_pem, scheme_certificate_pem };
 
-let house: House;
+let service: Service;
 beforeAll(async () => {
   const env = { SECRETS_KEY: randomBytes(32).toString("base64"), FPX_URL: "https://scheme.example.test" };
-  house = await startHouse({ env });
+  service = await startService({ env });
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 const put = (api: Api, body: unknown) => api("PUT", "/emandate/config", body);
 const get = async (api: Api): Promise<Json> => (await api("GET", "/emandate/config")).body.data;
@@ -46,12 +46,12 @@ const DEFAULTS = {
 
 describe("the merchant configuration", () => {
   test("is there from the beginning, with the defaults", async () => {
-    const { api, company_id } = await house.addTenant();
+    const { api, company_id } = await service.addTenant();
     expect(await get(api)).toEqual({ ...DEFAULTS, company_id, updated_at: expect.any(String) });
   });
 
   test("is changed in part: what is left out stays, null empties", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const urls = {
       callback_url: "https://billing.example.com/api/v1/emandate/callbacks/fpx",
       return_url: "https://shop.example.com/thanks?from=bank",
@@ -102,7 +102,7 @@ describe("the merchant configuration", () => {
   });
 
   test("turns to FPX only with everything that it needs, and keeps it while it is on", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const early = await put(api, { connector: "fpx", seller_id: "SE00000001" });
     expect(early.status).toBe(422);
     expect(early.body.details.map(({ path }: Json) => path)).toEqual([
@@ -125,7 +125,7 @@ describe("the merchant configuration", () => {
     const FPX_PRIVATE_KEY_FILE = join(folder, "seller.pem");
     writeFileSync(FPX_PRIVATE_KEY_FILE, private_key_pem);
     const env = { FPX_PRIVATE_KEY_FILE, FPX_URL: "https://scheme.example.test" };
-    const own = await startHouse({ env: { ...env, FPX_PRIVATE_KEY_SELLERS: "1:EX1/SE1" } });
+    const own = await startService({ env: { ...env, FPX_PRIVATE_KEY_SELLERS: "1:EX1/SE1" } });
     try {
       expect(own.company_id).toBe(1);
       const other = await own.addTenant();
@@ -149,7 +149,7 @@ describe("the merchant configuration", () => {
   });
 
   test("a seller of the scheme is one company's, until it gives it up", async () => {
-    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const [one, other] = [await service.addTenant(), await service.addTenant()];
     const ids = { exchange_id: "EX7", seller_id: "SE7" };
     expect((await put(one.api, ids)).status).toBe(200);
     const refused = await put(other.api, { ...ids, max_retries: 0 });
@@ -166,14 +166,14 @@ describe("the merchant configuration", () => {
 
   test("of many companies that take the same seller at once one gets it", async () => {
     const tenants = [];
-    for (let i = 0; i < 6; i++) tenants.push(await house.addTenant());
+    for (let i = 0; i < 6; i++) tenants.push(await service.addTenant());
     const ids = { exchange_id: "EX9", seller_id: "SE9" };
     const statuses = (await Promise.all(tenants.map(({ api }) => put(api, ids)))).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 409]);
   });
 
   test("takes keys in PKCS#1 and PKCS#8, with any line ends", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const pkcs1 = createPrivateKey(private_key_pem).export({ type: "pkcs1", format: "pem" }).toString();
     const spellings = [private_key_pem, pkcs1, private_key_pem.replaceAll("\n", "\r\n"), `\n${pkcs1}\n\n`];
     for (const pem of spellings) {
@@ -244,19 +244,19 @@ describe("the merchant configuration", () => {
     ["certificate_fingerprint", "AA", "known field"],
     ["company_id", 1, "known field"],
   ])("refuses %s, row %#", async (field, value, why) => {
-    const { status, body } = await put(house.api, { max_retries: 2, [field]: value });
+    const { status, body } = await put(service.api, { max_retries: 2, [field]: value });
     expect(status).toBe(422);
     expect(body.details[0].path).toStartWith(`/${field}`);
     expect(body.details[0].message).toContain(why);
     // Nothing of it was done, and nothing of a key is told.
-    expect((await get(house.api)).max_retries).toBe(3);
+    expect((await get(service.api)).max_retries).toBe(3);
     if (field === "private_key_pem" && typeof value === "string" && value.length > 100) {
       expect(JSON.stringify(body)).not.toContain(value.split("\n")[1] ?? value);
     }
   });
 
   test("names every problem at once", async () => {
-    const { body } = await put(house.api, {
+    const { body } = await put(service.api, {
       private_key_pem: "x",
       scheme_certificate_pem: "y",
       return_url: "z",
@@ -269,7 +269,7 @@ describe("the merchant configuration", () => {
   });
 
   test("is changed by admins only, read by every company user, and not by client users", async () => {
-    const tenant: Tenant = await house.addTenant();
+    const tenant: Tenant = await service.addTenant();
     const client_id = (await tenant.api("POST", "/clients", { name: "Acme" })).body.data.id;
     for (const [role, read, write] of [
       ["admin", 200, 200],
@@ -277,22 +277,22 @@ describe("the merchant configuration", () => {
       ["analyst", 200, 403],
       ["client", 403, 403],
     ] as const) {
-      const api = await house.addUser(tenant, role, role === "client" ? client_id : undefined);
+      const api = await service.addUser(tenant, role, role === "client" ? client_id : undefined);
       expect([role, (await api("GET", "/emandate/config")).status]).toEqual([role, read]);
       expect([role, (await put(api, { max_retries: 1 })).status]).toEqual([role, write]);
       expect([role, (await api("GET", "/emandate/banks")).status]).toEqual([role, read]);
     }
-    expect((await house.anonymous("GET", "/emandate/config")).status).toBe(401);
+    expect((await service.anonymous("GET", "/emandate/config")).status).toBe(401);
   });
 
   test("belongs to one company", async () => {
-    const [one, other] = [await house.addTenant(), await house.addTenant()];
+    const [one, other] = [await service.addTenant(), await service.addTenant()];
     await put(one.api, { ...READY, max_retries: 4 });
     expect(await get(other.api)).toMatchObject({ ...DEFAULTS, company_id: other.company_id });
   });
 
   test("many changes at once end in one of them for each field", async () => {
-    const { api } = await house.addTenant();
+    const { api } = await service.addTenant();
     const changes = Array.from({ length: 20 }, (_, i) =>
       i % 2 === 0 ? { max_retries: i % 5 } : { retry_interval_days: 1 + (i % 7) },
     );
@@ -311,7 +311,7 @@ test("a certificate that has expired is refused", async () => {
         .add({ hours: 24 * 31 })
         .round("millisecond"),
   };
-  const later = await startHouse({ clock, env: { SECRETS_KEY: randomBytes(32).toString("hex") } });
+  const later = await startService({ clock, env: { SECRETS_KEY: randomBytes(32).toString("hex") } });
   const { status, body } = await put(later.api, { scheme_certificate_pem });
   await later.stop();
   expect([status, body.details[0]]).toEqual([
@@ -321,9 +321,9 @@ test("a certificate that has expired is refused", async () => {
 });
 
 describe("a deployment without SECRETS_KEY and FPX_URL", () => {
-  let bare: House;
+  let bare: Service;
   beforeAll(async () => {
-    bare = await startHouse();
+    bare = await startService();
   });
   afterAll(() => bare.stop());
 

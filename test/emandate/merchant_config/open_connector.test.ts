@@ -11,30 +11,30 @@ import { findConfig } from "../../../src/emandate/merchant_config/queries.ts";
 import { emandateConfigTable } from "../../../src/emandate/merchant_config/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
 import { makeKey } from "../../support/certificates.ts";
-import { type House, startHouse, type Tenant } from "../../support/harness.ts";
+import { type Service, startService, type Tenant } from "../../support/harness.ts";
 import { order } from "../scheme/fixtures.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
 const NOW = Temporal.Now.instant().add({ minutes: 1 });
 const [old_key, new_key] = [randomBytes(32), randomBytes(32)];
 let scheme: StandIn;
-let house: House;
+let service: Service;
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "meterhouse-key-"));
   scheme = openStandIn();
   const SECRETS_KEY = [new_key, old_key].map((key) => key.toString("hex")).join(",");
-  house = await startHouse({ env: { SECRETS_KEY, FPX_URL: scheme.url } });
+  service = await startService({ env: { SECRETS_KEY, FPX_URL: scheme.url } });
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await scheme.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 async function addMerchant(other: object = {}): Promise<Tenant> {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   const { exchange_id } = scheme.account;
   const seller_id = `SE${tenant.company_id}`;
   const scheme_certificate_pem = scheme.scheme.certificate_pem;
@@ -49,9 +49,9 @@ async function addMerchant(other: object = {}): Promise<Tenant> {
 }
 
 const stored = (tenant: Tenant) =>
-  findConfig({ q: house.deps.store.read, scope: tenant, now: Temporal.Now.instant() });
+  findConfig({ q: service.deps.store.read, scope: tenant, now: Temporal.Now.instant() });
 const config = (fpx_private_key_file: string | null = null, ...named: Tenant[]) => ({
-  ...house.deps.config,
+  ...service.deps.config,
   fpx_private_key_file,
   fpx_private_key_sellers: named.map(({ company_id }) => ({
     company_id,
@@ -99,13 +99,13 @@ describe("a connector", () => {
   });
 
   test("sends nothing while it is not configured, and says what is missing", async () => {
-    const tenant = await house.addTenant();
-    scheme.asked.length = 0;
+    const tenant = await service.addTenant();
+    scheme.requests.length = 0;
     const bare = { ...config(), fpx_url: null };
     expect(await refusal(openConnector({ config: bare, secrets }, await stored(tenant), "fpx"))).toBe(
       "Cannot work with FPX: not configured: exchange_id, seller_id, private_key_pem, scheme_certificate_pem, FPX_URL (a setting of the deployment) missing",
     );
-    expect(scheme.asked).toEqual([]);
+    expect(scheme.requests).toEqual([]);
   });
 
   test.each([
@@ -143,9 +143,9 @@ test("a key that an older key sealed is sealed by the newest, and stays the same
   const tenant = await addMerchant({ private_key_pem: scheme.seller_key_pem });
   const place = keyPlace(tenant.company_id);
   const pem = secrets.open((await stored(tenant)).private_key_sealed ?? "", place);
-  const emandate_configs = house.deps.store.read.use(emandateConfigTable);
+  const emandate_configs = service.deps.store.read.use(emandateConfigTable);
   const before = openSecrets([old_key]).seal(pem, place);
-  await house.deps.store.tx(async (q) => {
+  await service.deps.store.tx(async (q) => {
     await q
       .update(emandate_configs)
       .set({ private_key_sealed: before })
@@ -153,9 +153,9 @@ test("a key that an older key sealed is sealed by the newest, and stays the same
   });
   const job = JOBS.find(({ name }) => name === "emandate_reseal");
   if (!job) throw new Error("There is no such job");
-  await runJob(house.deps, job);
+  await runJob(service.deps, job);
   const after = await stored(tenant);
   expect(openSecrets([new_key]).open(after.private_key_sealed ?? "", place)).toBe(pem);
-  await runJob(house.deps, job);
+  await runJob(service.deps, job);
   expect(await stored(tenant)).toEqual(after);
 });

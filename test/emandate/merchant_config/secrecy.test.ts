@@ -4,7 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { makeIdentity, makeKey } from "../../support/certificates.ts";
-import { makePlace, type Place, type ServerProcess, startServer } from "../../support/process.ts";
+import {
+  makeCommandFolder,
+  type CommandFolder,
+  type ServerProcess,
+  startServer,
+} from "../../support/process.ts";
 import type { Json } from "../../support/harness.ts";
 
 // A private key is looked for everywhere that the service writes to.
@@ -13,11 +18,11 @@ const private_key_pem = makeKey();
 const wrong_key_pem = makeKey("rsa 1024");
 const { certificate_pem: scheme_certificate_pem } = makeIdentity();
 const secrets_key = randomBytes(32);
-let place: Place;
+let place: CommandFolder;
 let server: ServerProcess;
 
 beforeAll(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
   const settings = {
     SECRETS_KEY: secrets_key.toString("base64"),
     FPX_URL: "http://127.0.0.1:9",

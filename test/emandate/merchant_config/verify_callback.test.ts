@@ -2,27 +2,29 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../../src/core/errors.ts";
 import { readFpxCallback } from "../../../src/emandate/merchant_config/verify_callback.ts";
-import { type House, startHouse, type Tenant } from "../../support/harness.ts";
+import { type Service, startService, type Tenant } from "../../support/harness.ts";
 import { makeIdentity } from "../../support/certificates.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
 const NOW = Temporal.Now.instant().add({ minutes: 1 });
 let scheme: StandIn;
-let house: House;
+let service: Service;
 
 beforeAll(async () => {
   scheme = openStandIn();
-  house = await startHouse({ env: { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url } });
+  service = await startService({
+    env: { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url },
+  });
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await scheme.stop();
 });
 
 const exchange_id = "EX00000001";
 const sellerOf = ({ company_id }: Tenant) => `SE${company_id}`;
 async function addMerchant(scheme_certificate_pem: string): Promise<Tenant> {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   const ids = { exchange_id, seller_id: sellerOf(tenant) };
   const { status } = await tenant.api("PUT", "/emandate/config", { ...ids, scheme_certificate_pem });
   expect(status).toBe(200);
@@ -42,7 +44,7 @@ const confirmation = (sellerId: string, other = {}) =>
     }),
   ).toString();
 
-const read = (body: string, now = NOW) => readFpxCallback(house.deps.store.read, body, now);
+const read = (body: string, now = NOW) => readFpxCallback(service.deps.store.read, body, now);
 
 /** What a refusal says. */
 async function refusal(body: string, now = NOW): Promise<string> {

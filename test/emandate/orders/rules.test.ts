@@ -5,7 +5,7 @@ import {
   answeredBy,
   answerInTime,
   FIRST_AWAITED,
-  meaningOf,
+  classifyResult,
   nextQueryAt,
 } from "../../../src/emandate/orders/rules.ts";
 import type { SchemeResult } from "../../../src/emandate/scheme/connector.ts";
@@ -80,8 +80,8 @@ test.each([
 test.each([
   ["authorization", null, "ok", "next"],
   ["authorization", "first", "ok", "next"],
-  ["authorization", "approval", "ok", "ahead"],
-  ["authorization", "approval", "failed", "ahead"],
+  ["authorization", "approval", "ok", "out_of_order"],
+  ["authorization", "approval", "failed", "out_of_order"],
   ["authorization", "first", "pending", null],
   ["approval", null, "failed", "next"],
   ["approval", "approval", "ok", "next"],
@@ -95,7 +95,7 @@ test.each([
   [null, "end", "failed", null],
 ] as const)("an enrolment that awaits %p and hears of %p: %s is %p", (awaits, answers, status, meaning) => {
   const order = { kind: "enrolment", status: "pending", awaits, awaits_since: began.toString() } as const;
-  expect(meaningOf(order, result({ answers, status }))).toBe(meaning);
+  expect(classifyResult(order, result({ answers, status }))).toBe(meaning);
 });
 
 test("what is first depends on the order", () => {

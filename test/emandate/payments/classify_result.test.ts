@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { OrderStatus } from "../../../src/emandate/orders/model.ts";
-import { type AttemptOrder, judge } from "../../../src/emandate/payments/classify_result.ts";
+import { type AttemptOrder, classifyPaymentResult } from "../../../src/emandate/payments/classify_result.ts";
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../../src/emandate/payments/model.ts";
-import { PAYMENT_MOVES } from "../../../src/emandate/payments/rules.ts";
+import { PAYMENT_TRANSITIONS } from "../../../src/emandate/payments/rules.ts";
 import { propertyCases } from "../../support/properties.ts";
 
 const OK = { status: "ok", code: "00", is_retriable: false, answers: null } as const;
@@ -22,7 +22,11 @@ function verdict(
   said: (typeof SAID)[keyof typeof SAID],
 ): string {
   const of = { order_no: "D1-2", status: "failed" as OrderStatus, awaits: null, corrected_code: null };
-  const judged = judge({ order_no: "D1-2", paid_at: null, ...payment }, { ...of, ...order }, said);
+  const judged = classifyPaymentResult(
+    { order_no: "D1-2", paid_at: null, ...payment },
+    { ...of, ...order },
+    said,
+  );
   return [judged.trigger, judged.order && `order ${judged.order}`, judged.flag].filter(Boolean).join(", ");
 }
 
@@ -107,8 +111,8 @@ test("a success is never passed over but where the money is known to be there, a
           corrected_code: null,
         };
         const payment = { status, order_no: "D1-2", paid_at: was_paid ? PAID_AT : null };
-        const judged = judge(payment, order, said);
-        if (judged.trigger !== null) expect(PAYMENT_MOVES[status][judged.trigger]).toBeDefined();
+        const judged = classifyPaymentResult(payment, order, said);
+        if (judged.trigger !== null) expect(PAYMENT_TRANSITIONS[status][judged.trigger]).toBeDefined();
         if (said.status !== "ok") return;
         const is_known = is_other ? attempt === "succeeded" : status === "paid";
         const is_heard = judged.trigger === "pay" || judged.flag !== null;

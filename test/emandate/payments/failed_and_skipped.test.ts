@@ -12,23 +12,23 @@ import {
   getPayment,
   PAID,
   paymentsOf,
-  toldOf,
+  recordedEvents,
 } from "./fixtures.ts";
 
 // What counts against a mandate, and what becomes of its payments when it is suspended and resumed.
 
 const clock = new TestClock(at("2026-03-10"));
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 async function moveTo(tenant: Tenant, when: string): Promise<void> {
   clock.set(when);
-  tenant.api = await house.signIn(tenant.admin_email);
+  tenant.api = await service.signIn(tenant.admin_email);
 }
 
 async function freshTenant(suspend_after_failures: number, on = "2026-01-05"): Promise<Tenant> {
   clock.set(at(on));
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   expect((await tenant.api("PUT", "/emandate/config", { suspend_after_failures })).status).toBe(200);
   return tenant;
 }
@@ -42,16 +42,16 @@ const resume = ({ api }: Tenant, id: number) => api("POST", `/emandate/mandates/
 describe("failures in a row", () => {
   test("charge-backs count together that come when the next payment was paid already", async () => {
     const tenant = await freshTenant(3);
-    const mandate = await addMandate(house.deps, tenant, "2026-01-05");
+    const mandate = await addMandate(service.deps, tenant, "2026-01-05");
     const collected: number[] = [];
     for (const month of ["01", "02", "03", "04"]) {
       await moveTo(tenant, at(`2026-${month}-05`));
       await run(tenant);
       const payment = (await paymentsOf(tenant.api, mandate)).at(-1);
-      await answer(house.deps, tenant, payment.order_no, PAID);
+      await answer(service.deps, tenant, payment.order_no, PAID);
       const last = collected.at(-1);
       // The one of the month before comes back.
-      if (last !== undefined) await answer(house.deps, tenant, `D${last}-1`, CHARGED_BACK);
+      if (last !== undefined) await answer(service.deps, tenant, `D${last}-1`, CHARGED_BACK);
       collected.push(payment.id);
       expect([month, (await read(tenant, mandate)).status]).toEqual([
         month,
@@ -63,18 +63,18 @@ describe("failures in a row", () => {
 
   test("one that was paid and stays so parts them; what failed before a resumption is forgiven", async () => {
     const tenant = await freshTenant(2);
-    const mandate = await addMandate(house.deps, tenant, null, { max_no_debit: "9" });
+    const mandate = await addMandate(service.deps, tenant, null, { max_no_debit: "9" });
     const debit = async (...results: (typeof PAID)[]) => {
       const path = `/emandate/mandates/${mandate}/payments`;
       const { order_no } = (await tenant.api("POST", path, { amount: "20" })).body.data;
-      for (const result of results) await answer(house.deps, tenant, order_no, result);
+      for (const result of results) await answer(service.deps, tenant, order_no, result);
       return order_no as string;
     };
     await debit(CLOSED);
     const between = await debit(PAID);
     await debit(PAID, CHARGED_BACK);
     expect((await read(tenant, mandate)).status).toBe("active");
-    await answer(house.deps, tenant, between, CLOSED);
+    await answer(service.deps, tenant, between, CLOSED);
     expect((await read(tenant, mandate)).status_reason).toBe("3 payments in a row failed for good");
     expect((await resume(tenant, mandate)).status).toBe(200);
     await debit(CLOSED);
@@ -83,7 +83,7 @@ describe("failures in a row", () => {
     expect((await read(tenant, mandate)).status_reason).toBe("2 payments in a row failed for good");
   });
 
-  test("are as many as stand side by side, whenever each was told", () => {
+  test("are as many as stand side by side, whenever each was reported", () => {
     const states = fc.array(fc.constantFrom("paid", "failed", "charged_back"), {
       minLength: 1,
       maxLength: 30,
@@ -120,7 +120,7 @@ describe("a debit by hand of a mandate that is resumed", () => {
 
   test("keeps its date: it waits for it, and is not made on another one when its period is over", async () => {
     const tenant = await freshTenant(1, "2026-03-02");
-    const mandate = await addMandate(house.deps, tenant, null, { max_no_debit: "9" });
+    const mandate = await addMandate(service.deps, tenant, null, { max_no_debit: "9" });
     const passed = await later(tenant, mandate, "2026-03-12");
     const this_month = await later(tenant, mandate, "2026-05-04");
     const to_come = await later(tenant, mandate, "2026-05-20");
@@ -138,12 +138,12 @@ describe("a debit by hand of a mandate that is resumed", () => {
       ["2026-05-04", "submitted"],
       ["2026-05-20", "scheduled"],
     ]);
-    expect(await toldOf(tenant.api)).toContain(`skipped ${passed}`);
+    expect(await recordedEvents(tenant.api)).toContain(`skipped ${passed}`);
   });
 
   test("is made after an outage, in which nobody suspended anything", async () => {
     const tenant = await freshTenant(1, "2026-03-02");
-    const mandate = await addMandate(house.deps, tenant, null);
+    const mandate = await addMandate(service.deps, tenant, null);
     const id = await later(tenant, mandate, "2026-03-31");
     await moveTo(tenant, at("2026-04-01"));
     await run(tenant);
@@ -155,7 +155,7 @@ describe("a skipped payment", () => {
   /** A mandate of which March was missed. */
   const missed = async (over: object = {}) => {
     const tenant = await freshTenant(1, "2026-03-02");
-    const mandate = await addMandate(house.deps, tenant, "2026-03-10", { max_no_debit: "2", ...over });
+    const mandate = await addMandate(service.deps, tenant, "2026-03-10", { max_no_debit: "2", ...over });
     await moveTo(tenant, at("2026-04-02"));
     await run(tenant);
     const [payment] = await paymentsOf(tenant.api, mandate);
@@ -177,7 +177,7 @@ describe("a skipped payment", () => {
     expect((await run(tenant)).counts).toMatchObject({ submitted: 1, refused: 0 });
     const periods = (await paymentsOf(tenant.api, mandate)).map((one) => `${one.period_key} ${one.status}`);
     expect(periods).toEqual(["2026-03 submitted", "2026-04 submitted"]);
-    await answer(house.deps, tenant, `D${payment.id}-1`, PAID);
+    await answer(service.deps, tenant, `D${payment.id}-1`, PAID);
     expect((await getPayment(tenant.api, payment.id)).status).toBe("paid");
   });
 

@@ -8,7 +8,7 @@ import { resultOf } from "../../../src/emandate/scheme/response_codes.ts";
 import type { SchemeResult } from "../../../src/emandate/scheme/connector.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
 import { stamped } from "../../../src/store/columns.ts";
-import { only } from "../../../src/store/exactly_one.ts";
+import { exactlyOne } from "../../../src/store/exactly_one.ts";
 import type { Queries } from "../../../src/store/store.ts";
 import type { Api, Json, Tenant } from "../../support/harness.ts";
 
@@ -30,7 +30,7 @@ export async function insertMandates(
     .insert(customers)
     .values({ company_id, name: customer_name, email, ...stamps })
     .returning({ id: customers.id });
-  const customer_id = only(rows).id;
+  const customer_id = exactlyOne(rows).id;
   const made = await q
     .insert(t)
     .values(
@@ -68,7 +68,7 @@ export async function addMandate(
   const ids = await deps.store.tx((q) =>
     insertMandates(q, company_id, deps.clock.now(), [{ ...collected, ...over }]),
   );
-  return only(ids);
+  return exactlyOne(ids);
 }
 
 /** Lets the scheme say something of an order; returns whether that changed anything. */
@@ -103,7 +103,7 @@ export async function getPayment(api: Api, id: number): Promise<Json> {
 }
 
 /** What was told of a company's payments, from the first on: "paid 7". */
-export async function toldOf(api: Api): Promise<string[]> {
+export async function recordedEvents(api: Api): Promise<string[]> {
   const { body } = await api("GET", "/events?limit=200&type=emandate.payment.*");
   return body.data
     .toReversed()

@@ -5,21 +5,22 @@ import { addMandate, at } from "./fixtures.ts";
 // What is wrong with requests about payments and collections, over HTTP.
 
 const clock = new TestClock(at("2026-03-10"));
-const house = useService({ clock });
+const service = useService({ clock });
 let other: Tenant;
 let mandate: number;
 let payment: number;
 let run: number;
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  mandate = await addMandate(house.deps, house, null, {
+  other = await service.addTenant();
+  mandate = await addMandate(service.deps, service, null, {
     effective_date: "2026-03-05",
     expiry_date: "2026-09-30",
     max_no_debit: "50",
   });
-  payment = (await house.api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "1" })).body.data.id;
-  run = (await house.api("POST", "/emandate/collections/run", {})).body.data.id;
+  payment = (await service.api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "1" })).body.data
+    .id;
+  run = (await service.api("POST", "/emandate/collections/run", {})).body.data.id;
 });
 
 describe("bodies", () => {
@@ -46,7 +47,7 @@ describe("bodies", () => {
     [{ amount: "1", status: "paid" }, "/status"],
     [{ amount: "1", mandate_id: 1 }, "/mandate_id"],
   ])("a debit %j is refused at %s", async (body, path) => {
-    const answered = await house.api("POST", `/emandate/mandates/${mandate}/payments`, body);
+    const answered = await service.api("POST", `/emandate/mandates/${mandate}/payments`, body);
     expect([answered.status, answered.body.details?.map((one: { path: string }) => one.path)]).toEqual([
       422,
       [path],
@@ -59,7 +60,7 @@ describe("bodies", () => {
     [{ date: null }, "/date"],
     [{ force: true }, "/force"],
   ])("a run %j is refused at %s", async (body, path) => {
-    const { status, body: answered } = await house.api("POST", "/emandate/collections/run", body);
+    const { status, body: answered } = await service.api("POST", "/emandate/collections/run", body);
     expect([status, answered.details?.[0]?.path]).toEqual([422, path]);
   });
 });
@@ -81,13 +82,13 @@ describe("queries", () => {
     ["/emandate/collections/abc", "/id"],
     ["/emandate/collections/0/file", "/id"],
   ])("GET %s is refused at %s", async (path, field) => {
-    const { status, body } = await house.api("GET", path);
+    const { status, body } = await service.api("GET", path);
     expect([status, body.details?.[0]?.path]).toEqual([422, field]);
   });
 
   test("filters narrow: by state, mandate and the days on which payments are due, both included", async () => {
     const count = async (query: string) =>
-      (await house.api("GET", `/emandate/payments?${query}`)).body.meta.total;
+      (await service.api("GET", `/emandate/payments?${query}`)).body.meta.total;
     const day = "2026-03-10";
     expect(await count("")).toBe(1);
     expect(await count(`status=submitted&mandate_id=${mandate}&from=${day}&to=${day}`)).toBe(1);
@@ -124,7 +125,7 @@ describe("who may", () => {
     ]) {
       expect((await other.api("GET", path)).body.meta.total).toBe(0);
     }
-    const { status } = await house.api("GET", `/emandate/payments/${payment}`);
+    const { status } = await service.api("GET", `/emandate/payments/${payment}`);
     expect(status).toBe(200);
   });
 
@@ -135,24 +136,24 @@ describe("who may", () => {
       "content-type": "text/csv",
     });
     expect(body.data).toMatchObject({ applied: 0, rejected: 1 });
-    const { data } = (await house.api("GET", `/emandate/payments/${payment}`)).body;
+    const { data } = (await service.api("GET", `/emandate/payments/${payment}`)).body;
     expect(data.status).toBe("submitted");
   });
 
   test("client users see nothing, analysts change nothing, nobody gets in without a token", async () => {
-    const client_id = (await house.api("POST", "/clients", { name: "Acme" })).body.data.id;
-    const client = await house.addUser(house, "client", client_id);
-    const analyst = await house.addUser(house, "analyst");
+    const client_id = (await service.api("POST", "/clients", { name: "Acme" })).body.data.id;
+    const client = await service.addUser(service, "client", client_id);
+    const analyst = await service.addUser(service, "analyst");
     const all = [...calls(), ["GET", "/emandate/payments"], ["GET", "/emandate/collections"]] as const;
     for (const [method, path, body] of all) {
       expect([path, (await client(method, path, body)).status]).toEqual([path, 403]);
-      expect([path, (await house.anonymous(method, path, body)).status]).toEqual([path, 401]);
+      expect([path, (await service.anonymous(method, path, body)).status]).toEqual([path, 401]);
       const { status } = await analyst(method, path, body);
       expect([path, status]).toEqual([path, method === "GET" ? 200 : 403]);
     }
     expect((await results(client)).status).toBe(403);
     expect((await results(analyst)).status).toBe(403);
-    expect((await results(house.anonymous)).status).toBe(401);
+    expect((await results(service.anonymous)).status).toBe(401);
     expect((await analyst("POST", "/emandate/collections/run", {})).status).toBe(403);
   });
 });

@@ -11,7 +11,7 @@ import {
   firstCollection,
   isMissed,
   nextCollection,
-  PAYMENT_MOVES,
+  PAYMENT_TRANSITIONS,
   PAYMENT_TRIGGERS,
   planCollection,
   retryDay,
@@ -48,7 +48,7 @@ describe("states", () => {
       "skip",
     ]);
     for (const status of PAYMENT_STATUSES) {
-      const goals = PAYMENT_TRIGGERS.map((trigger): string => PAYMENT_MOVES[status][trigger] ?? "-");
+      const goals = PAYMENT_TRIGGERS.map((trigger): string => PAYMENT_TRANSITIONS[status][trigger] ?? "-");
       expect([status, ...goals]).toEqual(rows.find(([from]) => from === status) ?? []);
     }
   });
@@ -144,7 +144,7 @@ describe("what is due", () => {
   test("a date in the past bounds what is due, not which period runs", () => {
     expect(plan("2026-03-31", {}, "2026-02-28")).toEqual([null, ["2026-01-31", "2026-02-28"], "2026-03-31"]);
   });
-  test("much that was missed is told of in parts", () => {
+  test("much that was missed is reported in parts", () => {
     const daily = { frequency: "Daily" as never, anchor_date: "2026-01-01", next_day: day("2026-01-01") };
     const [due, missed, next] = plan("2026-12-31", daily, undefined, 100);
     expect([due, missed?.length, next]).toEqual([null, 100, "2026-04-11"]);

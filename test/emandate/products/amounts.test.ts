@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import * as fc from "fast-check";
 import { AppError } from "../../../src/core/errors.ts";
-import { amountOf, senOf } from "../../../src/core/money.ts";
+import { fromMinorUnits, toMinorUnits } from "../../../src/core/money.ts";
 import { decode } from "../../../src/core/validate.ts";
-import { learned } from "../../../src/emandate/customers/rules.ts";
+import { fillBlanks } from "../../../src/emandate/customers/rules.ts";
 import { Amount } from "../../../src/emandate/products/model.ts";
 
 describe("amounts", () => {
@@ -25,7 +25,7 @@ describe("amounts", () => {
         const sen = counted(text);
         const is_amount = sen !== null && sen >= 100n && sen <= 3_000_000n;
         expect([text, Value.Check(Amount, text)]).toEqual([text, is_amount]);
-        if (is_amount) expect(senOf(decode(Amount, text))).toBe(Number(sen));
+        if (is_amount) expect(toMinorUnits(decode(Amount, text))).toBe(Number(sen));
       }),
       { numRuns: 500 },
     );
@@ -34,7 +34,7 @@ describe("amounts", () => {
   test("what was answered is taken, and stays what it is", () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 3_000_000 }), (sen) => {
-        expect(decode(Amount, amountOf(sen))).toBe(amountOf(sen));
+        expect(decode(Amount, fromMinorUnits(sen))).toBe(fromMinorUnits(sen));
       }),
     );
   });
@@ -59,15 +59,15 @@ describe("what is learned of a customer", () => {
         const is_other =
           before.ic_number !== null && "ic_number" in news && news.ic_number !== before.ic_number;
         if (is_other) {
-          expect(() => learned(before, news, "/customer_ic_number")).toThrow(AppError);
+          expect(() => fillBlanks(before, news, "/customer_ic_number")).toThrow(AppError);
           return;
         }
-        const after = { ...before, ...learned(before, news, "/customer_ic_number") };
+        const after = { ...before, ...fillBlanks(before, news, "/customer_ic_number") };
         expect(after).toEqual({
           phone: before.phone ?? news.phone ?? null,
           ic_number: before.ic_number ?? news.ic_number ?? null,
         });
-        expect(learned(after, news, "/customer_ic_number")).toEqual({});
+        expect(fillBlanks(after, news, "/customer_ic_number")).toEqual({});
       }),
     );
   });

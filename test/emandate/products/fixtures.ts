@@ -1,7 +1,7 @@
 import { systemClock } from "../../../src/core/time.ts";
-import type { GivenCustomer } from "../../../src/emandate/customers/model.ts";
-import { findOrMakeCustomer } from "../../../src/emandate/customers/queries.ts";
-import type { House, Json, Tenant } from "../../support/harness.ts";
+import type { CustomerInput } from "../../../src/emandate/customers/model.ts";
+import { findOrCreateCustomer } from "../../../src/emandate/customers/queries.ts";
+import type { Service, Json, Tenant } from "../../support/harness.ts";
 import { create, fresh } from "../../billing/subscriptions/fixtures.ts";
 
 /** A product's body, with a code that no other test has. */
@@ -21,12 +21,12 @@ export function addEmandateProduct({ api }: Pick<Tenant, "api">, given: Json = {
 
 /** Makes a customer as a mandate does. */
 export function onboard(
-  { deps }: House,
+  { deps }: Service,
   { company_id }: Tenant,
-  given: Partial<GivenCustomer> = {},
+  given: Partial<CustomerInput> = {},
 ): Promise<{ id: number }> {
   const customer = { name: "Siti", email: `${fresh("c").replace(" ", "")}@example.com`, ...given };
   return deps.store.tx((q) =>
-    findOrMakeCustomer({ q, scope: { company_id }, now: systemClock.now() }, customer, "/ic"),
+    findOrCreateCustomer({ q, scope: { company_id }, now: systemClock.now() }, customer, "/ic"),
   );
 }

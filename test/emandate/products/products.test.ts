@@ -6,12 +6,12 @@ import { addCatalog, tally } from "../../billing/subscriptions/fixtures.ts";
 import { addMandate } from "../payments/fixtures.ts";
 import { addEmandateProduct, productBody } from "./fixtures.ts";
 
-const house = useService();
-const { api } = house;
+const service = useService();
+const { api } = service;
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
 });
 
 const PATH = "/emandate/products";
@@ -26,7 +26,7 @@ describe("e-mandate products", () => {
     expect(created.body).toEqual({
       data: {
         id,
-        company_id: house.company_id,
+        company_id: service.company_id,
         product_code: "GYM_1-a",
         product_name: "Gym",
         max_amount: "150.50",
@@ -71,7 +71,7 @@ describe("e-mandate products", () => {
     ["Monthly", "MT"],
     ["Yearly", "YR"],
   ])("%s is %s to the scheme", async (frequency, frequency_mode) => {
-    expect(await addEmandateProduct(house, { frequency })).toMatchObject({ frequency, frequency_mode });
+    expect(await addEmandateProduct(service, { frequency })).toMatchObject({ frequency, frequency_mode });
   });
 
   test.each([
@@ -82,7 +82,7 @@ describe("e-mandate products", () => {
     ["30000", "30000.00"],
     ["30000.00", "30000.00"],
   ])("the amount %s is answered as %s", async (max_amount, answered) => {
-    const { id } = await addEmandateProduct(house, { max_amount });
+    const { id } = await addEmandateProduct(service, { max_amount });
     expect((await api("GET", `${PATH}/${id}`)).body.data.max_amount).toBe(answered);
   });
 
@@ -133,7 +133,7 @@ describe("e-mandate products", () => {
     [{ frequency_mode: "MT" }, "/frequency_mode", expect.stringContaining("is not a known field; known are")],
     [{ company_id: 1 }, "/company_id", expect.stringContaining("is not a known field")],
   ] as [Json, string, unknown][])("POST and PUT answer 422: %j", async (change, path, message) => {
-    const { id } = await addEmandateProduct(house);
+    const { id } = await addEmandateProduct(service);
     const body = productBody(change);
     for (const answer of [await api("POST", PATH, body), await api("PUT", `${PATH}/${id}`, body)])
       expect([answer.status, answer.body.details]).toEqual([422, [{ path, message }]]);
@@ -142,7 +142,7 @@ describe("e-mandate products", () => {
   test("only PUT takes is_active", async () => {
     const { status, body } = await api("POST", PATH, productBody({ is_active: true }));
     expect([status, body.details[0].path]).toEqual([422, "/is_active"]);
-    const { id } = await addEmandateProduct(house);
+    const { id } = await addEmandateProduct(service);
     expect((await api("PUT", `${PATH}/${id}`, productBody({ is_active: "no" }))).status).toBe(422);
   });
 
@@ -173,8 +173,8 @@ describe("e-mandate products", () => {
         ],
       },
     };
-    const first = await addEmandateProduct(house, { product_code: "ONCE" });
-    const second = await addEmandateProduct(house, { product_code: "once" });
+    const first = await addEmandateProduct(service, { product_code: "ONCE" });
+    const second = await addEmandateProduct(service, { product_code: "once" });
     expect(await api("POST", PATH, productBody({ product_code: "ONCE" }))).toMatchObject(taken);
     expect(await api("PUT", `${PATH}/${second.id}`, productBody({ product_code: "ONCE" }))).toMatchObject(
       taken,
@@ -198,7 +198,7 @@ describe("e-mandate products", () => {
 
 describe("the list of e-mandate products", () => {
   test("is whole, or a page with meta; is searched and filtered", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     const names = ["Alpha", "beta 100%", "Gamma", "ALPHABET", "a_b"];
     const ids: number[] = [];
     for (const [i, product_name] of names.entries())
@@ -239,9 +239,9 @@ describe("the list of e-mandate products", () => {
 
 describe("products and their mandates", () => {
   test.each(MANDATE_STATUSES.map((status) => [status]))("a mandate that is %s", async (status) => {
-    const product = await addEmandateProduct(house);
+    const product = await addEmandateProduct(service);
     const path = `${PATH}/${product.id}`;
-    await addMandate(house.deps, house, null, { status, emandate_product_id: product.id });
+    await addMandate(service.deps, service, null, { status, emandate_product_id: product.id });
     const { product_code, product_name, max_amount, frequency } = product;
     const same = { product_code, product_name, max_amount, frequency };
     // Under another code nobody would know which product the bank was told of.
@@ -267,7 +267,7 @@ describe("products and their mandates", () => {
 });
 
 test("a product that is deleted while mandates are made has none, or stays", async () => {
-  const products = await Promise.all(Array.from({ length: 8 }, () => addEmandateProduct(house)));
+  const products = await Promise.all(Array.from({ length: 8 }, () => addEmandateProduct(service)));
   const outcomes = await Promise.all(
     products.map(async ({ id }, i) => {
       const customer = { customer_name: "Racer", customer_email: `racer${i}@example.com` };
@@ -304,11 +304,11 @@ describe("who may", () => {
   });
 
   test("analysts read, managers write, client users and strangers get nothing", async () => {
-    const { id } = await addEmandateProduct(house);
-    const { client_id } = await addCatalog(house);
-    const analyst = await house.addUser(house, "analyst");
-    const manager = await house.addUser(house, "manager");
-    const client = await house.addUser(house, "client", client_id);
+    const { id } = await addEmandateProduct(service);
+    const { client_id } = await addCatalog(service);
+    const analyst = await service.addUser(service, "analyst");
+    const manager = await service.addUser(service, "manager");
+    const client = await service.addUser(service, "client", client_id);
     const statuses = async (caller: Api) => {
       const made = [await caller("GET", PATH), await caller("POST", PATH, productBody())];
       for (const [method, body] of on_one()) made.push(await caller(method, `${PATH}/${id}`, body));
@@ -316,7 +316,7 @@ describe("who may", () => {
     };
     expect(await statuses(analyst)).toEqual([200, 403, 200, 403, 403]);
     expect(await statuses(client)).toEqual([403, 403, 403, 403, 403]);
-    expect(await statuses(house.anonymous)).toEqual([401, 401, 401, 401, 401]);
+    expect(await statuses(service.anonymous)).toEqual([401, 401, 401, 401, 401]);
     expect(await statuses(manager)).toEqual([200, 201, 200, 200, 200]);
   });
 });

@@ -9,7 +9,7 @@ import { addMandate, answer, at, CHARGED_BACK, getPayment, paymentsOf } from "..
 
 const clock = new TestClock("2026-03-01T00:00:00Z");
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 const ANSWERS = {
   paid: resultOf("00", "TXN1"),
@@ -45,9 +45,9 @@ test("whatever the bank says of debits in whichever order, none is paid twice or
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 2, maxLength: 12 }), async (taken) => {
       clock.set(at("2026-03-10"));
-      const tenant = await house.addTenant();
+      const tenant = await service.addTenant();
       const { api } = tenant;
-      const mandate = await addMandate(house.deps, tenant, "2026-03-10");
+      const mandate = await addMandate(service.deps, tenant, "2026-03-10");
       expect((await api("POST", "/emandate/collections/run", {})).status).toBe(202);
       const said = new Map<string, keyof typeof ANSWERS>();
       const orderNos = async () => {
@@ -66,7 +66,7 @@ test("whatever the bank says of debits in whichever order, none is paid twice or
           const all = await orderNos();
           const order_no = all[step.of % all.length];
           // Of the debit itself, as files say it.
-          await answer(house.deps, tenant, order_no, { ...ANSWERS[step.said], answers: "payment" });
+          await answer(service.deps, tenant, order_no, { ...ANSWERS[step.said], answers: "payment" });
           said.set(order_no, step.said);
         }
         const flags: Json[] = (await api("GET", "/emandate/flags?limit=100")).body.data;

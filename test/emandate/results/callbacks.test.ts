@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { schemeCallbackTable } from "../../../src/emandate/orders/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
-import { type Answer, type House, type Json, startHouse, TestClock } from "../../support/harness.ts";
+import { type Answer, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
-import { type World, worldOf } from "../mandates/fixtures.ts";
+import { type EmandateFixture, emandateFixtureOf } from "../mandates/fixtures.ts";
 
 const IDS = { exchange_id: "EX00000001", seller_id: "SE00000001" };
 // The scheme's certificate is of today.
 const clock = new TestClock(Temporal.Now.instant().add({ minutes: 1 }).round("millisecond").toString());
 let scheme: StandIn;
-let house: House;
-let world: World;
+let service: Service;
+let emandate: EmandateFixture;
 /** A mandate that awaits its authorization, and its order. */
 let mandate: Json;
 let order_no: string;
@@ -20,27 +20,27 @@ let order_no: string;
 beforeAll(async () => {
   scheme = openStandIn();
   const env = { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url };
-  house = await startHouse({ clock, env: { ...env, NODE_ENV: "test" } });
-  world = worldOf(house, clock);
+  service = await startService({ clock, env: { ...env, NODE_ENV: "test" } });
+  emandate = emandateFixtureOf(service, clock);
   const config = {
     ...IDS,
     scheme_certificate_pem: scheme.scheme.certificate_pem,
     private_key_pem: scheme.seller_key_pem,
     return_url: "https://shop.example.com/thanks?from=bank",
   };
-  expect((await house.api("PUT", "/emandate/config", config)).status).toBe(200);
+  expect((await service.api("PUT", "/emandate/config", config)).status).toBe(200);
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await scheme.stop();
 });
 beforeEach(async () => {
-  expect((await house.api("PUT", "/emandate/config", { connector: "fpx" })).status).toBe(200);
-  const { id } = await world.mandate();
-  await world.act(id, "authorize", { bank_code: "MB2U0227" });
-  mandate = await world.read(id);
+  expect((await service.api("PUT", "/emandate/config", { connector: "fpx" })).status).toBe(200);
+  const { id } = await emandate.mandate();
+  await emandate.act(id, "authorize", { bank_code: "MB2U0227" });
+  mandate = await emandate.read(id);
   order_no = mandate.order_no;
-  expect((await house.api("PUT", "/emandate/config", { connector: "sandbox" })).status).toBe(200);
+  expect((await service.api("PUT", "/emandate/config", { connector: "sandbox" })).status).toBe(200);
 });
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
@@ -58,16 +58,16 @@ const confirmation = (other: Record<string, string> = {}) => {
 };
 
 const post = (body: string, headers: Record<string, string> = FORM): Promise<Answer> =>
-  house.anonymous("POST", "/emandate/callbacks/fpx", body, headers);
+  service.anonymous("POST", "/emandate/callbacks/fpx", body, headers);
 
 /** What was written down of callbacks, the last first. */
 async function written(): Promise<Json[]> {
-  const t = house.deps.store.read.use(schemeCallbackTable);
-  const rows = await house.deps.store.read.select().from(t);
+  const t = service.deps.store.read.use(schemeCallbackTable);
+  const rows = await service.deps.store.read.select().from(t);
   return rows.toSorted((a, b) => b.id - a.id);
 }
 
-const status = async () => (await world.read(mandate.id)).status;
+const status = async () => (await emandate.read(mandate.id)).status;
 
 describe("a callback", () => {
   test("that is good is answered OK and applied, once however often it comes", async () => {
@@ -75,13 +75,13 @@ describe("a callback", () => {
     const first = await post(body);
     expect([first.status, first.body]).toEqual([200, "OK"]);
     expect(await status()).toBe("pending_approval");
-    const after = await world.read(mandate.id);
+    const after = await emandate.read(mandate.id);
     for (let i = 0; i < 3; i++)
       expect([(await post(body)).status, (await post(body)).body]).toEqual([200, "OK"]);
-    expect(await world.read(mandate.id)).toEqual(after);
+    expect(await emandate.read(mandate.id)).toEqual(after);
     const [last] = await written();
-    expect(last).toMatchObject({ order_no, outcome: "repeated", company_id: house.company_id });
-    const audit = await house.api("GET", "/audit-log?operation=apply_scheme_answer");
+    expect(last).toMatchObject({ order_no, outcome: "repeated", company_id: service.company_id });
+    const audit = await service.api("GET", "/audit-log?operation=apply_scheme_answer");
     expect(audit.body.data).toMatchObject([
       {
         actor: { kind: "system" },
@@ -119,14 +119,14 @@ describe("a callback", () => {
 
   test("that declines fails the mandate; one that says the contrary later counts", async () => {
     expect((await post(confirmation({ debitAuthCode: "1C" }))).status).toBe(200);
-    const failed = await world.read(mandate.id);
+    const failed = await emandate.read(mandate.id);
     expect([failed.status, failed.status_reason]).toEqual(["failed", expect.any(String)]);
     expect([(await post(confirmation())).body, await status()]).toEqual(["OK", "pending_approval"]);
     expect((await written())[0]).toMatchObject({ outcome: "applied" });
   });
 
   test("on a mandate that was cancelled is answered OK and changes nothing; somebody is to look, once", async () => {
-    await world.act(mandate.id, "cancel");
+    await emandate.act(mandate.id, "cancel");
     for (const [fpxTxnId, outcome] of [
       ["1", "flagged"],
       ["2", "repeated"],
@@ -135,7 +135,7 @@ describe("a callback", () => {
       expect([answer.body, await status()]).toEqual(["OK", "cancelled"]);
       expect((await written())[0]).toMatchObject({ order_no, outcome });
     }
-    const { body } = await house.api("GET", `/emandate/flags?mandate_id=${mandate.id}`);
+    const { body } = await service.api("GET", `/emandate/flags?mandate_id=${mandate.id}`);
     expect(body.data).toMatchObject([{ reason: "confirmed_too_late", payment_id: null, order_no }]);
   });
 
@@ -168,7 +168,7 @@ describe("a callback", () => {
   });
 
   test("about another company's order is a 404, however well it is signed", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const customer = { customer_name: "Ahmad", customer_email: "a@example.com" };
     const made = await other.api("POST", "/emandate/mandates", customer);
     const path = `/emandate/mandates/${made.body.data.id}`;
@@ -179,10 +179,10 @@ describe("a callback", () => {
   });
 
   test("about an order of the sandbox is a 404: FPX knows of none", async () => {
-    ({ order_no } = await world.mandateIn("pending_authorization"));
+    ({ order_no } = await emandate.mandateIn("pending_authorization"));
     const { status: code, body } = await post(confirmation());
     expect([code, body]).toMatchObject([404, { error: `Order ${order_no} not found` }]);
-    expect((await world.read(mandate.id)).status).toBe("pending_authorization");
+    expect((await emandate.read(mandate.id)).status).toBe("pending_authorization");
   });
 
   test("of another kind or size is refused before it is read", async () => {
@@ -196,12 +196,12 @@ describe("a callback", () => {
     await post("");
     const [last] = await written();
     const { id: _, ...row } = last;
-    const t = house.deps.store.read.use(schemeCallbackTable);
+    const t = service.deps.store.read.use(schemeCallbackTable);
     const missing =
       LIMITS.scheme_callbacks_nobodys - (await written()).filter((one) => one.company_id === null).length;
     for (let left = missing; left > 0; left -= 500) {
       const rows = Array.from({ length: Math.min(left, 500) }, () => row);
-      await house.deps.store.tx((q) => q.insert(t).values(rows));
+      await service.deps.store.tx((q) => q.insert(t).values(rows));
     }
     const before = (await written()).length;
     expect((await post("")).status).toBe(400);
@@ -212,7 +212,7 @@ describe("a callback", () => {
     const job = JOBS.find(({ name }) => name === "scheme_callbacks_prune");
     if (!job) throw new Error("No such job");
     clock.set(now.add({ hours: 24 * 7 + 1 }).toString());
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     clock.set(now.toString());
     const left = await written();
     expect(left.length).toBeGreaterThan(0);
@@ -224,25 +224,25 @@ describe("a callback", () => {
     const now = clock.now();
     const job = JOBS.find(({ name }) => name === "scheme_callbacks_prune");
     if (!job) throw new Error("No such job");
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     expect(await written()).not.toEqual([]);
     clock.set(now.add({ hours: 24 * 400 + 1 }).toString());
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     clock.set(now.toString());
     expect(await written()).toEqual([]);
   });
 });
 
 describe("the browser's return", () => {
-  const comeBack = (body: string) => house.anonymous("POST", "/emandate/callbacks/fpx/return", body, FORM);
+  const comeBack = (body: string) => service.anonymous("POST", "/emandate/callbacks/fpx/return", body, FORM);
 
   const shop = () => `https://shop.example.com/thanks?from=bank&order_no=${order_no}`;
 
   test("leads to the company's own address, and changes nothing", async () => {
-    const before = await world.read(mandate.id);
+    const before = await emandate.read(mandate.id);
     const { status: code, headers } = await comeBack(`${confirmation()}&return_url=https://evil.example`);
     expect([code, headers.get("location")]).toEqual([303, shop()]);
-    expect(await world.read(mandate.id)).toEqual(before);
+    expect(await emandate.read(mandate.id)).toEqual(before);
   });
 
   test("without the scheme's signature tells nothing of orders", async () => {
@@ -262,7 +262,7 @@ describe("the browser's return", () => {
   });
 
   test("without a return_url shows a page, the same for every order and for what is none", async () => {
-    const plain = await house.api("PUT", "/emandate/config", { return_url: null });
+    const plain = await service.api("PUT", "/emandate/config", { return_url: null });
     expect(plain.status).toBe(200);
     const bodies = [
       `fpx_sellerExOrderNo=${order_no}`,
@@ -273,7 +273,7 @@ describe("the browser's return", () => {
     const pages = [];
     for (const body of bodies) pages.push(await comeBack(body));
     const return_url = "https://shop.example.com/thanks?from=bank";
-    expect((await house.api("PUT", "/emandate/config", { return_url })).status).toBe(200);
+    expect((await service.api("PUT", "/emandate/config", { return_url })).status).toBe(200);
     for (const { status: code, headers, body } of pages) {
       expect([code, headers.get("content-type"), headers.get("x-frame-options")]).toEqual([
         200,
@@ -289,7 +289,7 @@ describe("the browser's return", () => {
 });
 
 test("calls are counted by address", async () => {
-  const own = await startHouse({ env: { RATE_LIMIT_ENABLED: "true" } });
+  const own = await startService({ env: { RATE_LIMIT_ENABLED: "true" } });
   try {
     const codes = new Set<number>();
     for (let i = 0; i <= LIMITS.scheme_callbacks_minute * 2 && !codes.has(429); i++) {
@@ -303,41 +303,41 @@ test("calls are counted by address", async () => {
 
 describe("with FPX", () => {
   test("the bank must be named, the page posts the signed form, and an enquiry tells what became of it", async () => {
-    const { status: code } = await house.api("PUT", "/emandate/config", { connector: "fpx" });
+    const { status: code } = await service.api("PUT", "/emandate/config", { connector: "fpx" });
     expect(code).toBe(200);
-    const { id } = await world.mandate("Ahmad <bin> Ali");
-    await world.act(id, "authorize", {}, 422);
-    const { authorization_url } = await world.act(id, "authorize", { bank_code: "MB2U0227" });
-    const page = await house.anonymous("GET", new URL(authorization_url).pathname.replace("/api/v1", ""));
+    const { id } = await emandate.mandate("Ahmad <bin> Ali");
+    await emandate.act(id, "authorize", {}, 422);
+    const { authorization_url } = await emandate.act(id, "authorize", { bank_code: "MB2U0227" });
+    const page = await service.anonymous("GET", new URL(authorization_url).pathname.replace("/api/v1", ""));
     expect(page.status).toBe(200);
     expect(page.body).toContain(`action="${scheme.url}/FPXMain/seller2DReceiver.jsp"`);
     expect(page.body).toContain("fpx_checkSum");
     expect(page.body).not.toContain("<bin>");
-    await world.scenario("mandate_authorized", { mandate_id: id }, 409);
-    await world.pass({ minutes: 5 });
-    const asked = await world.read(id);
+    await emandate.scenario("mandate_authorized", { mandate_id: id }, 409);
+    await emandate.pass({ minutes: 5 });
+    const asked = await emandate.read(id);
     expect(asked.status).toBe("pending_approval");
     // What the bank decides comes by file, as often as it likes.
     const csv = (rows: string[]) => ["order_no,amount,response_code", ...rows].join("\r\n");
-    const send = async (file: string, by = house.api) => {
+    const send = async (file: string, by = service.api) => {
       const type = { "content-type": "text/csv" };
       return by("POST", "/emandate/mandates/results", file, type);
     };
     const file = csv([`${asked.order_no},1.00,00`, "NOBODYS,1.00,00", `${order_no},2.00,00`]);
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const theirs = await send(csv([`${asked.order_no},1.00,92`]), other.api);
     expect(theirs.body.data).toMatchObject({ applied: 0, rejected: 1 });
     expect((await send(file)).body.data).toMatchObject({ applied: 1, unchanged: 0, rejected: 2 });
-    expect((await world.read(id)).status).toBe("active");
+    expect((await emandate.read(id)).status).toBe("active");
     expect((await send(file)).body.data).toMatchObject({ applied: 0, unchanged: 1, rejected: 2 });
     expect((await send("no,columns")).status).toBe(422);
-    await house.api("PUT", "/emandate/config", { connector: "sandbox" });
+    await service.api("PUT", "/emandate/config", { connector: "sandbox" });
   });
 });
 
 test("scenarios refuse what they are not about", async () => {
   const run = async (name: string, subject: object) => {
-    const answer = await house.api("POST", `/emandate/simulator/scenarios/${name}/run`, subject);
+    const answer = await service.api("POST", `/emandate/simulator/scenarios/${name}/run`, subject);
     return [answer.status, answer.body.details?.[0]?.path];
   };
   const { id: mandate_id } = mandate;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
-import { addMandate, at, getPayment, paymentsOf, toldOf } from "../payments/fixtures.ts";
+import { addMandate, at, getPayment, paymentsOf, recordedEvents } from "../payments/fixtures.ts";
 
 // A bank that corrects itself, over HTTP: results files, runs and the list of what a person must decide.
 
 const clock = new TestClock(at("2026-03-09"));
-const house = useService({ clock });
+const service = useService({ clock });
 
 /** A company that collected one mandate on Monday, 9 March 2026. */
 interface Collected {
@@ -18,10 +18,10 @@ interface Collected {
 
 async function collected(over: object = {}): Promise<Collected> {
   clock.set(at("2026-03-09"));
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   const config = await tenant.api("PUT", "/emandate/config", { suspend_after_failures: 5 });
   expect(config.status).toBe(200);
-  const mandate = await addMandate(house.deps, tenant, "2026-03-09", over);
+  const mandate = await addMandate(service.deps, tenant, "2026-03-09", over);
   const run_id = await run(tenant);
   const [payment] = await paymentsOf(tenant.api, mandate);
   return { tenant, mandate, payment: payment?.id, run_id };
@@ -36,7 +36,7 @@ async function run({ api }: Tenant): Promise<number> {
 /** Takes the clock to a day and collects then; returns the run's id. */
 async function runOn(tenant: Tenant, day: string): Promise<number> {
   clock.set(at(day));
-  tenant.api = await house.signIn(tenant.admin_email);
+  tenant.api = await service.signIn(tenant.admin_email);
   return run(tenant);
 }
 
@@ -82,7 +82,7 @@ describe("a success that comes after a failure", () => {
     expect((await tenant.api("POST", `/emandate/payments/${payment}/retry`)).status).toBe(409);
     expect(await file(tenant, run_id, `D${payment}-1`, "00,")).toEqual(UNCHANGED);
     expect(await flagsOf(tenant)).toEqual([]);
-    expect((await toldOf(tenant.api)).at(-1)).toBe(`paid ${payment}`);
+    expect((await recordedEvents(tenant.api)).at(-1)).toBe(`paid ${payment}`);
   });
 
   test.each(["failed", "cancelled"])("pays one that is %s by then", async (status) => {

@@ -14,25 +14,25 @@ import {
   getPayment,
   NO_FUNDS,
   PAID,
-  toldOf,
+  recordedEvents,
 } from "../payments/fixtures.ts";
 
 const RESULTS = { PAID, NO_FUNDS, CLOSED, CHARGED_BACK };
-type Said = keyof typeof RESULTS;
+type ResultName = keyof typeof RESULTS;
 /** Two payments of each mandate: what is heard of one counts for the other. */
 const MANDATES = 3;
 const PAYMENTS = 2 * MANDATES;
 
 const clock = new TestClock(at("2026-03-10"));
-const house = useService({ clock });
+const service = useService({ clock });
 
 /** A company with debits under way, in the order in which they are answered. */
 async function openDebits(): Promise<{ tenant: Tenant; mandates: number[]; payments: number[] }> {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   await tenant.api("PUT", "/emandate/config", { suspend_after_failures: 2 });
   const mandates: number[] = [];
   for (let i = 0; i < MANDATES; i++) {
-    mandates.push(await addMandate(house.deps, tenant, null, { max_no_debit: "9" }));
+    mandates.push(await addMandate(service.deps, tenant, null, { max_no_debit: "9" }));
   }
   const payments: number[] = [];
   for (let i = 0; i < PAYMENTS; i++) {
@@ -46,9 +46,9 @@ async function openDebits(): Promise<{ tenant: Tenant; mandates: number[]; payme
 
 /** What there is to see of it, with payments and mandates counted from the first. */
 async function seen({ tenant, mandates, payments }: Awaited<ReturnType<typeof openDebits>>) {
-  const t = house.deps.store.read.use(mandateTable);
-  const rows = await house.deps.store.read.select().from(t);
-  const told = await toldOf(tenant.api);
+  const t = service.deps.store.read.use(mandateTable);
+  const rows = await service.deps.store.read.select().from(t);
+  const told = await recordedEvents(tenant.api);
   return {
     payments: await Promise.all(
       payments.map(async (id) => {
@@ -73,7 +73,7 @@ async function seen({ tenant, mandates, payments }: Awaited<ReturnType<typeof op
 const orderNoOf = async ({ api }: Tenant, id: number) => (await getPayment(api, id)).order_no;
 
 test("answers that are applied together come to what they do one by one", async () => {
-  const said = fc.constantFrom(...(Object.keys(RESULTS) as Said[]));
+  const said = fc.constantFrom(...(Object.keys(RESULTS) as ResultName[]));
   await fc.assert(
     fc.asyncProperty(
       fc.array(said, { minLength: PAYMENTS, maxLength: PAYMENTS }),
@@ -84,14 +84,14 @@ test("answers that are applied together come to what they do one by one", async 
         for (let round = 0; round < (twice ? 2 : 1); round++) {
           for (const [i, name] of all.entries()) {
             await answer(
-              house.deps,
+              service.deps,
               one.tenant,
               await orderNoOf(one.tenant, one.payments[i] ?? 0),
               RESULTS[name],
             );
           }
           const numbers = await Promise.all(many.payments.map((id) => orderNoOf(many.tenant, id)));
-          await house.deps.store.tx(async (q) => {
+          await service.deps.store.tx(async (q) => {
             const heard = [];
             for (const [i, name] of all.entries()) {
               const order = await findOrderByNumber(q, numbers[i]);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
-import { addMandate, at, paymentsOf, toldOf } from "../payments/fixtures.ts";
+import { addMandate, at, paymentsOf, recordedEvents } from "../payments/fixtures.ts";
 
 // A bank's results for debits of many runs: /emandate/collections/results finds them by their numbers.
 
 const clock = new TestClock(at("2026-01-05"));
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 const PATH = "/emandate/collections/results";
 const CSV = { "content-type": "text/csv" };
@@ -17,15 +17,15 @@ const run = async ({ api }: Tenant): Promise<Json> =>
 
 async function moveTo(tenant: Tenant, on: string): Promise<void> {
   clock.set(at(on));
-  tenant.api = await house.signIn(tenant.admin_email);
+  tenant.api = await service.signIn(tenant.admin_email);
 }
 
 /** A company with debits of two runs and one by hand, under way. */
 async function openDebits() {
   clock.set(at("2026-01-05"));
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   await tenant.api("PUT", "/emandate/config", { suspend_after_failures: 10 });
-  const mandate = await addMandate(house.deps, tenant, "2026-01-05", { max_no_debit: "2" });
+  const mandate = await addMandate(service.deps, tenant, "2026-01-05", { max_no_debit: "2" });
   const first = await run(tenant);
   await moveTo(tenant, "2026-02-05");
   await run(tenant);
@@ -53,12 +53,12 @@ describe("results of many runs", () => {
     ]);
     expect(both.reduce((sum, { body }) => sum + body.data.applied, 0)).toBe(2);
     expect(await statuses()).toEqual(["charged_back", "paid", "charged_back"]);
-    const told = await toldOf(tenant.api);
+    const told = await recordedEvents(tenant.api);
     expect((await send(tenant, [...paid.slice(1, 2), ...back])).body.data).toMatchObject({
       applied: 0,
       unchanged: 3,
     });
-    expect(await toldOf(tenant.api)).toEqual(told);
+    expect(await recordedEvents(tenant.api)).toEqual(told);
     // What is sent for one run is still of that run alone.
     const path = `/emandate/collections/${first.id}/results`;
     const bound = await tenant.api("POST", path, [HEADER, ...back].join("\r\n"), CSV);
@@ -107,6 +107,6 @@ describe("results of many runs", () => {
   });
 
   test("are nobody's without a token", async () => {
-    expect((await house.anonymous("POST", PATH, HEADER, CSV)).status).toBe(401);
+    expect((await service.anonymous("POST", PATH, HEADER, CSV)).status).toBe(401);
   });
 });

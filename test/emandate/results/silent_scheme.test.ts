@@ -4,25 +4,25 @@ import { eq } from "drizzle-orm";
 import { iso } from "../../../src/core/time.ts";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
 import { JOBS, runJob, startJobs } from "../../../src/server/scheduler.ts";
-import { type House, startHouse, type Tenant, TestClock } from "../../support/harness.ts";
+import { type Service, startService, type Tenant, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
 // A company whose FPX never answers, and one whose mandates go on meanwhile.
 
 const clock = new TestClock(Temporal.Now.instant().add({ minutes: 1 }).round("millisecond").toString());
 let scheme: StandIn;
-let house: House;
+let service: Service;
 let silence = Promise.withResolvers<void>();
 
 beforeAll(async () => {
   scheme = openStandIn();
   scheme.answerStatus(() => silence.promise.then(() => new Response("late")));
   const env = { SECRETS_KEY: randomBytes(32).toString("hex"), FPX_URL: scheme.url, NODE_ENV: "test" };
-  house = await startHouse({ clock, env });
+  service = await startService({ clock, env });
   await silentCompany();
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await scheme.stop();
 });
 
@@ -35,11 +35,11 @@ async function silentCompany(): Promise<void> {
     private_key_pem: scheme.seller_key_pem,
     connector: "fpx",
   };
-  expect((await house.api("PUT", "/emandate/config", config)).status).toBe(200);
+  expect((await service.api("PUT", "/emandate/config", config)).status).toBe(200);
   for (let i = 0; i < 20; i++) {
-    const { id } = await mandate(house, `silent${i}@example.com`, "Ahmad");
+    const { id } = await mandate(service, `silent${i}@example.com`, "Ahmad");
     const path = `/emandate/mandates/${id}/authorize`;
-    expect((await house.api("POST", path, { bank_code: "MB2U0227" })).status).toBe(200);
+    expect((await service.api("POST", path, { bank_code: "MB2U0227" })).status).toBe(200);
   }
 }
 
@@ -51,12 +51,12 @@ async function mandate({ api }: Pick<Tenant, "api">, customer_email: string, cus
 
 /** All of the silent company's orders were to be asked for before others. */
 async function makeDue(): Promise<void> {
-  await house.deps.store.tx(async (q) => {
+  await service.deps.store.tx(async (q) => {
     const t = q.use(mandateOrderTable);
     await q
       .update(t)
       .set({ next_query_at: iso(clock.now().subtract({ hours: 1 })) })
-      .where(eq(t.company_id, house.company_id));
+      .where(eq(t.company_id, service.company_id));
   });
 }
 
@@ -64,25 +64,25 @@ const polling = JOBS.find(({ name }) => name === "mandate_orders");
 
 test.each(["by hand", "by time"])("does not hold up another's polling, %s", async (how) => {
   silence = Promise.withResolvers<void>();
-  const other = await house.addTenant();
+  const other = await service.addTenant();
   const { id } = await mandate(other, "siti@example.com", "Successful Siti");
   expect((await other.api("POST", `/emandate/mandates/${id}/authorize`, {})).status).toBe(200);
   clock.set(clock.now().add({ seconds: 5 }).toString());
   await makeDue();
-  const asked = scheme.asked.length;
+  const asked = scheme.requests.length;
   if (!polling) throw new Error("No such job");
   const stop =
     how === "by time"
-      ? startJobs(house.deps)
+      ? startJobs(service.deps)
       : (
           (polled) => () =>
             polled
-        )(runJob(house.deps, polling));
+        )(runJob(service.deps, polling));
   const statusOf = async () => (await other.api("GET", `/emandate/mandates/${id}`)).body.data.status;
   try {
     for (let i = 0; i < 400 && (await statusOf()) !== "pending_approval"; i++) await Bun.sleep(10);
     // The first questions still hang, and no more were asked.
-    expect([await statusOf(), scheme.asked.length - asked]).toEqual(["pending_approval", 8]);
+    expect([await statusOf(), scheme.requests.length - asked]).toEqual(["pending_approval", 8]);
   } finally {
     silence.resolve();
     await stop();

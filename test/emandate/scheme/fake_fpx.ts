@@ -10,12 +10,12 @@ import { checksumText, signMessage } from "../../../src/emandate/scheme/fpx_mess
 import { type Identity, makeIdentity, makeKey } from "../../support/certificates.ts";
 
 /** What the stand-in was asked. */
-export interface Asked {
+export interface ReceivedRequest {
   path: string;
   fields: Record<string, string>;
 }
 
-type Answer = (asked: Asked) => Response | Promise<Response>;
+type Answer = (asked: ReceivedRequest) => Response | Promise<Response>;
 
 /** The scheme's endpoints on this machine: it checks what it is sent, and answers as it is told. */
 export interface StandIn {
@@ -23,12 +23,12 @@ export interface StandIn {
   account: FpxAccount;
   scheme: Identity;
   seller_key_pem: string;
-  asked: Asked[];
+  requests: ReceivedRequest[];
   /** How AE is answered from now on; `null` for the usual way. */
   answerStatus(how: Answer | null): void;
   answerBanks(how: Answer | null): void;
   /** A good AC for what was asked, but for these fields. */
-  confirmation(asked: Record<string, string>, other?: Record<string, string>): Record<string, string>;
+  confirmation(request: Record<string, string>, other?: Record<string, string>): Record<string, string>;
   stop(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function openStandIn(): StandIn {
   const scheme = makeIdentity();
   const seller_key_pem = makeKey();
   const scheme_key = createPrivateKey(scheme.private_key_pem);
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   let status: Answer | null = null;
   let banks: Answer | null = null;
 
@@ -49,7 +49,7 @@ export function openStandIn(): StandIn {
     async fetch(request) {
       const { pathname: path } = new URL(request.url);
       const fields = Object.fromEntries(new URLSearchParams(await request.text()));
-      asked.push({ path, fields });
+      requests.push({ path, fields });
       if (path === "/FPXMain/sellerNVPTxnStatus.jsp") {
         if (!isSigned("AE", fields, seller_key_pem)) return new Response("ERROR");
         return status?.({ path, fields }) ?? new Response(written(confirmation(fields)));
@@ -75,7 +75,7 @@ export function openStandIn(): StandIn {
     url,
     scheme,
     seller_key_pem,
-    asked,
+    requests,
     confirmation,
     account: {
       url,

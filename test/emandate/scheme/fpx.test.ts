@@ -19,7 +19,7 @@ beforeAll(() => {
 afterEach(() => {
   scheme.answerStatus(null);
   scheme.answerBanks(null);
-  scheme.asked.length = 0;
+  scheme.requests.length = 0;
 });
 afterAll(() => scheme.stop());
 
@@ -44,8 +44,8 @@ describe("asking FPX how an order stands", () => {
       scheme_txn_id: "1708171401020085",
       answers: "first",
     });
-    expect(scheme.asked.map(({ path }) => path)).toEqual(["/FPXMain/sellerNVPTxnStatus.jsp"]);
-    const { fpx_checkSum: _, fpx_msgType: type, ...sent } = scheme.asked[0]?.fields ?? {};
+    expect(scheme.requests.map(({ path }) => path)).toEqual(["/FPXMain/sellerNVPTxnStatus.jsp"]);
+    const { fpx_checkSum: _, fpx_msgType: type, ...sent } = scheme.requests[0]?.fields ?? {};
     expect(type).toBe("AE");
     expect(form?.fields).toMatchObject(sent);
   });
@@ -118,7 +118,7 @@ describe("asking FPX how an order stands", () => {
     const result = await statusOf();
     expect(result).toMatchObject({ status: "pending", code: null, is_retriable: false, scheme_txn_id: null });
     expect(result?.message).toContain(why);
-    expect(scheme.asked.map(({ path }) => path)).toEqual(["/FPXMain/sellerNVPTxnStatus.jsp"]);
+    expect(scheme.requests.map(({ path }) => path)).toEqual(["/FPXMain/sellerNVPTxnStatus.jsp"]);
   });
 
   test("a scheme that is not there leaves it pending", async () => {
@@ -171,7 +171,7 @@ describe("asking FPX how an order stands", () => {
     ];
     const results = await connector.queryStatus(by_file, NOW);
     expect([...results.values()].map(({ status }) => status)).toEqual(["pending", "pending", "pending"]);
-    expect(scheme.asked).toEqual([]);
+    expect(scheme.requests).toEqual([]);
   });
 
   test("many are asked for, some at once, each by its own message", async () => {
@@ -186,7 +186,7 @@ describe("asking FPX how an order stands", () => {
     const results = await connector.queryStatus(many, NOW);
     expect([...results.values()].every(({ status }) => status === "ok")).toBe(true);
     expect(results.size).toBe(50);
-    expect(scheme.asked).toHaveLength(50);
+    expect(scheme.requests).toHaveLength(50);
     expect(most).toBeWithin(2, 9);
   });
 });
@@ -201,7 +201,9 @@ describe("FPX's banks", () => {
     expect(states.get("PBB0233 B2C")).toBe("offline");
     expect(states.get("NEW001 B2B1")).toBe("online");
     expect(banks.filter(({ bank_code }) => bank_code.startsWith("TEST"))).toEqual([]);
-    expect(scheme.asked.map(({ path, fields }) => [path, fields.fpx_msgToken, fields.fpx_msgType])).toEqual([
+    expect(
+      scheme.requests.map(({ path, fields }) => [path, fields.fpx_msgToken, fields.fpx_msgType]),
+    ).toEqual([
       ["/FPXMain/RetrieveBankList", "01", "BE"],
       ["/FPXMain/RetrieveBankList", "02", "BE"],
     ]);

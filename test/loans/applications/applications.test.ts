@@ -3,12 +3,12 @@ import { type Json, TestClock, useService } from "../../support/harness.ts";
 import { addDraft, addProgram, done, lead, type Loans, OFFER, openLoans } from "./fixtures.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-const house = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
+const service = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
 let loans: Loans;
 let program: Json;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
   program = await addProgram(loans);
 });
 
@@ -20,7 +20,7 @@ describe("a loan", () => {
       id: expect.any(Number),
       reference: expect.stringMatching(/^LA-20261121-[0-9A-HJKMNP-TV-Z]{8}$/),
       environment: "production",
-      company_id: house.company_id,
+      company_id: service.company_id,
       agent_client_id: loans.agent_key.clientId,
       program_id: program.id,
       program_snapshot: program,

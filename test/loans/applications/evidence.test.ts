@@ -10,13 +10,13 @@ import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openL
 // What an application rests on: consents and documents, from the submission to the disbursement.
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Loans;
 let definition_id: number;
 let program_id: number;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
   definition_id = await publish("pdpa");
   ({ id: program_id } = await addProgram(loans, {
     required_documents: ["ic_front"],
@@ -51,8 +51,8 @@ const revoke = (id: number) => loans.agent("POST", `/agent/consents/${id}/revoke
 
 async function send(id: number, type = "ic_front"): Promise<Json> {
   later();
-  const { token } = (await exchange(house, loans.agent_key)).body;
-  return done(upload(house, token, id, { type }));
+  const { token } = (await exchange(service, loans.agent_key)).body;
+  return done(upload(service, token, id, { type }));
 }
 
 const verify = (id: number) => loans.lender("POST", `/lender/documents/${id}/verify`);
@@ -116,7 +116,7 @@ describe("another borrower", () => {
     expect(await approve()).toEqual(unseen);
     await done(verify(other.id));
     expect((await approve()).status).toBe(200);
-    const api = await house.signIn(house.admin_email);
+    const api = await service.signIn(service.admin_email);
     const { body } = await api("GET", "/events?type=consent.revoked&limit=1");
     expect(body.data[0].data).toMatchObject({ id: consent.id, status: "revoked" });
   });
@@ -291,9 +291,9 @@ describe("missing", () => {
 
 describe("a form", () => {
   async function addForm(fields: object[]) {
-    const admin = await house.signIn(house.admin_email);
+    const admin = await service.signIn(service.admin_email);
     const client = await done(admin("POST", "/clients", { name: "Acme" }));
-    const user = await house.addUser({ ...house, api: admin }, "client", client.id);
+    const user = await service.addUser({ ...service, api: admin }, "client", client.id);
     const form = (asked: object[]) => ({ name: "F", config: { title: "T", fields: asked } });
     const { id } = await done(user("POST", "/my/forms", form(fields)));
     return { id, change: (asked: object[]) => done(user("PUT", `/my/forms/${id}`, form(asked))) };
@@ -327,13 +327,15 @@ test("a deleted draft keeps nothing that was said of people, nor does the audit 
   await done(put(id, { borrower: { ...APPLICATION.borrower, phone: "019-765 4321" } }));
   await grant(id);
   expect((await loans.agent("DELETE", `/agent/applications/${id}`)).status).toBe(200);
-  const a = house.deps.store.read.use(loanApplicationTable);
-  const c = house.deps.store.read.use(consentTable);
-  const l = house.deps.store.read.use(auditLogTable);
-  const [row] = (await house.deps.store.read.select().from(a)).filter((one) => one.id === id);
-  const consents = (await house.deps.store.read.select().from(c)).filter((one) => one.application_id === id);
+  const a = service.deps.store.read.use(loanApplicationTable);
+  const c = service.deps.store.read.use(consentTable);
+  const l = service.deps.store.read.use(auditLogTable);
+  const [row] = (await service.deps.store.read.select().from(a)).filter((one) => one.id === id);
+  const consents = (await service.deps.store.read.select().from(c)).filter(
+    (one) => one.application_id === id,
+  );
   expect(consents).toHaveLength(1);
-  const entries = (await house.deps.store.read.select().from(l).orderBy(l.id)).filter(
+  const entries = (await service.deps.store.read.select().from(l).orderBy(l.id)).filter(
     ({ target_type, target_id }) => target_type === "loan_application" && target_id === id,
   );
   expect(entries.map(({ operation, withheld }) => [operation, withheld])).toEqual([

@@ -7,26 +7,26 @@ import { upload } from "../documents/fixtures.ts";
 import { addDraft, addProgram, done, lead, type Loans, OFFER, openLoans } from "./fixtures.ts";
 
 const clock = new TestClock("2026-01-01T00:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Loans;
 let staging: Loans;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
-  staging = await openLoans(house, house, "staging");
+  loans = await openLoans(service);
+  staging = await openLoans(service, service, "staging");
 });
 
 async function runExpiry(times = 1): Promise<void> {
   const job = JOBS.find(({ name }) => name === "loan_application_expiry");
   if (!job) throw new Error("No such job");
-  await Promise.all(Array.from({ length: times }, () => runJob(house.deps, job)));
+  await Promise.all(Array.from({ length: times }, () => runJob(service.deps, job)));
 }
 
 const read = (id: number, { agent } = loans) => done(agent("GET", `/agent/applications/${id}`));
 
 /** What the company was told of an application, oldest first. */
-async function told(id: number): Promise<Json[]> {
-  const api = await house.signIn(house.admin_email);
+async function outboxData(id: number): Promise<Json[]> {
+  const api = await service.signIn(service.admin_email);
   const { body } = await api("GET", "/events?type=application.*&limit=200");
   return body.data.filter(({ data }: Json) => data.id === id).toReversed();
 }
@@ -63,14 +63,14 @@ test("an offer ends at its instant, also before the job has run; the job ends it
     expires_at: null,
     updated_at: "2026-01-10T00:00:00.000Z",
   });
-  expect((await told(id)).map(({ type }) => type)).toEqual([
+  expect((await outboxData(id)).map(({ type }) => type)).toEqual([
     "application.created",
     "application.submitted",
     "application.under_review",
     "application.approved",
     "application.expired",
   ]);
-  const admin = await house.signIn(house.admin_email);
+  const admin = await service.signIn(service.admin_email);
   const query = `?operation=expire_loan_application&target_type=loan_application&target_id=${id}`;
   const entries = await done(admin("GET", `/audit-log${query}`));
   expect(entries.map(({ actor, origin }: Json) => [actor.kind, origin])).toEqual([["system", "job"]]);
@@ -112,13 +112,13 @@ test("drafts and questions that nobody comes back to end after 90 days, in both 
     [in_staging, staging],
   ] as const) {
     expect(await read(application.id, owner)).toMatchObject({ status: "expired", expired_at: now });
-    const events = await told(application.id);
+    const events = await outboxData(application.id);
     expect(events.filter(({ type }) => type === "application.expired")).toHaveLength(1);
     expect(events.at(-1)?.data.environment).toBe(application.environment);
   }
   expect((await read(edited.id)).status).toBe("draft");
   expect((await read(submitted.id)).status).toBe("submitted");
-  expect((await told(deleted.id)).map(({ type }) => type)).toEqual(["application.created"]);
+  expect((await outboxData(deleted.id)).map(({ type }) => type)).toEqual(["application.created"]);
 
   clock.set("2026-07-01T00:00:00Z");
   await runExpiry();
@@ -135,8 +135,8 @@ test("an agent that hands in documents or consents has not gone away", async () 
   await lead(loans, sent_back.id, "action_required");
   await lead(loans, submitted.id, "submitted");
   clock.set("2027-03-01T00:00:00Z");
-  const { token } = (await exchange(house, loans.agent_key)).body;
-  for (const { id } of [sends, sent_back, submitted]) await done(upload(house, token, id));
+  const { token } = (await exchange(service, loans.agent_key)).body;
+  for (const { id } of [sends, sent_back, submitted]) await done(upload(service, token, id));
   const evidence = { method: "signature", captured_at: "2027-02-28T12:00:00Z" };
   const given = { definition_id: definition.id, evidence };
   await done(loans.agent("POST", `/agent/applications/${consents.id}/consents`, given));

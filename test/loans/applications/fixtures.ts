@@ -1,4 +1,4 @@
-import type { Api, House, Json, Tenant } from "../../support/harness.ts";
+import type { Api, Service, Json, Tenant } from "../../support/harness.ts";
 import { addKey, exchange, withToken } from "../../access/api_keys/fixtures.ts";
 
 /** A lender and an agent of one company, in one environment. */
@@ -10,30 +10,30 @@ export interface Loans {
 }
 
 /** A running service with its first company, in this process or in one of its own. */
-export type Service = Pick<House, "url" | "anonymous"> & Tenant;
+export type LoanService = Pick<Service, "url" | "anonymous"> & Tenant;
 
 export async function openLoans(
-  house: Service,
-  tenant: Tenant = house,
+  service: LoanService,
+  tenant: Tenant = service,
   environment = "production",
 ): Promise<Loans> {
   const lender = await addKey(tenant, "lender", environment);
   const agent = await addKey(tenant, "agent", environment);
   return {
-    lender: signedIn(house, lender),
-    agent: signedIn(house, agent),
+    lender: signedIn(service, lender),
+    agent: signedIn(service, agent),
     agent_key: agent,
   };
 }
 
 /** A machine that gets itself a new token whenever the one it has is over. */
-export function signedIn(house: Pick<House, "url" | "anonymous">, key: Json): Api {
-  let api = house.anonymous;
+export function signedIn(service: Pick<Service, "url" | "anonymous">, key: Json): Api {
+  let api = service.anonymous;
   return async (...sent) => {
     const answer = await api(...sent);
     if (answer.status !== 401) return answer;
-    const { body } = await exchange(house, key);
-    api = withToken(house, body.token);
+    const { body } = await exchange(service, key);
+    api = withToken(service, body.token);
     return api(...sent);
   };
 }

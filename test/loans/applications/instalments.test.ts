@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { compare, currencyDigits, decimal } from "../../../src/core/money.ts";
+import { compare, currencyDigits, toBig } from "../../../src/core/money.ts";
 import { type Loan, monthlyInstalment } from "../../../src/loans/applications/instalments.ts";
 import { propertyCases } from "../../support/properties.ts";
 
@@ -84,7 +84,7 @@ describe("instalments worked out by hand", () => {
 /** Rates with up to four decimals, as they are on the wire. */
 const some_rate = fc
   .integer({ min: 0, max: 9_999_999 })
-  .map((ten_thousandths) => decimal(ten_thousandths).times("1e-4").toFixed());
+  .map((ten_thousandths) => toBig(ten_thousandths).times("1e-4").toFixed());
 const some_currency = fc.constantFrom("JPY", "MYR", "BHD");
 const some_loan = fc
   .record({
@@ -96,12 +96,12 @@ const some_loan = fc
   })
   .map(({ minor_units, ...loan }): Loan => {
     const digits = currencyDigits(loan.currency);
-    return { ...loan, amount: decimal(String(minor_units)).times(`1e-${digits}`).toFixed(digits) };
+    return { ...loan, amount: toBig(String(minor_units)).times(`1e-${digits}`).toFixed(digits) };
   });
 
 /** A plain decimal in units of 10^-places. */
 function units(value: string, places: number): bigint {
-  return BigInt(decimal(value).times(`1e${places}`).toFixed());
+  return BigInt(toBig(value).times(`1e${places}`).toFixed());
 }
 
 describe("any loan", () => {
@@ -161,7 +161,7 @@ describe("any loan", () => {
         const other = monthlyInstalment({ ...loan, annual_rate: other_rate });
         const sign = compare(other_rate, loan.annual_rate);
         expect([0, sign]).toContain(compare(other, instalment));
-        const larger = monthlyInstalment({ ...loan, amount: decimal(loan.amount).times("2").toFixed() });
+        const larger = monthlyInstalment({ ...loan, amount: toBig(loan.amount).times("2").toFixed() });
         expect(compare(larger, instalment)).toBe(1);
         const flat = monthlyInstalment({ ...loan, rate_type: "flat" });
         const reducing = monthlyInstalment({ ...loan, rate_type: "reducing" });

@@ -9,9 +9,9 @@ import { addDraft, addProgram, APPLICATION, done, type Loans, OFFER, openLoans }
 
 // Two companies, each in both environments: four worlds. Of one of them there is a second agent.
 
-let worlds: World[];
+let fixtures: Environments[];
 
-interface World extends Loans {
+interface Environments extends Loans {
   name: string;
   /** The world's own programs and applications. */
   programs: number[];
@@ -23,15 +23,15 @@ interface World extends Loans {
 }
 type Kind = "programs" | "consent-definitions" | "documents" | "consents";
 
-async function openWorld(name: string, loans: Loans): Promise<World> {
+async function openEnvironments(name: string, loans: Loans): Promise<Environments> {
   const program = await addProgram(loans);
   const { id } = await addDraft(loans, program.id);
   const definition_id = (await publish(loans)).id;
   const consents = await done(
     loans.agent("POST", `/agent/applications/${id}/consents`, { definition_id, evidence: EVIDENCE }),
   );
-  const { token } = (await exchange(house, loans.agent_key)).body;
-  const documents = await done(upload(house, token, id));
+  const { token } = (await exchange(service, loans.agent_key)).body;
+  const documents = await done(upload(service, token, id));
   const records = {
     programs: program.id,
     "consent-definitions": definition_id,
@@ -41,14 +41,16 @@ async function openWorld(name: string, loans: Loans): Promise<World> {
   return { ...loans, name, programs: [program.id], applications: [id], others: [], records };
 }
 
-const house = useService();
+const service = useService();
 
 beforeAll(async () => {
-  const tenants = { first: house, second: await house.addTenant() };
-  worlds = [];
+  const tenants = { first: service, second: await service.addTenant() };
+  fixtures = [];
   for (const [name, tenant] of Object.entries(tenants))
     for (const environment of ["staging", "production"])
-      worlds.push(await openWorld(`${name} ${environment}`, await openLoans(house, tenant, environment)));
+      fixtures.push(
+        await openEnvironments(`${name} ${environment}`, await openLoans(service, tenant, environment)),
+      );
 });
 
 /** A call on one record of another world, or of one's own. */
@@ -94,21 +96,21 @@ type Step =
   | { do: "consent"; by: number; of: number }
   | { do: "record"; by: number; of: number; call: number };
 
-const world = fc.nat({ max: 3 });
+const environments = fc.nat({ max: 3 });
 const some_step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant("apply" as const), by: world, to: world }),
+  fc.record({ do: fc.constant("apply" as const), by: environments, to: environments }),
   fc.record({
     do: fc.constantFrom("agent" as const, "lender" as const),
-    by: world,
-    of: world,
+    by: environments,
+    of: environments,
     nth: fc.nat(),
     call: fc.nat({ max: AGENT_CALLS.length * LENDER_CALLS.length - 1 }),
   }),
-  fc.record({ do: fc.constant("consent" as const), by: world, of: world }),
+  fc.record({ do: fc.constant("consent" as const), by: environments, of: environments }),
   fc.record({
     do: fc.constant("record" as const),
-    by: world,
-    of: world,
+    by: environments,
+    of: environments,
     call: fc.nat({ max: RECORD_CALLS.length - 1 }),
   }),
 );
@@ -120,16 +122,16 @@ const at = <T>(list: readonly T[], index: number): T => {
 };
 
 async function take(step: Step): Promise<void> {
-  const caller = at(worlds, step.by);
+  const caller = at(fixtures, step.by);
   if (step.do === "apply") {
-    const owner = at(worlds, step.to);
+    const owner = at(fixtures, step.to);
     const sent = { ...APPLICATION, program_id: at(owner.programs, 0) };
     const { status, body } = await caller.agent("POST", "/agent/applications", sent);
     expect(status).toBe(caller === owner ? 201 : 422);
     if (status === 201) caller.applications.push(body.data.id);
     return;
   }
-  const owner = at(worlds, step.of);
+  const owner = at(fixtures, step.of);
   if (step.do === "consent") {
     const definition_id = owner.records["consent-definitions"];
     const path = `/agent/applications/${at(caller.applications, 0)}/consents`;
@@ -158,11 +160,11 @@ function expectOwn({ status, body }: Json, is_own: boolean): void {
   else expect([status, body.error]).toEqual([404, expect.stringMatching(/ \d+ not found$/)]);
 }
 
-test("whatever is called in whatever order, no world sees or changes another's records", async () => {
+test("whatever is called in whatever order, no environment sees or changes another's records", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(some_step, { minLength: 5, maxLength: 25 }), async (steps) => {
       for (const step of steps) await take(step);
-      for (const { name, agent, lender, programs, applications, others } of worlds) {
+      for (const { name, agent, lender, programs, applications, others } of fixtures) {
         const ids = async (answer: Promise<Json>) =>
           (await answer).map(({ id }: Json) => id).toSorted((a: number, b: number) => a - b);
         const everything = [...applications, ...others].toSorted((a, b) => a - b);
@@ -184,9 +186,9 @@ test("whatever is called in whatever order, no world sees or changes another's r
   );
 }, 120_000);
 
-test("an agent sees no other agent's applications in its own world; the lender sees both", async () => {
-  const own = at(worlds, 1);
-  const other = await openLoans(house, house, "production");
+test("an agent sees no other agent's applications in its own environment; the lender sees both", async () => {
+  const own = at(fixtures, 1);
+  const other = await openLoans(service, service, "production");
   const { id } = await addDraft(other, at(own.programs, 0));
   own.others.push(id);
   for (const [method, suffix, body] of AGENT_CALLS)
@@ -197,19 +199,19 @@ test("an agent sees no other agent's applications in its own world; the lender s
 });
 
 test("a lender's token opens no agent's path, an agent's no lender's, a user's neither", async () => {
-  const { lender, agent } = at(worlds, 0);
+  const { lender, agent } = at(fixtures, 0);
   for (const [api, path] of [
     [lender, "/agent/applications"],
     [lender, "/agent/programs"],
     [agent, "/lender/applications"],
     [agent, "/lender/programs"],
-    [house.api, "/lender/applications"],
-    [house.api, "/agent/applications"],
-    [house.api, "/lender/programs"],
-    [house.api, "/agent/programs"],
+    [service.api, "/lender/applications"],
+    [service.api, "/agent/applications"],
+    [service.api, "/lender/programs"],
+    [service.api, "/agent/programs"],
   ] as const) {
     for (const suffix of ["", "/1"])
       expect([path + suffix, (await api("GET", path + suffix)).status]).toEqual([path + suffix, 403]);
-    expect((await house.anonymous("GET", path)).status).toBe(401);
+    expect((await service.anonymous("GET", path)).status).toBe(401);
   }
 });

@@ -15,13 +15,13 @@ import { addProgram, APPLICATION, done, type Loans, OFFER, openLoans } from "./f
 // A loan's whole way, from the agent to the disbursement, in both environments at once: each step is told to a
 // real receiver, which checks it as receivers do, and neither environment ever sees the other.
 
-const house = useService({ env: { NODE_ENV: "development" } });
+const service = useService({ env: { NODE_ENV: "development" } });
 let receiver: Receiver;
 let secret: string;
 
 beforeAll(async () => {
   receiver = openReceiver();
-  ({ secret } = await addWebhook(house.api, receiver.url, ["application.*", "document.*", "consent.*"]));
+  ({ secret } = await addWebhook(service.api, receiver.url, ["application.*", "document.*", "consent.*"]));
 });
 afterAll(async () => {
   await receiver.stop();
@@ -51,7 +51,7 @@ interface Journey {
 
 /** Lends a borrower money, by all the calls that it takes. */
 async function lendIn(environment: string): Promise<Journey> {
-  const loans = await openLoans(house, house, environment);
+  const loans = await openLoans(service, service, environment);
   const { lender, agent, agent_key } = loans;
   const text = {
     code: "pdpa",
@@ -81,8 +81,8 @@ async function lendIn(environment: string): Promise<Journey> {
     { kind: "consent", code: "pdpa" },
   ]);
   const send = async () => {
-    const { token } = (await exchange(house, agent_key)).body;
-    return done(upload(house, token, id, { type: "payslip" }));
+    const { token } = (await exchange(service, agent_key)).body;
+    return done(upload(service, token, id, { type: "payslip" }));
   };
   const blurred = await send();
   const [shown] = await done(agent("GET", "/agent/consent-definitions"));
@@ -106,7 +106,7 @@ async function lendIn(environment: string): Promise<Journey> {
   return { loans, application };
 }
 
-test("agent, lender, acceptance, disbursement: in both environments at once, each told to a receiver", async () => {
+test("agent, lender, acceptance, disbursement: in both environments at once, each delivered to a receiver", async () => {
   const [staging, production] = await Promise.all([lendIn("staging"), lendIn("production")]);
   const calls = await receiver.calls(2 * TOLD.length);
   expect(calls).toHaveLength(2 * TOLD.length);
@@ -126,7 +126,7 @@ test("agent, lender, acceptance, disbursement: in both environments at once, eac
       expect(JSON.stringify(data)).not.toMatch(/Aminah|900131|example\.com|4500/);
     }
     // The outbox has them in the order in which they happened.
-    const { body } = await house.api("GET", "/events?limit=100");
+    const { body } = await service.api("GET", "/events?limit=100");
     const happened = body.data.filter(({ data }: Json) => data.environment === environment).toReversed();
     expect(happened.map(({ type }: Json) => type)).toEqual(TOLD);
     await until(async () => {
@@ -138,7 +138,7 @@ test("agent, lender, acceptance, disbursement: in both environments at once, eac
 
 test("neither environment, nor another agent, sees the other's loan", async () => {
   const list = async (environment: string) => {
-    const loans = await openLoans(house, house, environment);
+    const loans = await openLoans(service, service, environment);
     return { ...loans, rows: await done(loans.lender("GET", "/lender/applications")) };
   };
   const [staging, production] = [await list("staging"), await list("production")];

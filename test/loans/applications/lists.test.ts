@@ -3,17 +3,17 @@ import { type Json, TestClock, useService } from "../../support/harness.ts";
 import { addDraft, addProgram, done, lead, type Loans, openLoans } from "./fixtures.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Loans;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
 });
 
 const ids = (answer: Json) => answer.map(({ id }: Json) => id);
 
 test("lenders see all but drafts, agents their own, newest first and by page; IC numbers are masked", async () => {
-  const other = await openLoans(house);
+  const other = await openLoans(service);
   const [first, second] = [await addProgram(loans), await addProgram(loans)];
   const named = (name: string) => ({ borrower: { type: "individual", name, ic_number: "900131-14-5678" } });
   const a = await addDraft(loans, first.id, { ...named("Aminah"), external_reference: "EXT-A" });
@@ -80,15 +80,15 @@ test("a deleted draft is gone for everyone", async () => {
     expect((await loans[side](method, `/${side}/applications/${id}${suffix}`, body)).status).toBe(404);
   }
   expect(ids(await done(loans.agent("GET", "/agent/applications")))).not.toContain(id);
-  const events = await done(house.api("GET", "/events?type=application.*&limit=200"));
+  const events = await done(service.api("GET", "/events?type=application.*&limit=200"));
   expect(events.filter(({ data }: Json) => data.id === id).map(({ type }: Json) => type)).toEqual([
     "application.created",
   ]);
 });
 
 test("the audit log tells who did what to which application, and holds no IC number nor answer", async () => {
-  const client = await done(house.api("POST", "/clients", { name: "Acme" }));
-  const user = await house.addUser(house, "client", client.id);
+  const client = await done(service.api("POST", "/clients", { name: "Acme" }));
+  const user = await service.addUser(service, "client", client.id);
   const config = { title: "T", fields: [{ name: "nric", label: "IC", type: "text" }] };
   const form = await done(user("POST", "/my/forms", { name: "F", config }));
   const program = await addProgram(loans, { form_config_id: form.id });
@@ -96,7 +96,7 @@ test("the audit log tells who did what to which application, and holds no IC num
   await done(loans.agent("PUT", `/agent/applications/${id}`, { answers: { nric: "851231-10-9999" } }));
   await lead(loans, id, "disbursed");
   const query = `?target_type=loan_application&target_id=${id}`;
-  const { body } = await house.api("GET", `/audit-log${query}`);
+  const { body } = await service.api("GET", `/audit-log${query}`);
   expect(body.data.map(({ operation, actor }: Json) => [operation, actor.kind])).toEqual([
     ["disburse_loan_application", "key"],
     ["accept_loan_offer", "key"],

@@ -3,12 +3,12 @@ import { type Api, type Json, TestClock, useService } from "../../support/harnes
 import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openLoans } from "./fixtures.ts";
 
 const clock = new TestClock("2026-11-21T10:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Loans;
 let program: Json;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
   program = await addProgram(loans);
 });
 
@@ -236,7 +236,7 @@ describe("external references", () => {
       409,
       `Cannot use external_reference EXT-1: application ${first.id} has it`,
     ]);
-    const other = await openLoans(house);
+    const other = await openLoans(service);
     expect((await addDraft(other, program.id, { external_reference: "EXT-1" })).id).not.toBe(first.id);
     const second = await done(post({ external_reference: "EXT-2" }));
     const put = (id: number, change: object) => loans.agent("PUT", `/agent/applications/${id}`, change);
@@ -273,7 +273,7 @@ describe("many calls at once", () => {
       loans.lender("POST", `/lender/applications/${id}/approve`, { ...OFFER, tenor_months: 10 + i }),
     );
     expect(await statuses(calls)).toEqual(ONE_OF_20);
-    const events = await done(house.api("GET", "/events?type=application.approved&limit=200"));
+    const events = await done(service.api("GET", "/events?type=application.approved&limit=200"));
     expect(events.filter(({ data }: Json) => data.id === id)).toHaveLength(1);
   });
 

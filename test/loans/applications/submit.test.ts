@@ -6,11 +6,11 @@ import { addDraft, addProgram, APPLICATION, done, lead, type Loans, OFFER, openL
 
 // Where the company is, it is 15 March from 16:00 UTC of the 14th on.
 const clock = new TestClock("2026-03-14T15:59:59Z");
-const house = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
+const service = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
 let loans: Loans;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
 });
 
 const submit = (id: number) => loans.agent("POST", `/agent/applications/${id}/submit`);
@@ -20,9 +20,9 @@ const paths = (body: Json) => body.details.map(({ path }: Json) => path);
 async function addForm(
   fields: object[],
 ): Promise<{ id: number; change(fields: object[]): Promise<unknown> }> {
-  const admin = await house.signIn(house.admin_email);
+  const admin = await service.signIn(service.admin_email);
   const client = await done(admin("POST", "/clients", { name: "Acme" }));
-  const user = await house.addUser({ ...house, api: admin }, "client", client.id);
+  const user = await service.addUser({ ...service, api: admin }, "client", client.id);
   const form = (asked: object[]) => ({ name: "F", config: { title: "T", fields: asked } });
   const { id } = await done(user("POST", "/my/forms", form(fields)));
   return { id, change: (asked) => done(user("PUT", `/my/forms/${id}`, form(asked))) };
@@ -52,8 +52,8 @@ function grant(application_id: number, definition_id: number): Promise<Json> {
 }
 
 async function send(application_id: number, type: string): Promise<Json> {
-  const { token } = (await exchange(house, loans.agent_key)).body;
-  return done(upload(house, token, application_id, { type }));
+  const { token } = (await exchange(service, loans.agent_key)).body;
+  return done(upload(service, token, application_id, { type }));
 }
 
 describe("what is missing", () => {

@@ -10,11 +10,11 @@ import {
 import { useService } from "../../support/harness.ts";
 import { addDraft, addProgram, APPLICATION, type Loans, openLoans } from "./fixtures.ts";
 
-const house = useService();
+const service = useService();
 let loans: Loans;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
 });
 
 /** The context of a user of the company who acts on loans, as tools let them. */
@@ -22,13 +22,13 @@ function contextOf(environment?: Environment, role: "admin" | "analyst" = "admin
   const actor: Actor = {
     kind: "user",
     user_id: 1,
-    email: house.admin_email,
-    company_id: house.company_id,
+    email: service.admin_email,
+    company_id: service.company_id,
     client_id: null,
     role,
     ...(environment ? { environment } : {}),
   };
-  return house.deps.openContext({ actor, origin: "mcp", request_id: "test", address: null });
+  return service.deps.openContext({ actor, origin: "mcp", request_id: "test", address: null });
 }
 
 /** What the caller is told when the work is refused. */

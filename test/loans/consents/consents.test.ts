@@ -6,11 +6,11 @@ import { type Borrowing, idOf, openBorrowing, tally } from "../documents/fixture
 import { define, EVIDENCE, publish, TEXT } from "./fixtures.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  loans = await openBorrowing(house);
+  loans = await openBorrowing(service);
 });
 
 const grant = (application_id: number, definition_id: number, evidence: object = EVIDENCE) =>
@@ -23,14 +23,14 @@ async function consentsOf(id: number): Promise<Json[]> {
 }
 
 /** The events of a type, as [type, id, status]. */
-async function told(pattern: string): Promise<[string, number, string][]> {
-  const api = await house.signIn(house.admin_email);
+async function consentEvents(pattern: string): Promise<[string, number, string][]> {
+  const api = await service.signIn(service.admin_email);
   const { body } = await api("GET", `/events?type=${pattern}&limit=200`);
   return body.data.toReversed().map(({ type, data }: Json) => [type, data.id, data.status]);
 }
 
 describe("consents", () => {
-  test("who, what and how is kept, and told", async () => {
+  test("who, what and how is stored, and has its event", async () => {
     const definition = await publish(loans);
     const id = await loans.apply();
     const evidence = { ...EVIDENCE, ip: "2001:db8::7", user_agent: "Mozilla/5.0 (Android)" };
@@ -59,11 +59,15 @@ describe("consents", () => {
     expect([status, body.data]).toEqual([201, consent]);
     expect(await consentsOf(id)).toEqual([consent]);
     expect((await loans.agent("GET", `/agent/applications/${id}/consents`)).body.data).toEqual([consent]);
-    const api = await house.signIn(house.admin_email);
+    const api = await service.signIn(service.admin_email);
     const entries = await api("GET", "/audit-log?operation=grant_consent&limit=1");
     expect(entries.body.data[0].target).toEqual({ type: "consent", id: body.data.id });
     expect(JSON.stringify(entries.body)).not.toContain("5678");
-    expect((await told("consent.granted")).at(-1)).toEqual(["consent.granted", body.data.id, "granted"]);
+    expect((await consentEvents("consent.granted")).at(-1)).toEqual([
+      "consent.granted",
+      body.data.id,
+      "granted",
+    ]);
     const again = await grant(id, definition.id);
     expect([again.status, again.body.error]).toEqual([
       409,
@@ -88,7 +92,7 @@ describe("consents", () => {
     await api("POST", `/lender/consent-definitions/${next.id}/publish`);
     const retired = await publish(loans);
     await api("POST", `/lender/consent-definitions/${retired.id}/retire`);
-    const foreign = await publish(await openBorrowing(house, await house.addTenant()));
+    const foreign = await publish(await openBorrowing(service, await service.addTenant()));
     for (const definition_id of [draft.id, old.id, retired.id, foreign.id, 999_999]) {
       const { status, body } = await grant(id, definition_id);
       expect([status, body.details]).toEqual([
@@ -165,15 +169,16 @@ describe("consents", () => {
     const ends = await idOf(grant(id, short.id));
     const job = JOBS.find(({ name }) => name === "consent_expiry");
     if (!job) throw new Error("No such job");
-    const mine = async () => (await told("consent.expired")).filter(([, consent]) => consent === ends);
+    const mine = async () =>
+      (await consentEvents("consent.expired")).filter(([, consent]) => consent === ends);
     clock.set("2026-03-11T11:58:59.999Z");
-    await runJob(house.deps, job);
+    await runJob(service.deps, job);
     expect(await mine()).toEqual([]);
     clock.set("2026-03-11T11:59:00Z");
     const late = await revoke(ends);
     expect([late.status, late.body.error]).toEqual([409, `Cannot revoke consent ${ends}: it is expired`]);
-    await Promise.all([runJob(house.deps, job), runJob(house.deps, job)]);
-    await runJob(house.deps, job);
+    await Promise.all([runJob(service.deps, job), runJob(service.deps, job)]);
+    await runJob(service.deps, job);
     expect(await mine()).toEqual([["consent.expired", ends, "expired"]]);
     expect((await consentsOf(id)).map((one) => [one.id, one.status])).toEqual([
       [stays, "granted"],
@@ -200,10 +205,10 @@ describe("a required consent that is taken back", () => {
   let needed: Json;
 
   beforeAll(async () => {
-    const tenant = await house.addTenant();
-    const setup = await openBorrowing(house, tenant, { code: "setup" });
+    const tenant = await service.addTenant();
+    const setup = await openBorrowing(service, tenant, { code: "setup" });
     needed = await publish(setup, { code: "bureau" });
-    needy = await openBorrowing(house, tenant, { required_consents: ["bureau"] });
+    needy = await openBorrowing(service, tenant, { required_consents: ["bureau"] });
   });
 
   /** An application that was submitted with the consent, and the consent. */
@@ -280,14 +285,14 @@ describe("a required consent that is taken back", () => {
 });
 
 test("another environment, company or agent finds nothing", async () => {
-  const company = { ...house, api: await house.signIn(house.admin_email) };
+  const company = { ...service, api: await service.signIn(service.admin_email) };
   const definition = await publish(loans);
   const id = await loans.apply();
   const evidence = { ...EVIDENCE, captured_at: "2026-03-12T11:00:00Z" };
   const consent = await idOf(grant(id, definition.id, evidence));
-  const staging = await openBorrowing(house, company, { environment: "staging" });
-  const foreign = await openBorrowing(house, await house.addTenant());
-  const rival = await addMachine(house, company, "agent");
+  const staging = await openBorrowing(service, company, { environment: "staging" });
+  const foreign = await openBorrowing(service, await service.addTenant());
+  const rival = await addMachine(service, company, "agent");
   for (const { lender, agent } of [staging, foreign, { lender: null, agent: rival.api }]) {
     for (const [method, path, body] of [
       ["GET", `/lender/consent-definitions/${definition.id}`],

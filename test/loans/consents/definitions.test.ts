@@ -3,11 +3,11 @@ import { type Json, TestClock, useService } from "../../support/harness.ts";
 import { type Borrowing, openBorrowing } from "../documents/fixtures.ts";
 import { define, newCode, publish, TEXT } from "./fixtures.ts";
 
-const house = useService({ clock: new TestClock("2026-03-10T12:00:00Z") });
+const service = useService({ clock: new TestClock("2026-03-10T12:00:00Z") });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  loans = await openBorrowing(house);
+  loans = await openBorrowing(service);
 });
 
 test("a draft is edited, published, retired by its next version, and never changed again", async () => {

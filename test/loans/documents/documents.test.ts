@@ -15,23 +15,23 @@ import {
 } from "./fixtures.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  loans = await openBorrowing(house);
+  loans = await openBorrowing(service);
 });
 
 /** The company with its admin signed in at the time of the clock. */
-const company = async () => ({ ...house, api: await house.signIn(house.admin_email) });
+const company = async () => ({ ...service, api: await service.signIn(service.admin_email) });
 
 /** What was told last of a type. */
-async function told(type: string): Promise<Json> {
+async function documentEvents(type: string): Promise<Json> {
   const { api } = await company();
   return (await api("GET", `/events?type=${type}&limit=1`)).body.data[0]?.data;
 }
 
-test("an upload is stored, told of, listed on both sides and sent back byte for byte", async () => {
+test("an upload is stored, has its event, is listed on both sides and sent back byte for byte", async () => {
   const { agent, lender } = loans;
   const id = await loans.apply();
   const { status, body } = await loans.upload(id, { name: "slip gaji.pdf" });
@@ -55,7 +55,7 @@ test("an upload is stored, told of, listed on both sides and sent back byte for 
   };
   expect(body.data).toEqual(document);
   const document_id = body.data.id;
-  expect(await told("document.uploaded")).toEqual({
+  expect(await documentEvents("document.uploaded")).toEqual({
     id: document_id,
     application_id: id,
     type: "payslip",
@@ -100,8 +100,8 @@ test.each([
   const id = await loans.apply();
   const { body } = await loans.upload(id, { name, bytes });
   expect(body.data.content_type).toBe(type);
-  const { token } = await addMachine(house, await company(), "lender");
-  const response = await fetch(`${house.url}/api/v1/lender/documents/${body.data.id}/content`, {
+  const { token } = await addMachine(service, await company(), "lender");
+  const response = await fetch(`${service.url}/api/v1/lender/documents/${body.data.id}/content`, {
     headers: { authorization: `Bearer ${token}` },
   });
   expect(response.headers.get("content-type")).toBe(type);
@@ -124,12 +124,12 @@ describe("reviews", () => {
       reason_code: null,
       reviewed_at: "2026-03-11T12:00:00.000Z",
     });
-    expect(await told("document.verified")).toMatchObject({ id: first, status: "verified" });
+    expect(await documentEvents("document.verified")).toMatchObject({ id: first, status: "verified" });
     const second = await uploaded();
     const reason = { reason_code: "blurry", note: "Page 2 can't be read" };
     const rejected = await api("POST", `/lender/documents/${second}/reject`, reason);
     expect(rejected.body.data).toMatchObject({ status: "rejected", ...reason });
-    expect(await told("document.rejected")).toMatchObject({ id: second, reason_code: "blurry" });
+    expect(await documentEvents("document.rejected")).toMatchObject({ id: second, reason_code: "blurry" });
     for (const id of [first, second]) {
       expect((await api("POST", `/lender/documents/${id}/verify`)).status).toBe(409);
       expect((await api("POST", `/lender/documents/${id}/reject`, reason)).status).toBe(409);
@@ -188,7 +188,7 @@ describe("one document of a type is current", () => {
     const { body } = await loans.agent("GET", `/agent/applications/${id}/documents`);
     const statuses = body.data.map(({ status }: Json) => status);
     expect(statuses).toEqual([...Array(9).fill("superseded"), "pending_review"]);
-    expect(filesOf(house).filter((name) => name === sha256(bytes))).toHaveLength(1);
+    expect(filesOf(service).filter((name) => name === sha256(bytes))).toHaveLength(1);
   });
 
   test("the 51st is refused, also of two at once, and leaves no file", async () => {
@@ -201,7 +201,7 @@ describe("one document of a type is current", () => {
     expect(answers.find(({ status }) => status === 409)?.body.error).toBe(
       `Cannot add a document to application ${id}: it has 50 already`,
     );
-    expect(filesOf(house).filter((name) => last.map(sha256).includes(name))).toHaveLength(1);
+    expect(filesOf(service).filter((name) => last.map(sha256).includes(name))).toHaveLength(1);
   });
 });
 
@@ -237,10 +237,10 @@ describe("walls", () => {
   test("another environment, company or agent finds nothing", async () => {
     const id = await loans.apply();
     const document = (await loans.upload(id)).body.data.id;
-    const staging = await openBorrowing(house, await company(), { environment: "staging" });
-    const tenant = await house.addTenant();
-    const foreign = await openBorrowing(house, tenant);
-    const rival = await addMachine(house, await company(), "agent");
+    const staging = await openBorrowing(service, await company(), { environment: "staging" });
+    const tenant = await service.addTenant();
+    const foreign = await openBorrowing(service, tenant);
+    const rival = await addMachine(service, await company(), "agent");
     const others = [
       { lender: staging.lender, agent: staging.agent, token: await staging.token() },
       { lender: foreign.lender, agent: foreign.agent, token: await foreign.token() },
@@ -258,26 +258,26 @@ describe("walls", () => {
       }
       expect((await agent("GET", `/agent/applications/${id}/documents`)).status).toBe(404);
       expect((await agent("DELETE", `/agent/documents/${document}`)).status).toBe(404);
-      expect((await upload(house, token, id)).status).toBe(404);
+      expect((await upload(service, token, id)).status).toBe(404);
     }
     const mine = await foreign.apply();
     expect((await foreign.upload(mine)).status).toBe(201);
-    expect(filesOf(house, tenant.company_id)).toEqual([sha256(PDF)]);
+    expect(filesOf(service, tenant.company_id)).toEqual([sha256(PDF)]);
     const { body } = await loans.lender("GET", `/lender/applications/${id}/documents`);
     expect(body.data.map((one: Json) => [one.id, one.status])).toEqual([[document, "pending_review"]]);
   });
 
   test("each side stays on its paths", async () => {
-    const user = await house.signIn(house.admin_email);
+    const user = await service.signIn(service.admin_email);
     const { agent, lender } = loans;
     const id = await loans.apply();
     const document = (await loans.upload(id)).body.data.id;
     expect((await agent("GET", `/lender/documents/${document}/content`)).status).toBe(403);
     expect((await lender("DELETE", `/agent/documents/${document}`)).status).toBe(403);
-    const lending = await addMachine(house, await company(), "lender");
-    expect((await upload(house, lending.token, id)).status).toBe(403);
+    const lending = await addMachine(service, await company(), "lender");
+    expect((await upload(service, lending.token, id)).status).toBe(403);
     expect((await user("GET", `/lender/documents/${document}`)).status).toBe(403);
-    expect((await house.anonymous("GET", `/lender/documents/${document}`)).status).toBe(401);
-    expect((await upload(house, "none", id)).status).toBe(401);
+    expect((await service.anonymous("GET", `/lender/documents/${document}`)).status).toBe(401);
+    expect((await upload(service, "none", id)).status).toBe(401);
   });
 });

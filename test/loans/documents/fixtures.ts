@@ -1,8 +1,15 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Answer, House, Tenant } from "../../support/harness.ts";
+import type { Answer, Service, Tenant } from "../../support/harness.ts";
 import { exchange } from "../../access/api_keys/fixtures.ts";
-import { addDraft, addProgram, done, type Loans, openLoans, type Service } from "../applications/fixtures.ts";
+import {
+  addDraft,
+  addProgram,
+  done,
+  type Loans,
+  openLoans,
+  type LoanService,
+} from "../applications/fixtures.ts";
 
 /** A lender and an agent, with a program to apply to and documents to send. */
 export interface Borrowing extends Loans {
@@ -25,24 +32,24 @@ export const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 export const JPEG = new Uint8Array([0xff, 0xd8, 0xff, 0xe0, 4, 5, 6]);
 
 export async function openBorrowing(
-  house: Service,
-  tenant: Tenant = house,
+  service: LoanService,
+  tenant: Tenant = service,
   { environment = "production", ...program }: { environment?: string } & Record<string, unknown> = {},
 ): Promise<Borrowing> {
-  const loans = await openLoans(house, tenant, environment);
+  const loans = await openLoans(service, tenant, environment);
   const { id: program_id } = await addProgram(loans, program);
-  const token = async () => (await exchange(house, loans.agent_key)).body.token;
+  const token = async () => (await exchange(service, loans.agent_key)).body.token;
   return {
     ...loans,
     token,
     apply: async () => (await addDraft(loans, program_id)).id,
-    upload: async (application_id, file) => upload(house, await token(), application_id, file),
+    upload: async (application_id, file) => upload(service, await token(), application_id, file),
   };
 }
 
 /** Sends a document as browsers do. */
 export async function upload(
-  { url }: Pick<House, "url">,
+  { url }: Pick<Service, "url">,
   token: string,
   application_id: number,
   { type = "payslip", name = "payslip.pdf", bytes = PDF }: Partial<Sent> = {},
@@ -82,13 +89,13 @@ export const sha256 = (bytes: string | Uint8Array) =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
 /** Where the files of a company's documents lie. */
-export function folderOf({ deps, company_id }: House, of_company = company_id): string {
+export function folderOf({ deps, company_id }: Service, of_company = company_id): string {
   return join(deps.config.data_dir, "documents", String(of_company));
 }
 
 /** The names of a company's files, of documents and of what comes in. */
-export function filesOf(house: House, of_company = house.company_id): string[] {
-  return readdirSync(folderOf(house, of_company), { recursive: true, withFileTypes: true })
+export function filesOf(service: Service, of_company = service.company_id): string[] {
+  return readdirSync(folderOf(service, of_company), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name);
 }

@@ -6,8 +6,8 @@ import { listen } from "../../../src/server/listen.ts";
 // A server that stops for ever when a document's file is in its place and its row is not, to be killed there.
 
 const deps = await openDeps(readConfig(process.env));
-const keep = deps.documents.keep.bind(deps.documents);
-deps.documents.keep = (company_id, staged, usedAmong) =>
+const keep = deps.documents.commit.bind(deps.documents);
+deps.documents.commit = (company_id, staged, usedAmong) =>
   keep(company_id, staged, usedAmong, () => {
     console.log("hangs");
     return new Promise(() => undefined);

@@ -1,13 +1,19 @@
 import { expect, test } from "bun:test";
 import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { makePlace, type Place, run, type ServerProcess, startServer } from "../../support/process.ts";
+import {
+  makeCommandFolder,
+  type CommandFolder,
+  run,
+  type ServerProcess,
+  startServer,
+} from "../../support/process.ts";
 import { apiOf, type Json } from "../../support/harness.ts";
 import { type Borrowing, openBorrowing, PDF, sha256, upload } from "./fixtures.ts";
 import { beginUpload, HEAD } from "./raw_upload.ts";
 
 /** The files below the company's folder. */
-function filesIn({ data_dir }: Place): { name: string; path: string; is_incoming: boolean }[] {
+function filesIn({ data_dir }: CommandFolder): { name: string; path: string; is_incoming: boolean }[] {
   return readdirSync(join(data_dir, "documents", "1"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name, parentPath }) => ({
@@ -18,14 +24,14 @@ function filesIn({ data_dir }: Place): { name: string; path: string; is_incoming
 }
 
 async function openServer(server: ServerProcess): Promise<Borrowing> {
-  const house = {
+  const service = {
     url: server.url,
     anonymous: apiOf(server.url, {}),
     api: await server.signIn(),
     company_id: 1,
     admin_email: "admin@example.com",
   };
-  return openBorrowing(house);
+  return openBorrowing(service);
 }
 
 async function end(server: ServerProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -34,7 +40,7 @@ async function end(server: ServerProcess, signal: "SIGTERM" | "SIGKILL"): Promis
 }
 
 /** Uploads to a server that hangs between the file and its row, and kills it there. */
-async function killBetween(place: Place, loans: Borrowing, id: number, bytes: string): Promise<void> {
+async function killBetween(place: CommandFolder, loans: Borrowing, id: number, bytes: string): Promise<void> {
   const child = Bun.spawn(["bun", "test/loans/documents/hanging_server.ts"], {
     env: place.env,
     stdout: "pipe",
@@ -60,7 +66,7 @@ async function killBetween(place: Place, loans: Borrowing, id: number, bytes: st
 }
 
 test("kill -9 in the middle of uploads: what was answered is there, nothing is half done, what is lost is removed", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const first = await startServer(place.env);
   const before = await openServer(first);
   const hung = await before.apply();

@@ -7,19 +7,19 @@ import { TestClock, useService } from "../../support/harness.ts";
 import { type Borrowing, filesOf, folderOf, idOf, openBorrowing, PDF, sha256 } from "./fixtures.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
-const house = useService({ clock });
+const service = useService({ clock });
 let loans: Borrowing;
 
 beforeAll(async () => {
-  loans = await openBorrowing(house);
+  loans = await openBorrowing(service);
 });
 
-const folder = () => folderOf(house);
+const folder = () => folderOf(service);
 
 async function sweep(): Promise<void> {
   const job = JOBS.find(({ name }) => name === "loan_documents");
   if (!job) throw new Error("No such job");
-  expect(await runJob(house.deps, job)).toBe(true);
+  expect(await runJob(service.deps, job)).toBe(true);
 }
 
 describe("deletion", () => {
@@ -31,9 +31,9 @@ describe("deletion", () => {
     const second = (await loans.upload(two, { bytes })).body.data.id;
     expect((await api("DELETE", `/agent/documents/${first}`)).body).toEqual({ data: {} });
     expect((await api("DELETE", `/agent/documents/${first}`)).status).toBe(404);
-    expect(filesOf(house)).toContain(sha256(bytes));
+    expect(filesOf(service)).toContain(sha256(bytes));
     expect((await api("DELETE", `/agent/documents/${second}`)).status).toBe(200);
-    expect(filesOf(house)).not.toContain(sha256(bytes));
+    expect(filesOf(service)).not.toContain(sha256(bytes));
   });
 
   test("while others upload and delete the same content, what is there has its file", async () => {
@@ -49,7 +49,7 @@ describe("deletion", () => {
       }),
     );
     expect(keepers).toHaveLength(8);
-    expect(filesOf(house)).toContain(sha256(bytes));
+    expect(filesOf(service)).toContain(sha256(bytes));
   });
 
   test("what is verified stays, and what an application that is with the lender rests on", async () => {
@@ -92,7 +92,7 @@ describe("retention", () => {
     clock.set("2026-06-30T00:00:00Z");
     await sweep();
     expect([await count(ended), await count(open)]).toEqual([0, 1]);
-    expect(contents.map((bytes) => filesOf(house).includes(sha256(bytes)))).toEqual([false, true, false]);
+    expect(contents.map((bytes) => filesOf(service).includes(sha256(bytes)))).toEqual([false, true, false]);
   });
 
   test("lost files go when they are an hour old; what documents have stays", async () => {
@@ -125,7 +125,7 @@ describe("retention", () => {
 });
 
 test("what doctor looks at: files that are gone, of another size or with other bytes", async () => {
-  const { deps } = house;
+  const { deps } = service;
   const check = (reads_bytes: boolean) => checkFiles(deps.store.read, deps.documents, { reads_bytes });
   const id = await loans.apply();
   const places: string[] = [];

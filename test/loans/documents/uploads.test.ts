@@ -6,13 +6,13 @@ import { type Answer, useService } from "../../support/harness.ts";
 import { type Borrowing, filesOf, folderOf, JPEG, openBorrowing, PDF, PNG, send } from "./fixtures.ts";
 import { beginUpload, BOUNDARY, chunk, HEAD, TAIL } from "./raw_upload.ts";
 
-const house = useService();
+const service = useService();
 let loans: Borrowing;
 let token: string;
 let id: number;
 
 beforeAll(async () => {
-  loans = await openBorrowing(house, house);
+  loans = await openBorrowing(service, service);
   token = await loans.token();
   id = await loans.apply();
 });
@@ -26,7 +26,7 @@ function pdfOf(size: number): Uint8Array {
 }
 
 /** The uploads of the company that are under way. */
-const incoming = () => join(folderOf(house), "incoming");
+const incoming = () => join(folderOf(service), "incoming");
 const underWay = () => (existsSync(incoming()) ? readdirSync(incoming()) : []);
 
 /** Waits until no upload is under way: what a broken connection leaves is removed when the server notices. */
@@ -36,7 +36,7 @@ async function settled(): Promise<string[]> {
 }
 
 const post = (body: FormData | string, headers: Record<string, string> = {}) =>
-  send(house.url, token, id, { body, headers });
+  send(service.url, token, id, { body, headers });
 
 function formOf(parts: [string, string | Blob, string?][]): FormData {
   const form = new FormData();
@@ -155,7 +155,7 @@ describe("what is refused leaves nothing", () => {
 
   test("an application that is not there", async () => {
     for (const path of [999_999, "x", "0"]) {
-      const response = await fetch(`${house.url}/api/v1/agent/applications/${path}/documents`, {
+      const response = await fetch(`${service.url}/api/v1/agent/applications/${path}/documents`, {
         method: "POST",
         body: formOf([["type", "payslip"], file(PDF)]),
         headers: { authorization: `Bearer ${token}` },
@@ -202,7 +202,7 @@ describe("size and speed", () => {
 
   test("what has come in of many documents is on disk, not in memory", async () => {
     const uploads = await Promise.all(
-      Array.from({ length: 14 }, () => beginUpload(house.url, token, id, 10 * MIB)),
+      Array.from({ length: 14 }, () => beginUpload(service.url, token, id, 10 * MIB)),
     );
     for (const { write } of uploads) write(`${HEAD}${PDF}`);
     while (underWay().length < uploads.length) await Bun.sleep(5);
@@ -223,13 +223,13 @@ describe("size and speed", () => {
   });
 
   test("a body that says it is too long is refused before it comes", async () => {
-    const { answer, cut } = await beginUpload(house.url, token, id, 11 * MIB);
+    const { answer, cut } = await beginUpload(service.url, token, id, 11 * MIB);
     expect((await answer).status).toBe(413);
     cut();
   });
 
   test("one that says nothing is refused when it is too long, not when it ends", async () => {
-    const upload = await beginUpload(house.url, token, id);
+    const upload = await beginUpload(service.url, token, id);
     upload.write(chunk(HEAD));
     upload.write(chunk("%PDF-1.7\n"));
     const answered: number[] = [];
@@ -249,7 +249,7 @@ describe("size and speed", () => {
   });
 
   test("what can't be a document is refused at its beginning", async () => {
-    const upload = await beginUpload(house.url, token, id, 9 * MIB);
+    const upload = await beginUpload(service.url, token, id, 9 * MIB);
     upload.write(`${HEAD}MZ this program can't be run in DOS mode`);
     expect((await upload.answer).status).toBe(415);
     upload.cut();
@@ -258,7 +258,7 @@ describe("size and speed", () => {
 
   test("a slow upload comes in", async () => {
     const body = Buffer.from(`${HEAD}${PDF}${TAIL}`);
-    const upload = await beginUpload(house.url, token, id, body.byteLength);
+    const upload = await beginUpload(service.url, token, id, body.byteLength);
     for (const byte of body) {
       upload.write(Uint8Array.of(byte));
       await Bun.sleep(1);
@@ -268,29 +268,29 @@ describe("size and speed", () => {
   });
 
   test("a connection that breaks in the middle leaves nothing", async () => {
-    const files = filesOf(house);
-    const upload = await beginUpload(house.url, token, id, 5 * MIB);
+    const files = filesOf(service);
+    const upload = await beginUpload(service.url, token, id, 5 * MIB);
     upload.write(`${HEAD}${PDF}`);
     while (underWay().length === 0) await Bun.sleep(5);
     upload.cut();
     expect(await settled()).toEqual([]);
-    expect(filesOf(house)).toEqual(files);
+    expect(filesOf(service)).toEqual(files);
   });
 
   test("only so many come in at once for a company; others have their own", async () => {
-    const other = await house.addTenant();
-    const tenant = await openBorrowing(house, other);
+    const other = await service.addTenant();
+    const tenant = await openBorrowing(service, other);
     const other_token = await tenant.token();
     const application_id = await tenant.apply();
     const most = LIMITS.document_uploads_company;
     const stalled = await Promise.all(
       Array.from({ length: most }, async () => {
-        const upload = await beginUpload(house.url, other_token, application_id, MIB);
+        const upload = await beginUpload(service.url, other_token, application_id, MIB);
         upload.write(`${HEAD}${PDF}`);
         return upload;
       }),
     );
-    const theirs = join(folderOf(house, other.company_id), "incoming");
+    const theirs = join(folderOf(service, other.company_id), "incoming");
     while ((await Array.fromAsync(new Bun.Glob("*").scan(theirs)).catch(() => [])).length < most)
       await Bun.sleep(5);
     const refused = await tenant.upload(application_id);

@@ -12,11 +12,11 @@ import {
   PROGRAM,
 } from "../applications/fixtures.ts";
 
-const house = useService();
+const service = useService();
 let loans: Loans;
 
 beforeAll(async () => {
-  loans = await openLoans(house);
+  loans = await openLoans(service);
 });
 
 let codes = 0;
@@ -25,8 +25,8 @@ const post = (change: object) => loans.lender("POST", "/lender/programs", coded(
 
 /** A form of a client of the company, made by a user of that client. */
 async function addForm(config: object): Promise<{ id: number; put(change: object): Promise<Json> }> {
-  const client = await done(house.api("POST", "/clients", { name: "Acme" }));
-  const user = await house.addUser(house, "client", client.id);
+  const client = await done(service.api("POST", "/clients", { name: "Acme" }));
+  const user = await service.addUser(service, "client", client.id);
   const { id } = await done(user("POST", "/my/forms", { name: "F", config }));
   return { id, put: (change) => user("PUT", `/my/forms/${id}`, { name: "F", config, ...change }) };
 }
@@ -68,7 +68,7 @@ describe("a program", () => {
     expect(draft).toEqual({
       ...PROGRAM,
       id: expect.any(Number),
-      company_id: house.company_id,
+      company_id: service.company_id,
       environment: "production",
       code: "HOME-1",
       description: null,
@@ -149,8 +149,8 @@ describe("a program", () => {
       422,
       [{ path: "/code", message: expect.stringContaining("another one") }],
     ]);
-    const staging = await openLoans(house, house, "staging");
-    const other = await openLoans(house, await house.addTenant());
+    const staging = await openLoans(service, service, "staging");
+    const other = await openLoans(service, await service.addTenant());
     for (const { lender } of [staging, other])
       expect((await lender("POST", "/lender/programs", body)).status).toBe(201);
     const many = await Promise.all(
@@ -174,7 +174,7 @@ describe("a program", () => {
         [{ path: "/form_config_id", message: "must be an active form of the company" }],
       ]);
     }
-    const other = await openLoans(house, await house.addTenant());
+    const other = await openLoans(service, await service.addTenant());
     await form.put({ is_active: true });
     expect((await other.lender("POST", "/lender/programs", coded({ form_config_id: form.id }))).status).toBe(
       422,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type House, type Json, PASSWORD, type Tenant } from "../../support/harness.ts";
+import { type Service, type Json, PASSWORD, type Tenant } from "../../support/harness.ts";
 import {
   CSV_HEADER,
   type ExportedEvent,
@@ -13,27 +13,27 @@ import {
 } from "../../usage_store/duckdb/export_files.ts";
 import { modelEvent } from "../../usage_store/arbitrary_events.ts";
 import { addSubscription, ms, search, send, uuid } from "../fixtures.ts";
-import { type SearchWorld, startSearchWorld } from "../search/fixtures.ts";
+import { type SearchFixture, openSearchFixture } from "../search/fixtures.ts";
 
 const FORMATS = ["csv", "ndjson", "parquet"] as const;
 type Format = (typeof FORMATS)[number];
 
-let world: SearchWorld;
+let fixture: SearchFixture;
 let token: string;
 
 beforeAll(async () => {
-  world = await startSearchWorld();
-  token = await signIn(world.house, world.house.admin_email);
+  fixture = await openSearchFixture();
+  token = await signIn(fixture.service, fixture.service.admin_email);
 });
-afterAll(() => world.house.stop());
+afterAll(() => fixture.service.stop());
 
-async function signIn(house: House, email: string): Promise<string> {
-  return (await house.anonymous("POST", "/login", { email, password: PASSWORD })).body.token;
+async function signIn(service: Service, email: string): Promise<string> {
+  return (await service.anonymous("POST", "/login", { email, password: PASSWORD })).body.token;
 }
 
 /** Exports and gives the answer as it comes. */
 function ask(body: unknown, path = "/usage/export", bearer = token): Promise<Response> {
-  return fetch(`${world.house.url}/api/v1${path}`, {
+  return fetch(`${fixture.service.url}/api/v1${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -44,7 +44,7 @@ async function read(format: Format, answer: Response): Promise<ExportedEvent[]> 
   if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
   if (format === "csv") return readCsv(await answer.text());
   if (format === "ndjson") return readNdjson(await answer.text());
-  const file = join(world.house.deps.config.data_dir, "taken.parquet");
+  const file = join(fixture.service.deps.config.data_dir, "taken.parquet");
   await Bun.write(file, await answer.bytes());
   return readParquet(file);
 }
@@ -56,7 +56,7 @@ function inFile({ usage, metadata, ...event }: Json): ExportedEvent {
 
 describe("an export", () => {
   test("is what a search finds, in its order, in every format", async () => {
-    const { a1, b1 } = world.subscriptions;
+    const { a1, b1 } = fixture.subscriptions;
     const searches: Json[] = [
       {},
       { sort_order: "asc" },
@@ -71,7 +71,7 @@ describe("an export", () => {
       { end_time: 0 },
     ];
     for (const wanted of searches) {
-      const found = (await search(world.house.api, { ...wanted, limit: 200 })).data.map(inFile);
+      const found = (await search(fixture.service.api, { ...wanted, limit: 200 })).data.map(inFile);
       for (const format of FORMATS) {
         const file = await read(format, await ask({ ...wanted, format }));
         const sorted =
@@ -104,21 +104,21 @@ describe("an export", () => {
   });
 
   test("gives client users their own, and each company its own", async () => {
-    const { house, other, client } = world;
+    const { service, other, client } = fixture;
     const own = (await search(client, {}, "/my/usage/search")).data.map(inFile);
     expect(own).toHaveLength(5);
     const mine = await client("POST", "/my/usage/export", { format: "csv" });
     expect(readCsv(mine.body)).toEqual(own);
     expect((await client("POST", "/usage/export", { format: "csv" })).status).toBe(403);
     expect((await ask({ format: "csv" }, "/my/usage/export")).status).toBe(403);
-    const theirs = await ask({ format: "ndjson" }, "/usage/export", await signIn(house, other.admin_email));
+    const theirs = await ask({ format: "ndjson" }, "/usage/export", await signIn(service, other.admin_email));
     expect((await read("ndjson", theirs)).map(({ subscription_id }) => subscription_id)).toEqual([
       `${other.company_id}:a1`,
     ]);
   });
 
   test("is refused with the field's name, before anything is sent", async () => {
-    const { house, foreign, subscriptions, client } = world;
+    const { service, foreign, subscriptions, client } = fixture;
     const cases: [unknown, number, string][] = [
       [{}, 422, "format"],
       [{ format: "xlsx" }, 422, "format"],
@@ -132,7 +132,7 @@ describe("an export", () => {
       [{ format: "csv", client_ids: [999_999] }, 403, "client_ids"],
     ];
     for (const [body, status, named] of cases) {
-      const answer = await house.api("POST", "/usage/export", body);
+      const answer = await service.api("POST", "/usage/export", body);
       expect([body, answer.status, answer.body.error]).toEqual([
         body,
         status,
@@ -141,14 +141,14 @@ describe("an export", () => {
     }
     const mine = { format: "csv", subscription_ids: [subscriptions.b1.id] };
     expect((await client("POST", "/my/usage/export", mine)).status).toBe(403);
-    expect((await house.anonymous("POST", "/usage/export", { format: "csv" })).status).toBe(401);
-    const analyst = await house.addUser(house, "analyst");
+    expect((await service.anonymous("POST", "/usage/export", { format: "csv" })).status).toBe(401);
+    const analyst = await service.addUser(service, "analyst");
     expect((await analyst("POST", "/usage/export", { format: "csv" })).status).toBe(200);
   });
 
   test("holds hostile texts: every cell arrives, and none begins a formula", async () => {
-    const tenant = await world.house.addTenant();
-    const bearer = await signIn(world.house, tenant.admin_email);
+    const tenant = await fixture.service.addTenant();
+    const bearer = await signIn(fixture.service, tenant.admin_email);
     const names = ["=1+1", "+1", "-1", "@sum", '"', 'a","b', "é\u2028x", "’;DROP"];
     for (const [i, name] of names.entries()) {
       await addSubscription(tenant, name);
@@ -191,19 +191,19 @@ describe("an export that is long", () => {
   }, 60_000);
 
   async function addLong(): Promise<[Tenant, string]> {
-    const added = await world.house.addTenant();
+    const added = await fixture.service.addTenant();
     const { id } = await addSubscription(added, "long");
     const object = { note: "x".repeat(900) };
     for (let i = 0; i < EVENTS; i += 10_000) {
       const events = Array.from({ length: 10_000 }, () => modelEvent({ subscription_id: id, object }));
-      await world.house.deps.usage.append(added.company_id, events, 1_760_000_000_000);
+      await fixture.service.deps.usage.append(added.company_id, events, 1_760_000_000_000);
     }
-    return [added, await signIn(world.house, added.admin_email)];
+    return [added, await signIn(fixture.service, added.admin_email)];
   }
 
   /** Asks over a bare connection, and takes only the beginning of the answer. */
   async function hold(format: Format, by = bearer) {
-    const { hostname, port } = new URL(world.house.url);
+    const { hostname, port } = new URL(fixture.service.url);
     const socket = connect(Number(port), hostname);
     const closed = Promise.withResolvers<void>();
     let text = "";
@@ -269,7 +269,7 @@ describe("an export that is long", () => {
   // The last: the store is closed.
   test("breaks off when the service stops, and does not look whole", async () => {
     const held = await Promise.all([hold("csv"), hold("ndjson", other_bearer)]);
-    await world.house.deps.usage.close();
+    await fixture.service.deps.usage.close();
     for (const { socket, closed, text } of held) {
       socket.resume();
       await closed;

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { array, assert, asyncProperty, boolean, integer, record } from "fast-check";
 import { digestOf, type KnownImport, readSource } from "../../../src/usage/import/source.ts";
-import { makePlace, type Place, runHere, startServer } from "../../support/process.ts";
+import { makeCommandFolder, type CommandFolder, runHere, startServer } from "../../support/process.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search } from "../fixtures.ts";
@@ -14,10 +14,10 @@ const T0 = ms("2024-05-01T00:00:00Z");
 const HEADER = "external_subscription_id,timestamp,usage\n";
 const NAMES = ["grown", "first", "second", "other"];
 
-let place: Place;
+let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
   await served(async (api) => {
     const catalog = await addCatalog({ api });
     for (const name of NAMES) await addSubscription({ api }, name, catalog);

@@ -3,17 +3,23 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Api, Json } from "../../support/harness.ts";
-import { type Finished, makePlace, type Place, runHere, startServer } from "../../support/process.ts";
+import {
+  type Finished,
+  makeCommandFolder,
+  type CommandFolder,
+  runHere,
+  startServer,
+} from "../../support/process.ts";
 import { progressBar } from "../../../src/cli/import.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search, uuid } from "../fixtures.ts";
 
 const T0 = ms("2024-05-01T00:00:00Z");
 
-let place: Place;
+let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
   await served(async (api) => {
     const catalog = await addCatalog({ api });
     for (const name of ["007", "csv", "tsv", "ndjson", "gz", "parquet", "big", "ids", "two"]) {

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Finished, makePlace, type Place, runHere, startServer } from "../../support/process.ts";
+import {
+  type Finished,
+  makeCommandFolder,
+  type CommandFolder,
+  runHere,
+  startServer,
+} from "../../support/process.ts";
 import type { Json } from "../../support/harness.ts";
 import { openUsageFile } from "../../../src/usage/import/file.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
@@ -13,10 +19,10 @@ const T0 = ms("2024-05-01T00:00:00Z");
 const HEADER = "external_subscription_id,timestamp,usage,metadata\n";
 const NAMES = ["mark", "twice", "http", "ids", "csv"];
 
-let place: Place;
+let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
   const server = await startServer(place.env);
   const api = await server.signIn();
   const catalog = await addCatalog({ api });

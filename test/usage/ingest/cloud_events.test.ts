@@ -6,12 +6,12 @@ const NOW = ms("2026-03-10T12:00:00Z");
 const ONE = "application/cloudevents+json";
 const BATCH = "application/cloudevents-batch+json";
 
-const house = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
+const service = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  await addSubscription(house, "acme");
+  other = await service.addTenant();
+  await addSubscription(service, "acme");
   await addSubscription(other, "theirs");
 });
 
@@ -26,13 +26,17 @@ const good = {
   data: { usage: 1.5, metadata: { b: 2, a: 1 } },
 };
 
-function send(body: unknown, type = Array.isArray(body) ? BATCH : ONE, { api }: Pick<Tenant, "api"> = house) {
+function send(
+  body: unknown,
+  type = Array.isArray(body) ? BATCH : ONE,
+  { api }: Pick<Tenant, "api"> = service,
+) {
   return api("POST", "/usage/events", body, { "content-type": type });
 }
 
 /** What is stored of one CloudEvent, sent to a company of its own. */
 async function storedOf(event: object) {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   await addSubscription(tenant, "acme");
   expect(await send(event, ONE, tenant)).toMatchObject({
     status: 201,
@@ -126,7 +130,7 @@ describe("a CloudEvent", () => {
   });
 
   test("is told from one whose source and id read the same together", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "acme");
     const pairs = [
       ["/a#b", "c"],
@@ -147,7 +151,7 @@ describe("a CloudEvent", () => {
   });
 
   test("that an earlier release stored under another id is a duplicate still", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "acme");
     const former = (source: string, id: string) => Bun.randomUUIDv5(`${source}#${id}`, "url");
     const { time, data } = good;
@@ -175,7 +179,7 @@ describe("a CloudEvent", () => {
     await send({ ...good, id });
     const { usage, metadata } = good.data;
     const event = { id, external_subscription_id: "acme", timestamp: ms(good.time), usage, metadata };
-    expect((await house.api("POST", "/usage/events", event)).body.data).toEqual({
+    expect((await service.api("POST", "/usage/events", event)).body.data).toEqual({
       accepted: 0,
       duplicates: 1,
     });
@@ -195,7 +199,7 @@ describe("a CloudEvent", () => {
 
 describe("a batch of CloudEvents", () => {
   test.each([0, 1, 1_000])("may hold %d", async (count) => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "acme");
     const events = Array.from({ length: count }, (_, i) => ({ ...good, id: String(i) }));
     const answer = await send(events, BATCH, tenant);
@@ -209,7 +213,7 @@ describe("a batch of CloudEvents", () => {
   });
 
   test("is stored whole or not at all, and every broken rule is named", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "acme");
     const { subject: _, ...without_subject } = good;
     const events = [
@@ -340,7 +344,7 @@ describe("POST /usage/events refuses", () => {
         "ce-source": "/s",
         "ce-type": "t",
       };
-      const answer = await house.api("POST", "/usage/events", { usage: 1 }, headers);
+      const answer = await service.api("POST", "/usage/events", { usage: 1 }, headers);
       expect([answer.status, answer.body.error]).toEqual([
         415,
         expect.stringContaining("send it in structured mode"),
@@ -357,15 +361,15 @@ describe("POST /usage/events refuses", () => {
 test("structured mode may repeat its attributes in headers", async () => {
   const headers = { "content-type": ONE, "ce-specversion": "1.0", "ce-id": "other" };
   const event = { ...good, id: crypto.randomUUID() };
-  expect((await house.api("POST", "/usage/events", event, headers)).status).toBe(201);
+  expect((await service.api("POST", "/usage/events", event, headers)).status).toBe(201);
 });
 
 test("analysts, client users and strangers may not send CloudEvents", async () => {
-  const { client_id } = await addSubscription(house, "for access");
-  const analyst = await house.addUser(house, "analyst");
-  const client = await house.addUser(house, "client", client_id);
+  const { client_id } = await addSubscription(service, "for access");
+  const analyst = await service.addUser(service, "analyst");
+  const client = await service.addUser(service, "client", client_id);
   const statuses = [];
-  for (const api of [house.anonymous, analyst, client])
+  for (const api of [service.anonymous, analyst, client])
     statuses.push((await send(good, ONE, { api })).status);
   expect(statuses).toEqual([401, 403, 403]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Api } from "../../support/harness.ts";
-import { makePlace, type ServerProcess, startServer } from "../../support/process.ts";
+import { makeCommandFolder, type ServerProcess, startServer } from "../../support/process.ts";
 import { addSubscription, search } from "../fixtures.ts";
 
 const ROUNDS = 3;
@@ -38,7 +38,7 @@ async function killDuringIngest(server: ServerProcess, api: Api, after_ms: numbe
 }
 
 test("kill -9 during ingest loses no answered event, and sending again what was not answered doubles none", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   let server = await startServer(place.env);
   let api = await server.signIn();
   await addSubscription({ api }, "killed");

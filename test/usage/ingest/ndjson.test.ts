@@ -7,11 +7,11 @@ import { eventLines, NDJSON, sendLines, tokenOf } from "./streams.ts";
 const NOW = ms("2026-03-10T12:00:00Z");
 const good = { external_subscription_id: "acme", usage: 1 };
 
-const house = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
+const service = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
 
 /** A company of its own for each test, which has one subscription. */
 async function newTenant(): Promise<Tenant> {
-  const tenant = await house.addTenant();
+  const tenant = await service.addTenant();
   await addSubscription(tenant, "acme");
   return tenant;
 }
@@ -69,8 +69,8 @@ describe("a stream of lines", () => {
         if (at >= bytes.length) controller.close();
       },
     });
-    const headers = { authorization: `Bearer ${await tokenOf(house, tenant.admin_email)}`, ...NDJSON };
-    const response = await fetch(`${house.url}/api/v1/usage/events`, { method: "POST", body, headers });
+    const headers = { authorization: `Bearer ${await tokenOf(service, tenant.admin_email)}`, ...NDJSON };
+    const response = await fetch(`${service.url}/api/v1/usage/events`, { method: "POST", body, headers });
     expect([response.status, await response.json()]).toEqual([
       201,
       { data: { accepted: 2_500, duplicates: 0 } },
@@ -126,13 +126,13 @@ describe("a stream of lines", () => {
   test("needs the right to ingest, even when it is empty", async () => {
     const tenant = await newTenant();
     const { client_id } = await addSubscription(tenant, "for access");
-    const analyst = await house.addUser(tenant, "analyst");
-    const client = await house.addUser(tenant, "client", client_id);
-    const manager = await house.addUser(tenant, "manager");
+    const analyst = await service.addUser(tenant, "analyst");
+    const client = await service.addUser(tenant, "client", client_id);
+    const manager = await service.addUser(tenant, "manager");
     const statuses: number[][] = [];
     for (const lines of [[good], []]) {
       const answers = await Promise.all(
-        [house.anonymous, analyst, client, manager].map((caller) => sendLines(caller, lines)),
+        [service.anonymous, analyst, client, manager].map((caller) => sendLines(caller, lines)),
       );
       statuses.push(answers.map(({ status }) => status));
     }
@@ -199,9 +199,9 @@ describe("a broken line", () => {
 
   test("that is no UTF-8 is named", async () => {
     const tenant = await newTenant();
-    const headers = { authorization: `Bearer ${await tokenOf(house, tenant.admin_email)}`, ...NDJSON };
+    const headers = { authorization: `Bearer ${await tokenOf(service, tenant.admin_email)}`, ...NDJSON };
     const body = Buffer.concat([Buffer.from(`${JSON.stringify(good)}\n`), Buffer.from([0x22, 0xff, 0x22])]);
-    const response = await fetch(`${house.url}/api/v1/usage/events`, { method: "POST", body, headers });
+    const response = await fetch(`${service.url}/api/v1/usage/events`, { method: "POST", body, headers });
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({
       line: 2,
@@ -219,8 +219,8 @@ describe("a broken line", () => {
         else controller.enqueue(new Uint8Array(65_536).fill(0x78));
       },
     });
-    const headers = { authorization: `Bearer ${await tokenOf(house, tenant.admin_email)}`, ...NDJSON };
-    const response = await fetch(`${house.url}/api/v1/usage/events`, { method: "POST", body, headers });
+    const headers = { authorization: `Bearer ${await tokenOf(service, tenant.admin_email)}`, ...NDJSON };
+    const response = await fetch(`${service.url}/api/v1/usage/events`, { method: "POST", body, headers });
     const answer: Json = await response.json();
     expect([response.status, answer.line]).toEqual([422, 1]);
     expect(sent).toBeLessThan(64 * 1024 * 1024);

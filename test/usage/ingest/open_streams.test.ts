@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { LIMITS } from "../../../src/core/limits.ts";
 import { JsonLines } from "../../../src/http/json_lines.ts";
 import {
-  type House,
+  type Service,
   PASSWORD,
   readMetrics,
-  startHouse,
+  startService,
   type Tenant,
   TestClock,
 } from "../../support/harness.ts";
@@ -30,23 +30,23 @@ const good = { external_subscription_id: "acme", usage: 1 };
 const clock = new TestClock(START);
 const limits = { ...LIMITS };
 
-let house: House;
+let service: Service;
 let tenant: Tenant;
 
 beforeAll(async () => {
   // Room for three blocks and a half: streams have to wait for one another.
   Object.assign(LIMITS, { usage_pending_events: 3_500 });
-  house = await startHouse({ clock });
+  service = await startService({ clock });
 });
 beforeEach(async () => {
-  tenant = await house.addTenant();
+  tenant = await service.addTenant();
   await addSubscription(tenant, "acme");
 });
 afterEach(() => {
   Object.assign(LIMITS, limits);
   clock.set(START);
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 async function stored({ api }: Tenant): Promise<number> {
   return (await search(api, { limit: 1 })).meta.total;
@@ -61,7 +61,7 @@ const text = (events: readonly unknown[]) => events.map((event) => `${JSON.strin
 
 describe("a stream under way", () => {
   test("is stored block by block, and answered at its end", async () => {
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(2_300)));
     await untilStored(2_000);
     stream.write(text(eventLines(1, {}, 2_301)));
@@ -73,7 +73,7 @@ describe("a stream under way", () => {
   });
 
   test("has the time of each of its blocks", async () => {
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_000)));
     await untilStored(1_000);
     clock.set("2026-03-10T15:00:00.000Z");
@@ -89,7 +89,7 @@ describe("a stream under way", () => {
   });
 
   test("takes subscriptions that were made meanwhile", async () => {
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_000)));
     await untilStored(1_000);
     await addSubscription(tenant, "new");
@@ -99,7 +99,7 @@ describe("a stream under way", () => {
   });
 
   test("ends with its sender's token", async () => {
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_000)));
     await untilStored(1_000);
     const change = { current_password: PASSWORD, new_password: `${PASSWORD}!` };
@@ -112,7 +112,7 @@ describe("a stream under way", () => {
   });
 
   test("is answered at its broken line, while it is still being sent", async () => {
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_500)));
     stream.write("{\n");
     const { status, body } = await stream.answer;
@@ -124,7 +124,7 @@ describe("a stream under way", () => {
 
   test("that sends too little in its time is a 408", async () => {
     Object.assign(LIMITS, { line_block_ms: 1_000 });
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_300)));
     const pulse = setInterval(() => stream.write("\n"), 20);
     const { status, body } = await stream.answer;
@@ -142,11 +142,11 @@ describe("a stream under way", () => {
       (part: string) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`,
     ],
   ])("whose sender goes away, %s, leaves whole blocks", async (_, head, chunk) => {
-    const token = await tokenOf(house, tenant.admin_email);
+    const token = await tokenOf(service, tenant.admin_email);
     const part = text(eventLines(2_700)).slice(0, -20);
     const socket = await Bun.connect({
       hostname: "127.0.0.1",
-      port: Number(new URL(house.url).port),
+      port: Number(new URL(service.url).port),
       socket: { data: () => undefined },
     });
     const lines = [
@@ -165,7 +165,7 @@ describe("a stream under way", () => {
     socket.terminate();
     // The rest would be stored by now, if it ever were: what comes after it is.
     expect((await sendLines(tenant.api, [good])).status).toBe(201);
-    const { body } = await readMetrics(house);
+    const { body } = await readMetrics(service);
     expect(body).toContain('route="/api/v1/usage/events",status="400"} ');
     expect(body).not.toContain('route="/api/v1/usage/events",status="500"} ');
     expect(await stored(tenant)).toBe(2_001);
@@ -174,7 +174,7 @@ describe("a stream under way", () => {
 
 describe("many streams", () => {
   test("of two companies, twenty at once, with room for three blocks: they wait, and all are stored", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     await addSubscription(other, "acme");
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -206,7 +206,7 @@ describe("many streams", () => {
   });
 
   test("share the room for bodies: without any, they are a 503", async () => {
-    const stream = await openStream(house, tenant);
+    const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_200)));
     await untilStored(1_000);
     Object.assign(LIMITS, { bodies_bytes: 20_000 });
@@ -222,7 +222,7 @@ describe("many streams", () => {
 });
 
 test("a store that fails is a 503 that tells how far the stream came", async () => {
-  const own = await startHouse({ clock });
+  const own = await startService({ clock });
   await addSubscription(own, "acme");
   const stream = await openStream(own, own);
   stream.write(text(eventLines(1_000)));

@@ -5,13 +5,13 @@ import { addSubscription, ms, search, send } from "../fixtures.ts";
 const NOW = ms("2026-03-10T12:00:00Z");
 const HOUR = 3_600_000;
 
-const house = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
-const { api } = house;
+const service = useService({ clock: new TestClock("2026-03-10T12:00:00.000Z") });
+const { api } = service;
 let other: Tenant;
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  await addSubscription(house, "acme");
+  other = await service.addTenant();
+  await addSubscription(service, "acme");
   await addSubscription(other, "theirs");
 });
 
@@ -124,7 +124,7 @@ describe("POST /usage/events refuses", () => {
   });
 
   test("every broken event is named, alike for an array and {events}, and none is stored", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "acme");
     const events = [
       good,
@@ -170,7 +170,7 @@ describe("POST /usage/events refuses", () => {
   });
 
   test("1,000 events are stored and 1,001 are a 413, as is a body over 5 MB", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "acme");
     const events = Array.from({ length: 1_001 }, () => good);
     expect((await send(tenant.api, events)).status).toBe(413);
@@ -205,12 +205,12 @@ describe("POST /usage/events refuses", () => {
   });
 
   test("analysts, client users and strangers may not ingest", async () => {
-    const { client_id } = await addSubscription(house, "for access");
-    const analyst = await house.addUser(house, "analyst");
-    const client = await house.addUser(house, "client", client_id);
-    const manager = await house.addUser(house, "manager");
+    const { client_id } = await addSubscription(service, "for access");
+    const analyst = await service.addUser(service, "analyst");
+    const client = await service.addUser(service, "client", client_id);
+    const manager = await service.addUser(service, "manager");
     const statuses = [];
-    for (const caller of [house.anonymous, analyst, client, manager])
+    for (const caller of [service.anonymous, analyst, client, manager])
       statuses.push((await send(caller, good)).status);
     expect(statuses).toEqual([401, 403, 403, 201]);
   });

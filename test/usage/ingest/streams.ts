@@ -1,4 +1,4 @@
-import { type Api, apiOf, type House, PASSWORD, type Tenant } from "../../support/harness.ts";
+import { type Api, apiOf, type Service, PASSWORD, type Tenant } from "../../support/harness.ts";
 import { uuid } from "../fixtures.ts";
 
 export const NDJSON = { "content-type": "application/x-ndjson" };
@@ -27,11 +27,15 @@ export interface OpenStream {
 }
 
 /** Begins to send a stream, by the tenant's admin unless a token is given, and leaves it open. */
-export async function openStream(house: House, { admin_email }: Tenant, token?: string): Promise<OpenStream> {
+export async function openStream(
+  service: Service,
+  { admin_email }: Tenant,
+  token?: string,
+): Promise<OpenStream> {
   const { writable, readable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
-  const headers = { authorization: `Bearer ${token ?? (await tokenOf(house, admin_email))}`, ...NDJSON };
-  const request = fetch(`${house.url}/api/v1/usage/events`, { method: "POST", body: readable, headers });
+  const headers = { authorization: `Bearer ${token ?? (await tokenOf(service, admin_email))}`, ...NDJSON };
+  const request = fetch(`${service.url}/api/v1/usage/events`, { method: "POST", body: readable, headers });
   return {
     // The answer tells what became of it: a body that is refused half-way is not the writer's failure.
     write: (text) => void writer.write(Buffer.from(text)).catch(() => undefined),
@@ -45,7 +49,7 @@ export async function openStream(house: House, { admin_email }: Tenant, token?: 
 }
 
 /** A token of a user of the tests. */
-export async function tokenOf(house: House, email: string): Promise<string> {
-  const login = await apiOf(house.url, {})("POST", "/login", { email, password: PASSWORD });
+export async function tokenOf(service: Service, email: string): Promise<string> {
+  const login = await apiOf(service.url, {})("POST", "/login", { email, password: PASSWORD });
   return login.body.token;
 }

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Api, House, Json } from "../../support/harness.ts";
+import type { Api, Service, Json } from "../../support/harness.ts";
 import { addSubscription, ms, search, send } from "../fixtures.ts";
-import { NOW, type SearchWorld, startSearchWorld } from "./fixtures.ts";
+import { NOW, type SearchFixture, openSearchFixture } from "./fixtures.ts";
 
 const HOUR = 3_600_000;
 
-let world: SearchWorld;
-let house: House;
+let fixture: SearchFixture;
+let service: Service;
 let api: Api;
 
 beforeAll(async () => {
-  world = await startSearchWorld();
-  ({ house } = world);
-  ({ api } = house);
+  fixture = await openSearchFixture();
+  ({ service } = fixture);
+  ({ api } = service);
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 /** Key, total and count of each group. */
 async function groups(body: Json) {
@@ -26,9 +26,9 @@ async function keys(body: Json) {
   return (await groups(body)).map(([key]: Json) => key);
 }
 
-const clientKey = (name: string) => String(world.subscriptions[name].client_id);
-const productKey = (name: string) => String(world.subscriptions[name].product_id);
-const compositeKey = (name: string) => `${house.company_id}:${name}`;
+const clientKey = (name: string) => String(fixture.subscriptions[name].client_id);
+const productKey = (name: string) => String(fixture.subscriptions[name].product_id);
+const compositeKey = (name: string) => `${service.company_id}:${name}`;
 
 describe("aggregates", () => {
   test("without group_by there is one row, also of nothing", async () => {
@@ -80,7 +80,8 @@ describe("aggregates", () => {
     };
     expect(await names("subscription")).toEqual(["Name of b1", "Name of a2", "Name of a1"]);
     const listed = (await api("GET", "/clients")).body.data;
-    const name = (of: string) => listed.find(({ id }: Json) => id === world.subscriptions[of].client_id).name;
+    const name = (of: string) =>
+      listed.find(({ id }: Json) => id === fixture.subscriptions[of].client_id).name;
     expect(await names("client")).toEqual([name("b1"), name("a1")]);
   });
 
@@ -219,7 +220,7 @@ describe("aggregates", () => {
 
   test("a client user's groups by metadata are of its own client's events", async () => {
     const { data } = await search(
-      world.client,
+      fixture.client,
       { aggregate: true, group_by: "metadata:n" },
       "/my/usage/search",
     );
@@ -231,7 +232,7 @@ describe("aggregates", () => {
   });
 
   test("sums are exact", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "x");
     const usages = [0.1, 0.2, 0.000001, 999_999_999_999, -999_999_999_999];
     const events = usages.flatMap((usage) =>
@@ -245,7 +246,7 @@ describe("aggregates", () => {
   });
 
   test("the hour that a clock change repeats is two groups, the earlier first", async () => {
-    const tenant = await house.addTenant({ timezone: "Europe/Berlin" });
+    const tenant = await service.addTenant({ timezone: "Europe/Berlin" });
     await addSubscription(tenant, "x");
     const at = ["2025-10-26T00:30Z", "2025-10-26T01:30Z", "2025-10-26T02:30Z"];
     await send(
@@ -263,7 +264,7 @@ describe("aggregates", () => {
   });
 
   test("over 10,000 groups are a 422 that says how to narrow", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "x");
     for (let sent = 0; sent < 10_001; sent += 1_000) {
       const length = Math.min(1_000, 10_001 - sent);

@@ -13,11 +13,11 @@ const clock = new TestClock(NOON);
 /** Event n is n minutes old, of usage n % 3, with the id uuid(n). */
 const numbers = Array.from({ length: EVENTS }, (_, n) => n);
 
-const house = useService({ clock });
-const { api } = house;
+const service = useService({ clock });
+const { api } = service;
 
 beforeAll(async () => {
-  await addSubscription(house, "x");
+  await addSubscription(service, "x");
   const events = numbers.map((n) => ({
     id: uuid(n),
     external_subscription_id: "x",
@@ -131,9 +131,9 @@ describe("a cursor is refused", () => {
   });
 
   test("of another company, and of the company to its client", async () => {
-    const tenant = await house.addTenant();
-    const { client_id } = await addCatalog(house);
-    const client = await house.addUser(house, "client", client_id);
+    const tenant = await service.addTenant();
+    const { client_id } = await addCatalog(service);
+    const client = await service.addUser(service, "client", client_id);
     const cursor = await firstCursor({});
     await expectRefusal({ cursor }, "/cursor", tenant.api);
     await expectRefusal({ cursor }, "/cursor", client, "/my/usage/search");
@@ -175,11 +175,11 @@ describe("a cursor is refused", () => {
       { ...position, after: { value: "-1", id: uuid(1) } },
       { ...position, window: { start_ms: 1e300 } },
       { ...position, window: { end_ms: -1 } },
-    ].map((change) => writeCursor({ company_id: house.company_id }, {}, change));
+    ].map((change) => writeCursor({ company_id: service.company_id }, {}, change));
     for (const wrong of marked) await expectRefusal({ cursor: wrong });
     const of_usage = { ...position, after: { value: "1234567890123", id: uuid(1) } };
     const by_usage = { sort_by: "usage" } as const;
-    const cursor_of_usage = writeCursor({ company_id: house.company_id }, by_usage, of_usage);
+    const cursor_of_usage = writeCursor({ company_id: service.company_id }, by_usage, of_usage);
     await expectRefusal({ ...by_usage, cursor: cursor_of_usage });
     for (const wrong of [5, null, {}, "x".repeat(501)]) await expectRefusal({ cursor: wrong });
   });

@@ -11,7 +11,7 @@ import { create } from "../../billing/subscriptions/fixtures.ts";
 
 const SUBSCRIPTIONS = 12_000;
 
-const house = useService();
+const service = useService();
 
 /** How many turns others had while `work` went on. */
 async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; result: T }> {
@@ -28,7 +28,7 @@ async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; 
 }
 
 test("names and groups of many thousand subscriptions are found in turns", async () => {
-  const { api, company_id, deps } = house;
+  const { api, company_id, deps } = service;
   const client = await create(api, "/clients", { name: "Client" });
   const product = await create(api, "/products", { name: "Product" });
   const model = { name: "Plan", description: "", currency: "EUR", billing_type_id: 2, price: 1 };

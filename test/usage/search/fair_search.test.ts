@@ -7,13 +7,13 @@ import { addSubscription, send } from "../fixtures.ts";
 
 const HOLD_MS = 2_000;
 
-const house = useService();
+const service = useService();
 let other: Tenant;
 let subscription_id: number;
 
 beforeAll(async () => {
-  other = await house.addTenant();
-  ({ id: subscription_id } = await addSubscription(house, "ours"));
+  other = await service.addTenant();
+  ({ id: subscription_id } = await addSubscription(service, "ours"));
   await addSubscription(other, "theirs");
   expect((await send(other.api, { external_subscription_id: "theirs", usage: 7 })).status).toBe(201);
 });
@@ -27,7 +27,7 @@ async function storeEvents(): Promise<void> {
     usage: "1",
     metadata: null,
   }));
-  await house.deps.usage.append(house.company_id, events, 1_760_000_000_000);
+  await service.deps.usage.append(service.company_id, events, 1_760_000_000_000);
 }
 
 /** Asks a question of the first company that runs until its time is up. What became of it. */
@@ -35,7 +35,7 @@ async function askForLong(): Promise<string> {
   const window = { subscription_id, start_ms: 0, end_ms: 1_800_000_000_000 };
   const windows = Array.from({ length: 5_000 }, () => window);
   try {
-    await house.deps.usage.totals(house.company_id, windows, { timeout_ms: HOLD_MS });
+    await service.deps.usage.totals(service.company_id, windows, { timeout_ms: HOLD_MS });
     return "answered";
   } catch (error) {
     if (error instanceof AppError) return error.kind;
@@ -46,12 +46,12 @@ async function askForLong(): Promise<string> {
 test("a company that floods the search is refused itself; others are served, and /ready answers", async () => {
   await storeEvents();
   const flood = Promise.all(Array.from({ length: 120 }, askForLong));
-  const own = await house.api("POST", "/usage/search", { limit: 1 });
+  const own = await service.api("POST", "/usage/search", { limit: 1 });
   expect([own.status, own.headers.get("retry-after")]).toEqual([429, "1"]);
   const [theirs, totals, ready] = await Promise.all([
     other.api("POST", "/usage/search", { limit: 1 }),
     other.api("POST", "/usage/search", { aggregate: true }),
-    house.anonymous("GET", "origin:/ready"),
+    service.anonymous("GET", "origin:/ready"),
   ]);
   expect([theirs.status, theirs.body.meta?.total]).toEqual([200, 1]);
   expect([totals.status, totals.body.data?.[0]?.total_usage]).toEqual([200, 7]);
@@ -61,5 +61,5 @@ test("a company that floods the search is refused itself; others are served, and
   const served = Math.max(1, usageReaders() - 1) + LIMITS.usage_readers_waiting / 4;
   expect(Object.groupBy(kinds, (kind) => kind).unavailable).toHaveLength(served);
   expect(Object.groupBy(kinds, (kind) => kind).rate_limited).toHaveLength(120 - served);
-  expect((await house.api("POST", "/usage/search", { limit: 1 })).status).toBe(200);
+  expect((await service.api("POST", "/usage/search", { limit: 1 })).status).toBe(200);
 });

@@ -1,8 +1,8 @@
 import {
   type Api,
-  type House,
+  type Service,
   type Json,
-  startHouse,
+  startService,
   type Tenant,
   TestClock,
 } from "../../support/harness.ts";
@@ -10,8 +10,8 @@ import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, send, uuid } from "../fixtures.ts";
 
 /** Two companies with usage, as the tests of search know them. */
-export interface SearchWorld {
-  house: House;
+export interface SearchFixture {
+  service: Service;
   other: Tenant;
   /** A user of client A. */
   client: Api;
@@ -37,25 +37,31 @@ const EVENTS: [subscription: string, at: string, usage: number, metadata?: Recor
   ["b1", "2025-12-09T00:00:00Z", 160],
 ];
 
-export async function startSearchWorld(): Promise<SearchWorld> {
+export async function openSearchFixture(): Promise<SearchFixture> {
   const clock = new TestClock("2026-03-09T16:30:00.000Z");
-  const house = await startHouse({ clock, timezone: "Asia/Kuala_Lumpur" });
-  const other = await house.addTenant();
-  const a = await addCatalog(house);
-  const b = { ...(await addCatalog(house)), product_id: a.product_id };
-  const second = { ...a, product_id: (await addCatalog(house)).product_id };
+  const service = await startService({ clock, timezone: "Asia/Kuala_Lumpur" });
+  const other = await service.addTenant();
+  const a = await addCatalog(service);
+  const b = { ...(await addCatalog(service)), product_id: a.product_id };
+  const second = { ...a, product_id: (await addCatalog(service)).product_id };
   const subscriptions = {
-    a1: await addSubscription(house, "a1", a),
-    a2: await addSubscription(house, "a2", second),
-    b1: await addSubscription(house, "b1", b),
+    a1: await addSubscription(service, "a1", a),
+    a2: await addSubscription(service, "a2", second),
+    b1: await addSubscription(service, "b1", b),
   };
   const foreign = await addSubscription(other, "a1");
   const events = EVENTS.map(([external_subscription_id, at, usage, metadata = {}], i) => {
     return { id: uuid(i + 1), external_subscription_id, timestamp: ms(at), usage, metadata };
   });
-  const sent = await send(house.api, events);
+  const sent = await send(service.api, events);
   const theirs = await send(other.api, { external_subscription_id: "a1", usage: 7 });
   if (sent.status !== 201 || theirs.status !== 201)
     throw new Error(`Cannot send: ${JSON.stringify(sent.body)}`);
-  return { house, other, client: await house.addUser(house, "client", a.client_id), subscriptions, foreign };
+  return {
+    service,
+    other,
+    client: await service.addUser(service, "client", a.client_id),
+    subscriptions,
+    foreign,
+  };
 }

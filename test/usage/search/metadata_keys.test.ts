@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Api, House, Json } from "../../support/harness.ts";
+import type { Api, Service, Json } from "../../support/harness.ts";
 import { addSubscription, ms, send } from "../fixtures.ts";
-import { NOW, type SearchWorld, startSearchWorld } from "./fixtures.ts";
+import { NOW, type SearchFixture, openSearchFixture } from "./fixtures.ts";
 
 const PATH = "/usage/metadata-keys";
 
-let world: SearchWorld;
-let house: House;
+let fixture: SearchFixture;
+let service: Service;
 let api: Api;
 
 beforeAll(async () => {
-  world = await startSearchWorld();
-  ({ house } = world);
-  ({ api } = house);
+  fixture = await openSearchFixture();
+  ({ service } = fixture);
+  ({ api } = service);
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 async function list(query = "", as = api, path = PATH): Promise<Json> {
   const answer = await as("GET", path + query);
@@ -77,7 +77,7 @@ describe("metadata keys", () => {
   });
 
   test("tell what filters and groups find", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "x");
     const events = [
       { a: { b: 1, "c.d": "hidden" }, "a.b": "whole", "é\n\"'": true },
@@ -110,7 +110,7 @@ describe("metadata keys", () => {
   });
 
   test("stop at 200, the most frequent, and show five values", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "x");
     const events = Array.from({ length: 30 }, (_, i) => ({
       external_subscription_id: "x",
@@ -132,16 +132,16 @@ describe("metadata keys", () => {
 
 describe("whose metadata", () => {
   test("a company's own, a client user's own client's under /my", async () => {
-    expect(keysOf(await list("", world.other.api))).toEqual([]);
-    expect(keysOf(await list("", world.client, `/my${PATH}`))).toEqual([
+    expect(keysOf(await list("", fixture.other.api))).toEqual([]);
+    expect(keysOf(await list("", fixture.client, `/my${PATH}`))).toEqual([
       ["region", 3],
       ["note", 1],
       ["tag.env", 1],
     ]);
-    expect(keysOf(await list("?external_subscription_id=b1", world.client, `/my${PATH}`))).toEqual([]);
-    expect((await world.client("GET", PATH)).status).toBe(403);
+    expect(keysOf(await list("?external_subscription_id=b1", fixture.client, `/my${PATH}`))).toEqual([]);
+    expect((await fixture.client("GET", PATH)).status).toBe(403);
     expect((await api("GET", `/my${PATH}`)).status).toBe(403);
-    expect((await house.anonymous("GET", PATH)).status).toBe(401);
+    expect((await service.anonymous("GET", PATH)).status).toBe(401);
   });
 
   test.each([

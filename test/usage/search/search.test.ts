@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Api, House, Json } from "../../support/harness.ts";
+import type { Api, Service, Json } from "../../support/harness.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, search, send, uuid } from "../fixtures.ts";
-import { NOW, type SearchWorld, startSearchWorld } from "./fixtures.ts";
+import { NOW, type SearchFixture, openSearchFixture } from "./fixtures.ts";
 
 const HOUR = 3_600_000;
 
-let world: SearchWorld;
-let house: House;
+let fixture: SearchFixture;
+let service: Service;
 let api: Api;
 
 beforeAll(async () => {
-  world = await startSearchWorld();
-  ({ house } = world);
-  ({ api } = house);
+  fixture = await openSearchFixture();
+  ({ service } = fixture);
+  ({ api } = service);
 });
-afterAll(() => house.stop());
+afterAll(() => service.stop());
 
 /** The numbers of the events found, in their order. */
 async function find(body: Json, as = api, path = "/usage/search"): Promise<number[]> {
@@ -25,9 +25,9 @@ async function find(body: Json, as = api, path = "/usage/search"): Promise<numbe
 
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-const of = (...names: string[]) => names.map((name) => world.subscriptions[name].id);
-const clients = (...names: string[]) => names.map((name) => world.subscriptions[name].client_id);
-const products = (...names: string[]) => names.map((name) => world.subscriptions[name].product_id);
+const of = (...names: string[]) => names.map((name) => fixture.subscriptions[name].id);
+const clients = (...names: string[]) => names.map((name) => fixture.subscriptions[name].client_id);
+const products = (...names: string[]) => names.map((name) => fixture.subscriptions[name].product_id);
 
 describe("filters", () => {
   test.each<[string, () => Json, number[]]>([
@@ -95,7 +95,7 @@ describe("filters", () => {
   });
 
   test("events of one instant are in the order of their ids", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     await addSubscription(tenant, "x");
     const ids = Array.from({ length: 20 }, () => crypto.randomUUID());
     await send(
@@ -115,61 +115,61 @@ describe("filters", () => {
 describe("whose usage", () => {
   test("ids of another company, or of nobody, are a 403", async () => {
     const bodies = [
-      ...[world.foreign.client_id, 999_999, Number.MAX_SAFE_INTEGER].map((id) => ({
-        client_ids: [world.subscriptions.a1.client_id, id],
+      ...[fixture.foreign.client_id, 999_999, Number.MAX_SAFE_INTEGER].map((id) => ({
+        client_ids: [fixture.subscriptions.a1.client_id, id],
       })),
-      ...[world.foreign.id, 999_999].map((id) => ({ subscription_ids: [id] })),
-      ...[world.foreign.product_id, 999_999].map((id) => ({ product_ids: [id] })),
-      { aggregate: true, client_ids: [world.foreign.client_id] },
+      ...[fixture.foreign.id, 999_999].map((id) => ({ subscription_ids: [id] })),
+      ...[fixture.foreign.product_id, 999_999].map((id) => ({ product_ids: [id] })),
+      { aggregate: true, client_ids: [fixture.foreign.client_id] },
     ];
     for (const body of bodies) expect((await api("POST", "/usage/search", body)).status).toBe(403);
   });
 
   test("each company sees its own events, with its own keys", async () => {
-    const { data, meta } = await search(world.other.api, { external_subscription_ids: ["a1"] });
+    const { data, meta } = await search(fixture.other.api, { external_subscription_ids: ["a1"] });
     expect(meta.total).toBe(1);
-    expect(data[0]).toMatchObject({ subscription_id: `${world.other.company_id}:a1`, usage: 7 });
-    expect((await search(world.other.api, { aggregate: true })).data[0].total_usage).toBe(7);
+    expect(data[0]).toMatchObject({ subscription_id: `${fixture.other.company_id}:a1`, usage: 7 });
+    expect((await search(fixture.other.api, { aggregate: true })).data[0].total_usage).toBe(7);
   });
 
   test("a client user sees its own client's events under /my, and only there", async () => {
     const path = "/my/usage/search";
-    expect(await find({}, world.client, path)).toEqual([1, 2, 3, 6, 7]);
-    expect(await find({ external_subscription_ids: ["a2", "b1"] }, world.client, path)).toEqual([3, 7]);
-    expect(await find({ client_ids: [world.subscriptions.a1.client_id] }, world.client, path)).toEqual([
+    expect(await find({}, fixture.client, path)).toEqual([1, 2, 3, 6, 7]);
+    expect(await find({ external_subscription_ids: ["a2", "b1"] }, fixture.client, path)).toEqual([3, 7]);
+    expect(await find({ client_ids: [fixture.subscriptions.a1.client_id] }, fixture.client, path)).toEqual([
       1, 2, 3, 6, 7,
     ]);
-    expect(await find({ product_ids: [world.subscriptions.a2.product_id] }, world.client, path)).toEqual([
+    expect(await find({ product_ids: [fixture.subscriptions.a2.product_id] }, fixture.client, path)).toEqual([
       3, 7,
     ]);
-    const { data } = await search(world.client, { aggregate: true, group_by: "product" }, path);
+    const { data } = await search(fixture.client, { aggregate: true, group_by: "product" }, path);
     expect(data.map((row: Json) => row.total_usage)).toEqual([39.5, 3.500001]);
     const hidden = [
-      { client_ids: [world.subscriptions.b1.client_id] },
-      { subscription_ids: [world.subscriptions.b1.id] },
-      { subscription_ids: [world.foreign.id] },
-      { product_ids: [world.foreign.product_id] },
+      { client_ids: [fixture.subscriptions.b1.client_id] },
+      { subscription_ids: [fixture.subscriptions.b1.id] },
+      { subscription_ids: [fixture.foreign.id] },
+      { product_ids: [fixture.foreign.product_id] },
     ];
-    for (const body of hidden) expect((await world.client("POST", path, body)).status).toBe(403);
-    expect((await world.client("POST", "/usage/search", {})).status).toBe(403);
+    for (const body of hidden) expect((await fixture.client("POST", path, body)).status).toBe(403);
+    expect((await fixture.client("POST", "/usage/search", {})).status).toBe(403);
     expect((await api("POST", path, {})).status).toBe(403);
   });
 
   test("a client without subscriptions finds nothing", async () => {
-    const { client_id } = await addCatalog(house);
-    const lonely = await house.addUser(house, "client", client_id);
+    const { client_id } = await addCatalog(service);
+    const lonely = await service.addUser(service, "client", client_id);
     expect((await search(lonely, {}, "/my/usage/search")).data).toEqual([]);
     // The company has the product, this client has not.
     const { status } = await lonely("POST", "/my/usage/search", {
-      product_ids: [world.subscriptions.a1.product_id],
+      product_ids: [fixture.subscriptions.a1.product_id],
     });
     expect(status).toBe(403);
   });
 
   test("analysts search; strangers sign in first", async () => {
-    const analyst = await house.addUser(house, "analyst");
+    const analyst = await service.addUser(service, "analyst");
     expect((await search(analyst, {})).meta.total).toBe(9);
-    expect((await house.anonymous("POST", "/usage/search", {})).status).toBe(401);
+    expect((await service.anonymous("POST", "/usage/search", {})).status).toBe(401);
   });
 });
 
@@ -219,7 +219,7 @@ describe("what is refused", () => {
     expect(answer.body.details[0].path).toBe(path);
   });
 
-  test("a group_by that is not known is told what is", async () => {
+  test("a group_by that is not known is answered with those that are", async () => {
     const { body } = await api("POST", "/usage/search", { aggregate: true, group_by: "region" });
     expect(body.details[0].message).toBe(
       "must be one of subscription, client, product, day, hour, month or metadata:<key>, the key of at most 200 " +

@@ -23,26 +23,26 @@ interface Fact {
 let facts: Fact[];
 const subscriptions = new Map<string, Json>();
 
-const house = useService({ clock, timezone: ZONE });
+const service = useService({ clock, timezone: ZONE });
 
 beforeAll(async () => {
-  const a = await addCatalog(house);
-  const b = { ...(await addCatalog(house)), product_id: a.product_id };
-  const c = { ...a, product_id: (await addCatalog(house)).product_id };
+  const a = await addCatalog(service);
+  const b = { ...(await addCatalog(service)), product_id: a.product_id };
+  const c = { ...a, product_id: (await addCatalog(service)).product_id };
   for (const [external_id, catalog] of [
     ["s1", a],
     ["s2", b],
     ["s3", c],
     ["s4", a],
   ] as const) {
-    subscriptions.set(external_id, await addSubscription(house, external_id, catalog));
+    subscriptions.set(external_id, await addSubscription(service, external_id, catalog));
   }
   facts = fc.sample(fact, { numRuns: EVENTS, seed: 20_261_121 });
   for (let start = 0; start < EVENTS; start += 200) {
     const events = facts.slice(start, start + 200).map(({ external_id, millionths, ...event }) => {
       return { ...event, external_subscription_id: external_id, usage: millionths / 1e6 };
     });
-    expect((await send(house.api, events)).status).toBe(201);
+    expect((await send(service.api, events)).status).toBe(201);
   }
 });
 
@@ -138,12 +138,12 @@ test("a page of events is what a loop over all events finds", async () => {
         const by = sort_by === "usage" ? a.millionths - b.millionths : a.timestamp - b.timestamp;
         return sign * (by || (a.id < b.id ? -1 : 1));
       });
-      const { data, meta } = await search(house.api, body);
+      const { data, meta } = await search(service.api, body);
       expect(meta.total).toBe(found.length);
       expect(data).toEqual(
         found.slice((page - 1) * limit, page * limit).map((event) => ({
           id: event.id,
-          subscription_id: `${house.company_id}:${event.external_id}`,
+          subscription_id: `${service.company_id}:${event.external_id}`,
           timestamp: event.timestamp,
           usage: event.millionths / 1e6,
           metadata: event.metadata,
@@ -152,7 +152,7 @@ test("a page of events is what a loop over all events finds", async () => {
       );
       expect(meta.next_cursor === null).toBe(page * limit >= found.length);
       if (meta.next_cursor === null) return;
-      const next = await search(house.api, { ...body, page: undefined, cursor: meta.next_cursor });
+      const next = await search(service.api, { ...body, page: undefined, cursor: meta.next_cursor });
       expect(next.meta).toMatchObject({ page: page + 1, total: found.length });
       expect(next.data.map(({ id }: Json) => id)).toEqual(
         found.slice(page * limit, (page + 1) * limit).map(({ id }) => id),
@@ -165,7 +165,7 @@ test("a page of events is what a loop over all events finds", async () => {
 function keyOf(kind: string, { external_id, timestamp, metadata }: Fact): string | null {
   if (kind.startsWith("metadata:")) return metadata[kind.slice(9)] ?? null;
   const of = subscriptions.get(external_id);
-  if (kind === "subscription") return `${house.company_id}:${external_id}`;
+  if (kind === "subscription") return `${service.company_id}:${external_id}`;
   if (kind === "client" || kind === "product") return String(of[`${kind}_id`]);
   const local = Temporal.Instant.fromEpochMilliseconds(timestamp).toZonedDateTimeISO(ZONE);
   const hour = `${local.toPlainDate().toString()}T${String(local.hour).padStart(2, "0")}:00${local.offset}`;
@@ -197,7 +197,7 @@ test("groups are what a loop over all events sums", async () => {
           max_usage: events.length === 0 ? null : Math.max(...usages) / 1e6,
         };
       });
-      const { data } = await search(house.api, { ...body, aggregate: true });
+      const { data } = await search(service.api, { ...body, aggregate: true });
       const named = expected.map((row) => ({
         ...row,
         group_name: row.group_key === null ? null : expect.anything(),

@@ -29,7 +29,7 @@ const newEvents = (length: number) => Array.from({ length }, () => modelEvent())
 const count = async (store: UsageStore): Promise<number> => (await store.search(PAGE, TIMEOUT_MS)).total;
 
 /** Compaction at every commit, in parts as small as can be. */
-const EAGER = { hot_rows: 1, run_rows: 300, move_rows: 100, snapshot_rows: 500, retry_ms: 10 };
+const EAGER = { hot_rows: 1, segment_rows: 300, move_rows: 100, snapshot_rows: 500, retry_ms: 10 };
 
 usageStoreConformance("the DuckDB usage store", () => openDuckDb({ path: newPath() }));
 usageStoreConformance("the DuckDB usage store, compacting all the time", () =>
@@ -48,7 +48,7 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     metadataKeys: (...call) => store.metadataKeys(...call),
     totals: (...call) => store.totals(...call),
     lastSeq: (...call) => store.lastSeq(...call),
-    haveNewer: (...call) => store.haveNewer(...call),
+    haveLateEvents: (...call) => store.haveLateEvents(...call),
     sums: (...call) => store.sums(...call),
     load: (...call) => store.load(...call),
     export: (...call) => store.export(...call),

@@ -21,7 +21,7 @@ const LIMITS = {
   timeout_ms: TIMEOUT_MS,
   max_sorted: 1_000,
   max_file_bytes: 1e9,
-  gone: new AbortController().signal,
+  signal: new AbortController().signal,
 };
 
 let folder: string;
@@ -188,7 +188,7 @@ describe("an export that does not end well", () => {
         receiver.abort(reason);
         await Promise.withResolvers<void>().promise;
       },
-      { ...LIMITS, gone: receiver.signal },
+      { ...LIMITS, signal: receiver.signal },
     );
     expect(await left.catch((error: unknown) => error)).toBe(reason);
     const broken = take(query, () => Promise.reject(reason));

@@ -7,7 +7,13 @@ import { AppError } from "../../../src/core/errors.ts";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 
-const compaction = { hot_rows: 5_000, run_rows: 1e9, move_rows: 5_000, snapshot_rows: 1e9, retry_ms: 100 };
+const compaction = {
+  hot_rows: 5_000,
+  segment_rows: 1e9,
+  move_rows: 5_000,
+  snapshot_rows: 1e9,
+  retry_ms: 100,
+};
 const print = (line: string) => writeSync(1, `${line}\n`);
 const store = await openDuckDb({
   path: process.argv[2] ?? "",

@@ -24,7 +24,7 @@ const newPath = (): string => join(folder, `${++files}.duckdb`);
 
 const NOW_MS = 1_800_000_000_000;
 const NEVER = 1_000_000_000;
-const SMALL = { hot_rows: NEVER, run_rows: NEVER, move_rows: 700, snapshot_rows: NEVER, retry_ms: 10 };
+const SMALL = { hot_rows: NEVER, segment_rows: NEVER, move_rows: 700, snapshot_rows: NEVER, retry_ms: 10 };
 const HOUR_MS = 3_600_000;
 
 /** Events of 40 hours, in no order, of some subscriptions. */
@@ -60,7 +60,7 @@ async function rowsByTable(path: string): Promise<Record<string, number>> {
 
 test("what was stored up to a number stays the same, whatever happens to the store", async () => {
   const path = newPath();
-  const opened = () => openDuckDb({ path, compaction: { ...SMALL, move_rows: 7, run_rows: 40 } });
+  const opened = () => openDuckDb({ path, compaction: { ...SMALL, move_rows: 7, segment_rows: 40 } });
   let store = await opened();
   const windows = [1, 2, 3].map((subscription_id) => ({ subscription_id, start_ms: 0, end_ms: NOW_MS }));
   const totals = (last_seq: number) => store.totals(1, windows, { last_seq, timeout_ms: TIMEOUT_MS });
@@ -120,7 +120,7 @@ describe("compaction", () => {
 
   test("makes one long run of many short ones", async () => {
     const path = newPath();
-    const store = await openDuckDb({ path, compaction: { ...SMALL, run_rows: 3_000 } });
+    const store = await openDuckDb({ path, compaction: { ...SMALL, segment_rows: 3_000 } });
     for (let i = 0; i < 4; i++) {
       for (const company_id of [2, 1]) await store.append(company_id, newEvents(400), NOW_MS);
       await store.compact();
@@ -155,7 +155,7 @@ describe("compaction", () => {
     expect(await rowsByTable(path)).toMatchObject({ usage_runs: 50 });
   });
 
-  test("a failure is told, loses nothing, and is made good", async () => {
+  test("a failure is logged, loses nothing, and is repaired", async () => {
     const path = newPath();
     const failures: unknown[] = [];
     const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
@@ -178,7 +178,7 @@ describe("compaction", () => {
   });
 });
 
-test("failures under load are told once each, and compaction goes on when it can", async () => {
+test("failures under load are logged once each, and compaction goes on when it can", async () => {
   const path = newPath();
   const failures: unknown[] = [];
   const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
@@ -224,7 +224,7 @@ test("sums that could not be folded or made anew leave the store able to", async
 });
 
 describe("the sums by hour", () => {
-  test("agree with the events through every move, and a difference is told", async () => {
+  test("agree with the events through every move, and a difference is reported", async () => {
     const path = newPath();
     const store = await openDuckDb({ path, compaction: SMALL });
     await Promise.all(Array.from({ length: 20 }, () => store.append(1, newEvents(100), NOW_MS)));

@@ -14,7 +14,7 @@ const [path = "", memory_limit = "", first = "0"] = process.argv.slice(2);
 const print = (line: string) => writeSync(1, `${line}\n`);
 const compaction = {
   hot_rows: 10_000,
-  run_rows: 100_000,
+  segment_rows: 100_000,
   move_rows: 10_000,
   snapshot_rows: 20_000,
   retry_ms: 100,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Engine } from "../../../src/usage_store/duckdb/engine/engine.ts";
 import { Readers, type ReadersLimits } from "../../../src/usage_store/duckdb/engine/readers.ts";
-import type { Asker } from "../../../src/usage_store/duckdb/engine/fair_queue.ts";
+import type { QueueMember } from "../../../src/usage_store/duckdb/engine/fair_queue.ts";
 import { failure, TIMEOUT_MS } from "../conformance.ts";
 
 let instance: DuckDBInstance;
@@ -17,7 +17,12 @@ async function open(limits: ReadersLimits) {
   const readers = await Readers.open(new Engine(instance), limits);
   const began: string[] = [];
   /** Asks a question that lasts until `end`. */
-  const ask = (asker: Asker, name: string, end: Promise<void> = Promise.resolve(), timeout_ms = TIMEOUT_MS) =>
+  const ask = (
+    asker: QueueMember,
+    name: string,
+    end: Promise<void> = Promise.resolve(),
+    timeout_ms = TIMEOUT_MS,
+  ) =>
     readers.run(asker, timeout_ms, async () => {
       began.push(name);
       await end;

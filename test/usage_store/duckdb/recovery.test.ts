@@ -22,7 +22,13 @@ afterAll(() => rm(folder, { recursive: true }));
 let files = 0;
 const NOW_MS = 1_800_000_000_000;
 const NEVER = 1_000_000_000;
-const COMPACTION = { hot_rows: NEVER, run_rows: NEVER, move_rows: 700, snapshot_rows: NEVER, retry_ms: 10 };
+const COMPACTION = {
+  hot_rows: NEVER,
+  segment_rows: NEVER,
+  move_rows: 700,
+  snapshot_rows: NEVER,
+  retry_ms: 10,
+};
 const PAGE = { company_id: 1, sort_by: "timestamp", sort_order: "asc", limit: 9, offset: 0 } as const;
 
 const newEvents = (length: number) => Array.from({ length }, () => modelEvent());
@@ -189,7 +195,7 @@ describe("a checkpoint that fails", () => {
     await store.close();
   });
 
-  test("at the end is told, and what is stored is there at the next start", async () => {
+  test("at the end is reported, and what is stored is there at the next start", async () => {
     const { store, database, path, told } = await open();
     await store.append(1, newEvents(100), NOW_MS);
     await breakCheckpoints(database);

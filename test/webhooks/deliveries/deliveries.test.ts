@@ -13,12 +13,12 @@ import {
 } from "../../support/webhook_receiver.ts";
 
 const clock = new MovingClock();
-const house = useService({ clock, env: { NODE_ENV: "development" } });
+const service = useService({ clock, env: { NODE_ENV: "development" } });
 let tenant: Tenant;
 let receiver: Receiver;
 
 beforeEach(async () => {
-  tenant = await house.addTenant();
+  tenant = await service.addTenant();
   receiver = openReceiver();
 });
 afterEach(() => receiver.stop());
@@ -76,8 +76,8 @@ test("an event is delivered at once, thin, with the specification's headers, and
   expect((await tenant.api("GET", `/webhook-logs/${log.id}`)).body.data).toEqual(log);
 });
 
-test("endpoints are told of what they asked for, and of their own company's events only", async () => {
-  const other = await house.addTenant();
+test("endpoints get what they subscribed to, and their own company's events only", async () => {
+  const other = await service.addTenant();
   const [all, some, foreign] = [openReceiver(), openReceiver(), openReceiver()];
   await addWebhook(tenant.api, all.url);
   await addWebhook(tenant.api, some.url, ["product.*", "client.deleted"]);
@@ -142,7 +142,7 @@ test("after ten attempts it has failed for good", async () => {
   for (let attempts = 1; attempts <= 10; attempts++) {
     await logThat(api, endpoint_id, (log) => log.attempts.length === attempts);
     clock.advance({ hours: 30 });
-    api = await house.signIn(tenant.admin_email);
+    api = await service.signIn(tenant.admin_email);
   }
   const log = await settled(api, endpoint_id);
   expect(log).toMatchObject({ status: "failed", next_attempt_at: null });
@@ -256,7 +256,7 @@ describe("rotation", () => {
     expect([isSigned(call, secret), isSigned(call, old)]).toEqual([true, true]);
 
     clock.advance({ hours: 24 });
-    const api = await house.signIn(tenant.admin_email);
+    const api = await service.signIn(tenant.admin_email);
     await api("POST", "/clients", { name: "Acme" });
     const [, next] = await receiver.calls(2);
     if (!next) throw new Error("no call");
@@ -311,7 +311,7 @@ describe("POST /webhook-logs/{id}/redeliver", () => {
   });
 
   test("another company's log is not there, and an unknown one neither", async () => {
-    const other = await house.addTenant();
+    const other = await service.addTenant();
     const { id: endpoint_id } = await addWebhook(tenant.api, receiver.url);
     await addClient();
     const { id } = await settled(tenant.api, endpoint_id);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { Dispatcher } from "../../../src/webhooks/deliveries/dispatcher.ts";
-import { makePlace, startServer } from "../../support/process.ts";
+import { makeCommandFolder, startServer } from "../../support/process.ts";
 import { TEST_STORE } from "../../support/harness.ts";
 import { addWebhook, openReceiver, type Receiver, until } from "../../support/webhook_receiver.ts";
 
@@ -11,7 +11,7 @@ const CLIENTS = 60;
 const ids = (receiver: Receiver) => new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
 
 test("kill -9 amid deliveries loses none: what was under way is sent again within 15 s of the restart", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const env = { ...place.env, NODE_ENV: "development" };
   const receiver = openReceiver();
   const held = openReceiver();
@@ -62,7 +62,7 @@ test("kill -9 amid deliveries loses none: what was under way is sent again withi
 test.skipIf(TEST_STORE !== "postgres")(
   "two processes on one database share the work: each attempt is made once",
   async () => {
-    const place = await makePlace();
+    const place = await makeCommandFolder();
     const env = { ...place.env, NODE_ENV: "development" };
     const receiver = openReceiver();
     receiver.answer(async () => {
@@ -92,7 +92,7 @@ test.skipIf(TEST_STORE !== "postgres")(
 );
 
 test("a shutdown amid an attempt ends in time, and the attempt is made again after the next start", async () => {
-  const place = await makePlace();
+  const place = await makeCommandFolder();
   const env = { ...place.env, NODE_ENV: "development" };
   const receiver = openReceiver();
   receiver.answer(() => new Promise<Response>(() => undefined));

@@ -12,7 +12,7 @@ import {
 // Deliveries of loan events: what lenders see of them, in which environment, and how long they are tried.
 
 const clock = new MovingClock();
-const house = useService({ clock, env: { NODE_ENV: "development" } });
+const service = useService({ clock, env: { NODE_ENV: "development" } });
 let tenant: Tenant;
 let staging: Loans;
 let production: Loans;
@@ -20,9 +20,9 @@ let receiver: Receiver;
 let endpoint: Json;
 
 beforeEach(async () => {
-  tenant = await house.addTenant();
-  staging = await openLoans(house, tenant, "staging");
-  production = await openLoans(house, tenant, "production");
+  tenant = await service.addTenant();
+  staging = await openLoans(service, tenant, "staging");
+  production = await openLoans(service, tenant, "production");
   receiver = openReceiver();
   endpoint = await addWebhook(tenant.api, receiver.url);
 });
@@ -69,7 +69,7 @@ test("lenders see those of their environment, and of loans only", async () => {
   expect((await staging.lender("GET", `${LOGS}/${in_staging.id}`)).body.data).toEqual(in_staging);
 
   const of_client = all.find(({ event_type }: Json) => event_type === "client.created");
-  const stranger = await openLoans(house, await house.addTenant(), "staging");
+  const stranger = await openLoans(service, await service.addTenant(), "staging");
   for (const [lender, id] of [
     [staging.lender, in_production.id],
     [production.lender, in_staging.id],

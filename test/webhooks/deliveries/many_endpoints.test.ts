@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listDueEndpoints } from "../../../src/webhooks/deliveries/queries.ts";
-import { type House, startHouse } from "../../support/harness.ts";
+import { type Service, startService } from "../../support/harness.ts";
 import { addWebhook, logThat, openReceiver, type Receiver } from "../../support/webhook_receiver.ts";
 
-let house: House;
+let service: Service;
 let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = openReceiver();
-  house = await startHouse({ env: { NODE_ENV: "development" } });
+  service = await startService({ env: { NODE_ENV: "development" } });
 });
 afterAll(async () => {
-  await house.stop();
+  await service.stop();
   await receiver.stop();
 });
 
 test("where more endpoints wait than one look takes, the next look begins after them", async () => {
   receiver.answer(() => new Response("broken", { status: 500 }));
   const ids: number[] = [];
-  for (let i = 0; i < 5; i++) ids.push((await addWebhook(house.api, receiver.url)).id);
-  await house.api("POST", "/clients", { name: "Acme" });
-  for (const id of ids) await logThat(house.api, id, ({ attempts }) => attempts.length > 0);
+  for (let i = 0; i < 5; i++) ids.push((await addWebhook(service.api, receiver.url)).id);
+  await service.api("POST", "/clients", { name: "Acme" });
+  for (const id of ids) await logThat(service.api, id, ({ attempts }) => attempts.length > 0);
   // What waits for its next attempt is due by then.
-  const then = house.deps.clock.now().add({ hours: 24 });
-  const look = (after_id: number) => listDueEndpoints(house.deps.store.read, then, after_id, 2);
+  const then = service.deps.clock.now().add({ hours: 24 });
+  const look = (after_id: number) => listDueEndpoints(service.deps.store.read, then, after_id, 2);
   expect(await look(0)).toEqual(ids.slice(0, 2));
   expect(await look(ids[1] ?? 0)).toEqual(ids.slice(2, 4));
   expect(await look(ids[3] ?? 0)).toEqual(ids.slice(4));

@@ -7,7 +7,7 @@ import {
   RETRY_STEPS_S,
   retryAfterMs,
   retrySteps,
-  verdict,
+  afterAttempt,
 } from "../../../src/webhooks/deliveries/rules.ts";
 
 const now = Temporal.Instant.from("2026-03-01T00:00:00Z");
@@ -19,7 +19,7 @@ function waitOf(
   answered: { status_code: number | null; retry_after: string | null },
   random = 0,
 ) {
-  const { next_attempt_at } = verdict(step, answered, now, random);
+  const { next_attempt_at } = afterAttempt(step, answered, now, random);
   return next_attempt_at === null ? null : instant(next_attempt_at).epochMilliseconds - now.epochMilliseconds;
 }
 
@@ -27,22 +27,22 @@ test("ten attempts: at once, then after 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20
   expect([...RETRY_STEPS_S]).toEqual([0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
   const waits = RETRY_STEPS_S.map((_, step) => waitOf(step, failed));
   expect(waits).toEqual([...RETRY_STEPS_S.slice(1).map((seconds) => seconds * 1_000), null]);
-  expect(verdict(9, failed, now, 0)).toEqual({ status: "failed", step: 10, next_attempt_at: null });
+  expect(afterAttempt(9, failed, now, 0)).toEqual({ status: "failed", step: 10, next_attempt_at: null });
 });
 
 test("three attempts for a loan that is only tried out, ten for one that is made, and for all else", () => {
   const attempts = (data: Record<string, unknown>) => {
     let made = 0;
-    while (verdict(made, failed, now, 0, retrySteps(data)).status === "pending") made++;
+    while (afterAttempt(made, failed, now, 0, retrySteps(data)).status === "pending") made++;
     return made + 1;
   };
   expect(attempts({ environment: "staging" })).toBe(3);
   expect(attempts({ environment: "production" })).toBe(10);
   expect(attempts({})).toBe(10);
-  const second = verdict(0, failed, now, 0, retrySteps({ environment: "staging" }));
+  const second = afterAttempt(0, failed, now, 0, retrySteps({ environment: "staging" }));
   expect(second).toEqual({ status: "pending", step: 1, next_attempt_at: "2026-03-01T00:00:05.000Z" });
   // Sent again by somebody, it gets one more.
-  const again = verdict(ONE_ATTEMPT, failed, now, 0, retrySteps({ environment: "staging" }));
+  const again = afterAttempt(ONE_ATTEMPT, failed, now, 0, retrySteps({ environment: "staging" }));
   expect(again.status).toBe("failed");
 });
 
@@ -73,11 +73,11 @@ describe("verdict", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 200, max: 299 }), (step, status_code) => {
         const end = { step: step + 1, next_attempt_at: null };
-        expect(verdict(step, { status_code, retry_after: "9" }, now, 1)).toEqual({
+        expect(afterAttempt(step, { status_code, retry_after: "9" }, now, 1)).toEqual({
           status: "succeeded",
           ...end,
         });
-        expect(verdict(step, { status_code: 410, retry_after: "9" }, now, 1)).toEqual({
+        expect(afterAttempt(step, { status_code: 410, retry_after: "9" }, now, 1)).toEqual({
           status: "failed",
           ...end,
         });

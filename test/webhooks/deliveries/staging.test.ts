@@ -10,7 +10,7 @@ import {
 } from "../../support/webhook_receiver.ts";
 
 const clock = new MovingClock();
-const house = useService({ clock, env: { NODE_ENV: "development" } });
+const service = useService({ clock, env: { NODE_ENV: "development" } });
 let receiver: Receiver;
 
 beforeAll(async () => {
@@ -22,19 +22,19 @@ afterAll(async () => {
 });
 
 test("an event of a loan in staging is given up after three attempts, one in production is not", async () => {
-  const { id: endpoint_id } = await addWebhook(house.api, receiver.url, ["application.*"]);
+  const { id: endpoint_id } = await addWebhook(service.api, receiver.url, ["application.*"]);
   for (const [environment, status] of [
     ["staging", "failed"],
     ["production", "pending"],
   ] as const) {
     const loans = await openLoans(
-      house,
-      { ...house, api: await house.signIn(house.admin_email) },
+      service,
+      { ...service, api: await service.signIn(service.admin_email) },
       environment,
     );
     const { id } = await addDraft(loans, (await addProgram(loans)).id);
     for (let attempts = 1; attempts <= 3; attempts++) {
-      const api = await house.signIn(house.admin_email);
+      const api = await service.signIn(service.admin_email);
       const log = await logThat(
         api,
         endpoint_id,

@@ -3,9 +3,9 @@ import * as fc from "fast-check";
 import { iso } from "../../../src/core/time.ts";
 import {
   addressProblem,
-  ownAddresses,
+  literalAddresses,
   readUrl,
-  rotated,
+  rotateSecrets,
   signingSecrets,
 } from "../../../src/webhooks/endpoints/rules.ts";
 
@@ -16,7 +16,7 @@ const development = { is_production: false };
 function problemOf(text: string, surroundings = production): string | null {
   const { url, problem } = readUrl(text, surroundings);
   if (!url) return problem;
-  const addresses = ownAddresses(url);
+  const addresses = literalAddresses(url);
   if (addresses === null) return "is a name";
   return (
     addresses.map((address) => addressProblem(address, url.protocol, surroundings)).find(Boolean) ?? null
@@ -105,7 +105,7 @@ describe("secrets", () => {
   const start = Temporal.Instant.from("2026-03-01T00:00:00Z");
 
   test("the old secret signs beside the new one for 24 hours and not a millisecond longer", () => {
-    const secrets = rotated([{ secret: "old", ends_at: null }], "new", start);
+    const secrets = rotateSecrets([{ secret: "old", ends_at: null }], "new", start);
     expect(signingSecrets(secrets, start)).toEqual(["new", "old"]);
     expect(signingSecrets(secrets, start.add({ hours: 24 }).subtract({ milliseconds: 1 }))).toEqual([
       "new",
@@ -123,7 +123,7 @@ describe("secrets", () => {
         const replaced_at = new Map<string, Temporal.Instant>();
         for (const [i, gap] of hours.entries()) {
           now = now.add({ seconds: gap });
-          secrets = rotated(secrets, String(i + 1), now);
+          secrets = rotateSecrets(secrets, String(i + 1), now);
           replaced_at.set(String(i), now);
         }
         const at = now.add({ seconds: wait });

@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import type { SigningSecret } from "../../../src/webhooks/endpoints/model.ts";
 import { webhookTable } from "../../../src/webhooks/endpoints/tables.ts";
-import { makePlace, type Place, run, startServer } from "../../support/process.ts";
+import { makeCommandFolder, type CommandFolder, run, startServer } from "../../support/process.ts";
 import type { Api, Json } from "../../support/harness.ts";
 import {
   addWebhook,
@@ -16,10 +16,10 @@ import {
 
 // The same database under one key after another, as restarts find it.
 
-let place: Place;
+let place: CommandFolder;
 let receiver: Receiver;
 beforeAll(async () => {
-  place = await makePlace();
+  place = await makeCommandFolder();
 });
 afterAll(() => place.remove());
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { type Json, startHouse, type Tenant, useService } from "../../support/harness.ts";
+import { type Json, startService, type Tenant, useService } from "../../support/harness.ts";
 import { addWebhook } from "../../support/webhook_receiver.ts";
 
 let other: Tenant;
@@ -7,11 +7,11 @@ let other: Tenant;
 /** A port of this machine that nobody listens on. */
 const HERE = "http://127.0.0.1:9/hooks";
 
-const house = useService({ env: { NODE_ENV: "development" } });
-const { api } = house;
+const service = useService({ env: { NODE_ENV: "development" } });
+const { api } = service;
 
 beforeAll(async () => {
-  other = await house.addTenant();
+  other = await service.addTenant();
 });
 
 describe("webhooks", () => {
@@ -26,7 +26,7 @@ describe("webhooks", () => {
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(webhook).toEqual({
       id: expect.any(Number),
-      company_id: house.company_id,
+      company_id: service.company_id,
       url: HERE,
       event_types: ["subscription.*", "client.created"],
       description: "Ledger",
@@ -134,7 +134,7 @@ describe("webhooks", () => {
   });
 
   test("a company has at most 50 endpoints", async () => {
-    const tenant = await house.addTenant();
+    const tenant = await service.addTenant();
     for (let i = 0; i < 50; i++) await addWebhook(tenant.api, `${HERE}/${i}`);
     const { status, body } = await tenant.api("POST", "/webhooks", { url: HERE, event_types: ["*"] });
     expect([status, body.error]).toEqual([409, "Cannot create a webhook: there are 50 already"]);
@@ -159,7 +159,7 @@ describe("webhooks", () => {
     const { id } = await addWebhook(api, HERE);
     const client_id = (await api("POST", "/clients", { name: "Acme" })).body.data.id;
     for (const role of ["manager", "analyst", "client"] as const) {
-      const user = await house.addUser(house, role, role === "client" ? client_id : undefined);
+      const user = await service.addUser(service, role, role === "client" ? client_id : undefined);
       for (const [method, path, body] of [
         ["GET", "/webhooks"],
         ["GET", `/webhooks/${id}`],
@@ -175,12 +175,12 @@ describe("webhooks", () => {
         expect((await user(method, path, body)).status, `${role} ${method} ${path}`).toBe(403);
       expect((await user("GET", "/events")).status, role).toBe(role === "client" ? 403 : 200);
     }
-    expect((await house.anonymous("GET", "/webhooks")).status).toBe(401);
+    expect((await service.anonymous("GET", "/webhooks")).status).toBe(401);
   });
 });
 
 test("in production this machine is refused, by whatever spelling", async () => {
-  const production = await startHouse();
+  const production = await startService();
   for (const url of [
     HERE,
     "https://127.0.0.1/",

@@ -22,7 +22,7 @@ import { upload } from "../../loans/documents/fixtures.ts";
 const BEGUN = "2026-03-10T12:00:00Z";
 const clock = new TestClock(BEGUN);
 
-const house = useService({ clock });
+const service = useService({ clock });
 
 /** The fields of each type's example in the table of the document. */
 function documented(): Map<string, string[]> {
@@ -40,7 +40,7 @@ function documented(): Map<string, string[]> {
 }
 
 async function add(path: string, body: object): Promise<Json> {
-  const answer = await house.api("POST", path, body);
+  const answer = await service.api("POST", path, body);
   expect([path, answer.status < 300]).toEqual([path, true]);
   return answer.body.data;
 }
@@ -67,7 +67,7 @@ async function subscribe(model_id: number, external_subscription_id: string): Pr
 
 /** Does something of every kind. */
 async function doEverything(): Promise<void> {
-  const { api } = house;
+  const { api } = service;
   for (const path of ["/clients", "/products"]) {
     const { id } = await add(path, { name: "A" });
     await api("PUT", `${path}/${id}`, { name: "B" });
@@ -106,12 +106,12 @@ async function doEverything(): Promise<void> {
 async function run(name: string): Promise<void> {
   const job = JOBS.find((one) => one.name === name);
   if (!job) throw new Error(`No such job: ${name}`);
-  await runJob(house.deps, job);
+  await runJob(service.deps, job);
 }
 
 /** Brings loan applications into every state. */
 async function doLoans(): Promise<void> {
-  const loans = await openLoans(house);
+  const loans = await openLoans(service);
   const { id: program_id } = await addProgram(loans);
   const draft = () => addDraft(loans, program_id);
   for (const state of ["action_required", "rejected", "disbursed", "declined", "withdrawn"] as const)
@@ -125,12 +125,12 @@ async function doLoans(): Promise<void> {
 }
 
 async function doDocuments(loans: Loans, application_id: number): Promise<void> {
-  const { token } = (await exchange(house, loans.agent_key)).body;
+  const { token } = (await exchange(service, loans.agent_key)).body;
   for (const [type, review, reason] of [
     ["payslip", "verify", {}],
     ["passport", "reject", { reason_code: "expired" }],
   ] as const) {
-    const { id } = await done(upload(house, token, application_id, { type }));
+    const { id } = await done(upload(service, token, application_id, { type }));
     await done(loans.lender("POST", `/lender/documents/${id}/${review}`, reason));
   }
 }
@@ -150,7 +150,7 @@ test("every event carries the fields that the document shows", async () => {
   // Loans took months, and so do mandates: each begins while the admin is signed in.
   clock.set(BEGUN);
   const shown = documented();
-  const api = await doEverythingWithMandates(house, clock);
+  const api = await doEverythingWithMandates(service, clock);
   const pages = await Promise.all(
     [1, 2].map(async (page) => (await api("GET", `/events?limit=200&page=${page}`)).body),
   );

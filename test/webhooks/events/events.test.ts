@@ -5,14 +5,14 @@ import { EVENT_TYPES } from "../../../src/webhooks/events/model.ts";
 import type { Json } from "../../support/harness.ts";
 import { FLAT, PER_UNIT, useBooks } from "../../billing/fixtures.ts";
 
-const books = useBooks();
+const billing = useBooks();
 
 beforeAll(async () => {
-  books.clock.set("2026-01-10T00:00:00Z");
+  billing.clock.set("2026-01-10T00:00:00Z");
 });
 
 /** A company's events from the first to the last, as [type, data]. */
-async function told(
+async function eventsOf(
   api: (method: string, path: string) => Promise<Json>,
   query = "",
 ): Promise<[string, Json][]> {
@@ -21,10 +21,10 @@ async function told(
   return body.data.toReversed().map(({ type, data }: Json) => [type, data]);
 }
 
-test("every change of clients, products, billing models and subscriptions is told once, thinly", async () => {
-  const company = await books.addCompany();
+test("every change of clients, products, billing models and subscriptions has one event, with ids only", async () => {
+  const company = await billing.addCompany();
   const { api, client_id } = company;
-  const product_id = (await told(api, "&type=product.*"))[0]?.[1].id;
+  const product_id = (await eventsOf(api, "&type=product.*"))[0]?.[1].id;
   const model = await company.addModel(FLAT);
   const body = { name: "Renamed", description: "" };
   await api("PUT", `/billing-models/${model}`, body);
@@ -39,7 +39,7 @@ test("every change of clients, products, billing models and subscriptions is tol
   await api("DELETE", `/billing-models/${unused}`);
   const subscription = { id, status: "active", client_id, product_id, billing_model_id: model };
   const ends_at = "2026-02-01T00:00:00.000Z";
-  expect(await told(api)).toEqual([
+  expect(await eventsOf(api)).toEqual([
     ["client.created", { id: client_id }],
     ["product.created", { id: product_id }],
     ["billing_model.created", { id: model, status: "active" }],
@@ -56,33 +56,33 @@ test("every change of clients, products, billing models and subscriptions is tol
   ]);
 });
 
-test("what is refused is not told", async () => {
-  const { api, client_id, ...company } = await books.addCompany();
+test("what is refused has no event", async () => {
+  const { api, client_id, ...company } = await billing.addCompany();
   await company.subscribe(FLAT);
-  const before = await told(api);
+  const before = await eventsOf(api);
   expect((await api("DELETE", `/clients/${client_id}`)).status).toBe(409);
   expect((await api("PUT", "/products/999999", { name: "x" })).status).toBe(404);
   const taken = { name: "x", external_subscription_id: "external 1", client_id, product_id: 1 };
   expect((await api("POST", "/subscriptions", { ...taken, billing_model_id: 1 })).status).toBe(422);
-  expect(await told(api)).toEqual(before);
+  expect(await eventsOf(api)).toEqual(before);
 });
 
 test("a billing run tells of each record that it wrote: created, then adjusted; a dry run of none", async () => {
-  books.clock.set("2026-01-01T00:00:00Z");
-  const company = await books.addCompany();
+  billing.clock.set("2026-01-01T00:00:00Z");
+  const company = await billing.addCompany();
   const subscription_id = await company.subscribe(PER_UNIT);
-  books.clock.set("2026-02-02T00:00:00Z");
+  billing.clock.set("2026-02-02T00:00:00Z");
   await company.run({ dry_run: true });
-  expect(await told(company.api, "&type=billing_record.*")).toEqual([]);
+  expect(await eventsOf(company.api, "&type=billing_record.*")).toEqual([]);
   await company.run();
   await company.use(subscription_id, ["2026-01-20T00:00:00Z", "4"]);
-  books.clock.set("2026-02-03T00:00:00Z");
+  billing.clock.set("2026-02-03T00:00:00Z");
   await company.run({ period: "2026-01" });
   await company.run({ period: "2026-01" });
   const records = await company.records(subscription_id);
   expect(records.map(({ kind }: Json) => kind)).toEqual(["period", "adjustment"]);
   const [period, adjustment] = records;
-  const events = await told(company.api, "&type=billing_record.*");
+  const events = await eventsOf(company.api, "&type=billing_record.*");
   expect(events).toEqual([
     ["billing_record.created", expect.objectContaining({ id: period.id, kind: "period", subscription_id })],
     [
@@ -100,9 +100,9 @@ test("a billing run tells of each record that it wrote: created, then adjusted; 
 });
 
 test("events are listed newest first, by page, type, pattern and time; another company's never", async () => {
-  books.clock.set("2026-01-10T00:00:00Z");
-  const { api } = await books.addCompany();
-  books.clock.set("2026-01-11T00:00:00Z");
+  billing.clock.set("2026-01-10T00:00:00Z");
+  const { api } = await billing.addCompany();
+  billing.clock.set("2026-01-11T00:00:00Z");
   for (let i = 0; i < 4; i++) await api("POST", "/products", { name: `p${i}` });
   const { body } = await api("GET", "/events?limit=2&page=2");
   expect(body.meta).toEqual({ page: 2, limit: 2, total: 6, total_pages: 3 });
@@ -124,7 +124,7 @@ test("events are listed newest first, by page, type, pattern and time; another c
   expect(await count("from=2026-01-10T00:00:00Z&to=2026-01-10T00:00:00.001Z&type=product.created")).toBe(1);
   for (const query of ["type=nothing", "type=product", "type=", "from=yesterday", "page=0", "kind=x"])
     expect((await api("GET", `/events?${query}`)).status, query).toBe(422);
-  expect((await (await books.addCompany()).api("GET", "/events")).body.meta.total).toBe(2);
+  expect((await (await billing.addCompany()).api("GET", "/events")).body.meta.total).toBe(2);
 });
 
 test("docs/webhooks.md lists every event type", () => {

@@ -1,12 +1,12 @@
 import { applyResult } from "../../../src/emandate/results/apply_result.ts";
 import { findLastOrder, findOrderByNumber } from "../../../src/emandate/orders/queries.ts";
 import { resultOf } from "../../../src/emandate/scheme/response_codes.ts";
-import type { Api, House, Json, TestClock } from "../../support/harness.ts";
-import { STATES, type World, worldOf } from "../../emandate/mandates/fixtures.ts";
+import type { Api, Service, Json, TestClock } from "../../support/harness.ts";
+import { STATES, type EmandateFixture, emandateFixtureOf } from "../../emandate/mandates/fixtures.ts";
 
 /** Does something of every kind with mandates and payments. It takes months: the admin is signed in anew. */
-export async function doEverythingWithMandates(house: House, clock: TestClock): Promise<Api> {
-  const world = worldOf(house, clock);
+export async function doEverythingWithMandates(service: Service, clock: TestClock): Promise<Api> {
+  const world = emandateFixtureOf(service, clock);
   for (const state of STATES) await world.mandateIn(state);
   const { id } = await world.mandateIn("suspended");
   await world.act(id, "resume");
@@ -22,7 +22,10 @@ export async function doEverythingWithMandates(house: House, clock: TestClock): 
 }
 
 /** The bank refuses what it was last asked: in the sandbox it never does. */
-async function refuse({ house: { deps, company_id }, clock }: World, mandate_id: number): Promise<void> {
+async function refuse(
+  { service: { deps, company_id }, clock }: EmandateFixture,
+  mandate_id: number,
+): Promise<void> {
   await deps.store.tx(async (q) => {
     const order = await findLastOrder(
       { q, scope: { company_id }, now: Temporal.Now.instant() },
@@ -34,7 +37,10 @@ async function refuse({ house: { deps, company_id }, clock }: World, mandate_id:
 }
 
 /** Money that came back is said to be there; somebody looks. */
-async function contradict({ house: { deps, api }, clock }: World, { order_no }: Json): Promise<void> {
+async function contradict(
+  { service: { deps, api }, clock }: EmandateFixture,
+  { order_no }: Json,
+): Promise<void> {
   await deps.store.tx(async (q) => {
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error("Nothing was asked");
@@ -46,12 +52,12 @@ async function contradict({ house: { deps, api }, clock }: World, { order_no }: 
   await api("POST", `/emandate/flags/${body.data[0].id}/resolve`, { note: "An old message" });
 }
 
-async function doPayments(world: World): Promise<Api> {
+async function doPayments(world: EmandateFixture): Promise<Api> {
   const pay = async (due_date?: string): Promise<Json> => {
     const { id } = await world.mandateIn("active");
     const day = due_date === undefined ? {} : { due_date };
     const path = `/emandate/mandates/${id}/payments`;
-    const { status, body } = await world.house.api("POST", path, { amount: "10.00", ...day });
+    const { status, body } = await world.service.api("POST", path, { amount: "10.00", ...day });
     if (status !== 201) throw new Error(JSON.stringify(body));
     return body.data;
   };
@@ -62,7 +68,7 @@ async function doPayments(world: World): Promise<Api> {
   }
   await contradict(world, await pay());
   const { id } = await pay("2026-12-01");
-  await world.house.api("POST", `/emandate/payments/${id}/cancel`, {});
+  await world.service.api("POST", `/emandate/payments/${id}/cancel`, {});
   // A month that nobody collected.
   const mandate = await world.mandate("Ahmad", { bankscheme_txn_amount: "10.00" });
   await world.act(mandate.id, "authorize");
@@ -70,7 +76,7 @@ async function doPayments(world: World): Promise<Api> {
     await world.scenario(name, { mandate_id: mandate.id });
   }
   await world.pass({ months: 3 });
-  const api = await world.house.signIn(world.house.admin_email);
+  const api = await world.service.signIn(world.service.admin_email);
   await api("POST", "/emandate/collections/run", {});
   return api;
 }

@@ -10,7 +10,7 @@ import { EntryBlock } from "../index/inventory.ts";
 import type { SipHash } from "../index/siphash.ts";
 import { cutOff } from "../engine/readers.ts";
 import { asNumber, query } from "../engine/sql.ts";
-import { wordsOf } from "../engine/vector_words.ts";
+import { rawWords } from "../engine/vector_words.ts";
 import type { Writer } from "./writer.ts";
 
 /** What the loader shares with the rest of the store. */
@@ -61,7 +61,7 @@ export class Loader {
 
   async #load(loading: Loading, onStored: (rows: number) => void): Promise<LoadResult> {
     const { connection, block, company_id } = loading;
-    const { entries, left_out } = this.#hash(company_id, block);
+    const { entries, left_out: skipped } = this.#hash(company_id, block);
     await connection.run(`CREATE OR REPLACE TEMP TABLE loaded_rows (${BLOCK_TABLE})`);
     const appender = await connection.createAppender("loaded_rows");
     try {
@@ -70,7 +70,7 @@ export class Loader {
       appender.closeSync();
     }
     const { hits, accepted } = await this.#parts.writer.exclusive(async (_, first_seq) => {
-      const found = this.#enter(entries, left_out, first_seq);
+      const found = this.#enter(entries, skipped, first_seq);
       const count = await insertRows(loading, found, first_seq);
       return { rows: block.rows, value: { hits: found, accepted: count } };
     });
@@ -93,13 +93,13 @@ export class Loader {
   #hash(company_id: number, block: EventBlock): { entries: EntryBlock; left_out: Set<string> } {
     const { hash } = this.#parts;
     const entries = new EntryBlock(block.rows);
-    const left_out = new Set<string>();
+    const skipped = new Set<string>();
     for (let row = 0; row < block.rows; row++) {
       fingerprint(hash, company_id, block.ids, row * 4);
-      if (block.is(row, ROW.left_out)) left_out.add(keyOf(hash.high, hash.low));
+      if (block.is(row, ROW.skipped)) skipped.add(keyOf(hash.high, hash.low));
       else entries.add(hash.high, hash.low, row);
     }
-    return { entries, left_out };
+    return { entries, left_out: skipped };
   }
 
   /**
@@ -107,12 +107,11 @@ export class Loader {
    * a row that repeats one that was left out must wait for what becomes of that. Entries of rows that are then
    * not stored do no harm.
    */
-  #enter(entries: EntryBlock, left_out: ReadonlySet<string>, first_seq: number): number[] {
+  #enter(entries: EntryBlock, skipped: ReadonlySet<string>, first_seq: number): number[] {
     const { index } = this.#parts;
     const hits: number[] = [];
     entries.flush((high, low, row) => {
-      const is_hit =
-        index.find(high, low).length > 0 || (left_out.size > 0 && left_out.has(keyOf(high, low)));
+      const is_hit = index.find(high, low).length > 0 || (skipped.size > 0 && skipped.has(keyOf(high, low)));
       if (is_hit) hits.push(row);
       else index.add(high, low, first_seq + row);
     });
@@ -127,7 +126,7 @@ function keyOf(high: number, low: number): string {
 /** Inserts the rows that are neither left out nor hits, in one transaction. Returns how many. */
 async function insertRows(loading: Loading, hits: readonly number[], first_seq: number): Promise<number> {
   const { engine, connection, block, company_id, created_at } = loading;
-  const held = [...block.rowsThat(ROW.left_out), ...hits];
+  const held = [...block.rowsThat(ROW.skipped), ...hits];
   const accepted = block.rows - held.length;
   if (accepted === 0) return 0;
   await makeRowTable(connection, "held_rows", held);
@@ -168,7 +167,7 @@ async function findRepeated(
       AND stored.subscription_id = loaded.subscription_id AND stored.usage = loaded.usage
       AND stored.metadata IS NOT DISTINCT FROM loaded.metadata`);
   for await (const chunk of result) {
-    for (const row of wordsOf(chunk.getColumnVector(0)).subarray(0, chunk.rowCount)) repeated.add(row);
+    for (const row of rawWords(chunk.getColumnVector(0)).subarray(0, chunk.rowCount)) repeated.add(row);
   }
   return repeated;
 }
@@ -183,7 +182,7 @@ async function makeRowTable(
   await appendChunks(connection, name, rows.length, (start, end) => {
     const chunk = DuckDBDataChunk.create([INTEGER], end - start);
     const vector = chunk.getColumnVector(0);
-    wordsOf(vector).set(rows.slice(start, end));
+    rawWords(vector).set(rows.slice(start, end));
     vector.flush();
     return chunk;
   });

@@ -3,14 +3,14 @@ import type { AppendRequest } from "./append_request.ts";
 import type { StoredRow } from "./stored_rows.ts";
 
 /** What becomes of a request. */
-export interface Verdict {
+export interface AppendDecision {
   request: AppendRequest;
   /** The positions of the events to store. Empty when the request is refused: whole or not at all. */
   fresh: number[];
   duplicates: number;
   refusal: AppError | undefined;
   /** The verdict rests on events of another request of the same group, which may yet fail to commit. */
-  leans_on_group: boolean;
+  depends_on_batch: boolean;
 }
 
 /** An event that a later one of the group may repeat. */
@@ -22,20 +22,20 @@ interface Place {
 const MAX_DETAILS = 100;
 
 /** Judges the requests of one group in their order, each against what is stored and those before it. */
-export class Judge {
+export class Deduplicator {
   // By company, then by id: the events that the group will store.
   readonly #staged = new Map<number, Map<string, Place>>();
 
   /** `candidates`: by position, the stored rows whose fingerprint is the event's. */
-  judge(request: AppendRequest, candidates: ReadonlyMap<number, readonly StoredRow[]>): Verdict {
+  decide(request: AppendRequest, candidates: ReadonlyMap<number, readonly StoredRow[]>): AppendDecision {
     const staged = this.#staged.get(request.company_id);
     const fresh = new Map<string, Place>();
-    const verdict: Verdict = {
+    const decision: AppendDecision = {
       request,
       fresh: [],
       duplicates: 0,
       refusal: undefined,
-      leans_on_group: false,
+      depends_on_batch: false,
     };
     const conflicts: [position: number, fields: string[]][] = [];
     const refused: ErrorDetail[] = [];
@@ -50,24 +50,24 @@ export class Judge {
           return;
         }
         fresh.set(id, { request, position });
-        verdict.fresh.push(position);
+        decision.fresh.push(position);
         return;
       }
-      if (row === undefined && earlier !== undefined) verdict.leans_on_group = true;
+      if (row === undefined && earlier !== undefined) decision.depends_on_batch = true;
       const fields = differences(before, { request, position });
       if (fields.length > 0) conflicts.push([position, fields]);
-      else verdict.duplicates++;
+      else decision.duplicates++;
     });
     if (refused.length > 0 || conflicts.length > 0) {
-      verdict.fresh = [];
-      verdict.refusal =
+      decision.fresh = [];
+      decision.refusal =
         refused.length > 0 ? notStoredError(request, refused) : conflictError(request, conflicts);
     } else if (staged === undefined) {
       this.#staged.set(request.company_id, fresh);
     } else {
       for (const [id, place] of fresh) staged.set(id, place);
     }
-    return verdict;
+    return decision;
   }
 }
 

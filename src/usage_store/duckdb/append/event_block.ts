@@ -1,18 +1,18 @@
 import type { DuckDBAppender, DuckDBDataChunk, DuckDBVector } from "@duckdb/node-api";
 import { CHUNK_ROWS } from "./append_chunks.ts";
 import { setId } from "./id_words.ts";
-import { wordsOf } from "../engine/vector_words.ts";
+import { rawWords } from "../engine/vector_words.ts";
 
 /** What is known of a row, as bits; none: it is an event as it stands. */
 export const ROW = {
   /** Its metadata may not be canonical. */
-  loose_metadata: 1,
+  non_canonical_metadata: 1,
   /** It has no id of its own. */
   without_id: 2,
   /** It is no event as it stands, and is left out. */
-  left_out: 4,
+  skipped: 4,
   /** Only its texts are known, as a JSON array that stands where metadata does. */
-  texts_only: 8,
+  unparsed: 8,
 } as const;
 
 /** How a block stands in a table. */
@@ -70,7 +70,7 @@ export class EventBlock {
   add(chunk: DuckDBDataChunk): void {
     const first = this.rows;
     const [states, subscriptions, timestamps, ids] = [0, 1, 2, 3].map((column) =>
-      wordsOf(chunk.getColumnVector(column)),
+      rawWords(chunk.getColumnVector(column)),
     );
     if (!states || !subscriptions || !timestamps || !ids) throw new TypeError("A chunk has too few columns");
     const rows = chunk.rowCount;
@@ -108,7 +108,7 @@ export class EventBlock {
   get is_in_order(): boolean {
     let latest = 0;
     for (let row = 0; row < this.rows; row++) {
-      if (this.is(row, ROW.left_out)) continue;
+      if (this.is(row, ROW.skipped)) continue;
       const timestamp = this.timestamps[row] ?? 0;
       if (timestamp < latest) return false;
       latest = timestamp;
@@ -116,9 +116,9 @@ export class EventBlock {
     return true;
   }
 
-  leaveOut(row: number): void {
-    this.states[row] = (this.states[row] ?? 0) | ROW.left_out;
-    this.#bits |= ROW.left_out;
+  skip(row: number): void {
+    this.states[row] = (this.states[row] ?? 0) | ROW.skipped;
+    this.#bits |= ROW.skipped;
   }
 
   /** The id in text. */
@@ -149,7 +149,7 @@ export class EventBlock {
   appendTo(appender: DuckDBAppender): void {
     for (const { chunk, first, rows, metadata } of this.#parts) {
       const vectors = [0, 1, 3].map((column) => chunk.getColumnVector(column));
-      const [numbers, subscription_ids, ids] = vectors.map(wordsOf);
+      const [numbers, subscription_ids, ids] = vectors.map(rawWords);
       if (!numbers || !subscription_ids || !ids) throw new TypeError("A chunk has too few columns");
       for (let row = 0; row < rows; row++) {
         numbers[row] = first + row;

@@ -1,9 +1,9 @@
 import { type DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
 import type { AppendRequest } from "./append_request.ts";
 import { appendChunks } from "./append_chunks.ts";
-import type { Verdict } from "./deduplicate.ts";
+import type { AppendDecision } from "./deduplicate.ts";
 import { EVENT_COLUMNS, type HotTable } from "../engine/schema.ts";
-import { wordsOf } from "../engine/vector_words.ts";
+import { rawWords } from "../engine/vector_words.ts";
 import { setId } from "./id_words.ts";
 
 const TYPES = Object.values(EVENT_COLUMNS);
@@ -19,11 +19,11 @@ interface Rows {
 export function appendRows(
   connection: DuckDBConnection,
   table: HotTable,
-  verdicts: readonly Verdict[],
+  decisions: readonly AppendDecision[],
   first_seq: number,
 ): Promise<void> {
   const rows: Rows = { requests: [], positions: [] };
-  for (const { request, fresh } of verdicts) {
+  for (const { request, fresh } of decisions) {
     for (const position of fresh) {
       rows.requests.push(request);
       rows.positions.push(position);
@@ -44,7 +44,7 @@ function fillChunk(
   const chunk = DuckDBDataChunk.create(TYPES, end - start);
   const vectors = TYPES.map((_, column) => chunk.getColumnVector(column));
   const [seqs, companies, subscriptions, timestamps, ids, usages, , created] = vectors.map(
-    (vector, column) => (column === METADATA ? NO_WORDS : wordsOf(vector)),
+    (vector, column) => (column === METADATA ? NO_WORDS : rawWords(vector)),
   );
   const metadata = vectors[METADATA];
   if (!seqs || !companies || !subscriptions || !timestamps || !ids || !usages || !created || !metadata) {

@@ -2,7 +2,7 @@ import { type DuckDBConnection, DuckDBDataChunk, DuckDBDecimalValue } from "@duc
 import { HOUR_MS } from "../../time_buckets.ts";
 import { appendChunks } from "./append_chunks.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Verdict } from "./deduplicate.ts";
+import type { AppendDecision } from "./deduplicate.ts";
 import { HOUR_COLUMNS, TOTAL_TYPE, USAGE_TYPE } from "../engine/schema.ts";
 import type { SumsCheck } from "../../port.ts";
 import { asNumber, Parameters, query } from "../engine/sql.ts";
@@ -20,9 +20,9 @@ interface HourSum {
 const TYPES = Object.values(HOUR_COLUMNS);
 
 /** The sums of the fresh events of all verdicts. */
-export function hourSums(verdicts: readonly Verdict[]): HourSum[] {
+export function hourSums(decisions: readonly AppendDecision[]): HourSum[] {
   const companies = new Map<number, Map<number, HourSum>>();
-  for (const { request, fresh } of verdicts) {
+  for (const { request, fresh } of decisions) {
     const { company_id, events, millionths } = request;
     const hours = companies.get(company_id) ?? new Map<number, HourSum>();
     companies.set(company_id, hours);

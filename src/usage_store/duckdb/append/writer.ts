@@ -5,7 +5,7 @@ import type { AppendRequest, PreparedAppend } from "./append_request.ts";
 import { appendRows } from "./event_chunks.ts";
 import { type Engine, EngineLostError, unavailable } from "../engine/engine.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
-import { Judge, type Verdict } from "./deduplicate.ts";
+import { Deduplicator, type AppendDecision } from "./deduplicate.ts";
 import { appendHourSums, hourSums } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
@@ -200,25 +200,25 @@ export class Writer {
 
   /** Answers every request of the group; never throws. */
   async #commitGroup(group: AppendRequest[]): Promise<void> {
-    let verdicts: Verdict[] = [];
+    let decisions: AppendDecision[] = [];
     const began_ms = performance.now();
     try {
       this.#engine.check();
-      verdicts = await this.#judgeGroup(group);
-      await this.#write(verdicts);
+      decisions = await this.#judgeGroup(group);
+      await this.#write(decisions);
       // Commits that follow one another without a pause would take the whole processor for few events each.
       const now_ms = performance.now();
       this.#rests_until = now_ms + Math.min(now_ms - began_ms, MAX_REST_MS);
-      for (const verdict of verdicts) answer(verdict);
+      for (const decision of decisions) answer(decision);
     } catch (cause) {
-      const sure = verdicts.filter((verdict) => verdict.refusal && !verdict.leans_on_group);
-      for (const verdict of sure) answer(verdict);
+      const sure = decisions.filter((decision) => decision.refusal && !decision.depends_on_batch);
+      for (const decision of sure) answer(decision);
       const answered = new Set(sure.map(({ request }) => request));
       const open = group.filter((request) => !answered.has(request));
       const error = this.#engine.judge(cause, "commit");
       if (error instanceof EngineLostError && error.is_own_commit) {
         // Not waited for: the engine is closed once this one has ended.
-        void this.#answerWhenKnown(verdicts, new Set(open), error);
+        void this.#answerWhenKnown(decisions, new Set(open), error);
         return;
       }
       const refusal = error instanceof EngineLostError ? error : notStoredError(cause);
@@ -228,24 +228,24 @@ export class Writer {
 
   /** Answers for a commit that failed, once it is known whether it is stored. */
   async #answerWhenKnown(
-    verdicts: readonly Verdict[],
+    decisions: readonly AppendDecision[],
     open: ReadonlySet<AppendRequest>,
     cause: EngineLostError,
   ): Promise<void> {
     const is_stored = await this.#engine.isStored(PATIENCE_MS);
-    for (const verdict of verdicts) {
-      if (!open.has(verdict.request)) continue;
-      if (is_stored === true) answer(verdict);
-      else verdict.request.reject(is_stored === false ? notStoredError(cause) : unknownError(cause));
+    for (const decision of decisions) {
+      if (!open.has(decision.request)) continue;
+      if (is_stored === true) answer(decision);
+      else decision.request.reject(is_stored === false ? notStoredError(cause) : unknownError(cause));
     }
   }
 
-  async #judgeGroup(group: AppendRequest[]): Promise<Verdict[]> {
+  async #judgeGroup(group: AppendRequest[]): Promise<AppendDecision[]> {
     const found = group.map((request) => this.#findFingerprints(request));
     const candidates = group.flatMap((request, i) => candidatesOf(request, found[i]));
     const rows = await findRows(this.#connection, candidates);
-    const judge = new Judge();
-    return group.map((request, i) => judge.judge(request, pickRows(found[i], rows)));
+    const judge = new Deduplicator();
+    return group.map((request, i) => judge.decide(request, pickRows(found[i], rows)));
   }
 
   #findFingerprints({ events, fingerprints }: AppendRequest): Map<number, readonly number[]> {
@@ -258,19 +258,19 @@ export class Writer {
   }
 
   /** Commits the fresh events of all verdicts in one transaction, and enters them in the index. */
-  async #write(verdicts: Verdict[]): Promise<void> {
-    const count = verdicts.reduce((sum, verdict) => sum + verdict.fresh.length, 0);
+  async #write(decisions: AppendDecision[]): Promise<void> {
+    const count = decisions.reduce((sum, decision) => sum + decision.fresh.length, 0);
     if (count === 0) return;
     const first_seq = this.#next_seq;
-    const sums = hourSums(verdicts);
+    const sums = hourSums(decisions);
     this.#next_seq += count;
     this.#hot_rows += count;
     const insert = async (): Promise<void> => {
-      await appendRows(this.#connection, this.#hotTable(), verdicts, first_seq);
+      await appendRows(this.#connection, this.#hotTable(), decisions, first_seq);
       await appendHourSums(this.#connection, sums, this.#next_seq - 1);
       // Before the commit, which may reach the disk and fail all the same: an entry without a row is harmless, a
       // row without an entry would be stored twice.
-      this.#enter(verdicts, first_seq);
+      this.#enter(decisions, first_seq);
     };
     const rows = { first_seq, last_seq: this.#next_seq - 1, rows: count };
     await this.#engine.transact(this.#connection, "commit", insert, rows);
@@ -280,9 +280,9 @@ export class Writer {
     return HOT_TABLES[this.#hot] ?? HOT_TABLES[0];
   }
 
-  #enter(verdicts: Verdict[], first_seq: number): void {
+  #enter(decisions: AppendDecision[], first_seq: number): void {
     let seq = first_seq;
-    for (const { request, fresh } of verdicts) {
+    for (const { request, fresh } of decisions) {
       for (const position of fresh) {
         const high = request.fingerprints[position * 2] ?? 0;
         this.#index.add(high, request.fingerprints[position * 2 + 1] ?? 0, seq++);
@@ -308,7 +308,7 @@ function unknownError(cause: unknown): AppError {
   return unavailable(message, 5, cause);
 }
 
-function answer({ request, fresh, duplicates, refusal }: Verdict): void {
+function answer({ request, fresh, duplicates, refusal }: AppendDecision): void {
   if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
   else request.reject(refusal);
 }

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
-import { endedWithin } from "../../../core/time.ts";
-import type { Asker } from "./fair_queue.ts";
+import { withTimeout } from "../../../core/time.ts";
+import type { QueueMember } from "./fair_queue.ts";
 
 /** The rows of a commit: their numbers, from `first_seq` (inclusive) to `last_seq`, and how many there are. */
 export interface CommitRows {
@@ -16,7 +16,7 @@ export interface EngineLoss {
   /** The background's failures must not hold up appends, nor the other way round. */
   source: LossSource;
   /** Whose question met it. */
-  asker?: Asker;
+  member?: QueueMember;
   commit: CommitRows | undefined;
 }
 
@@ -154,17 +154,17 @@ export class Engine {
   }
 
   /** What an error of a statement means: when it says that the engine can't go on, it is used no longer. */
-  judge(error: unknown, source: LossSource, asker?: Asker): unknown {
+  judge(error: unknown, source: LossSource, member?: QueueMember): unknown {
     if (error instanceof EngineLostError) return error;
     const text = String(error);
     // A question may meet an error of the engine's own that concerns nobody else.
     const is_fatal = FATAL.test(text) || (source !== "question" && INTERNAL.test(text));
-    if (is_fatal) this.lose(error, source, asker);
+    if (is_fatal) this.lose(error, source, member);
     return this.#loss === undefined ? error : new EngineLostError(this.#loss);
   }
 
-  lose(cause: unknown, source: LossSource, asker?: Asker): void {
-    this.#lose({ cause, source, commit: undefined, ...(asker === undefined ? {} : { asker }) });
+  lose(cause: unknown, source: LossSource, member?: QueueMember): void {
+    this.#lose({ cause, source, commit: undefined, ...(member === undefined ? {} : { member }) });
   }
 
   #lose(loss: EngineLoss): void {
@@ -180,7 +180,7 @@ export class Engine {
 
   /** Of a lost engine: whether the rows of the failed commit are stored. Undefined when that is not known in time. */
   async isStored(wait_ms: number): Promise<boolean | undefined> {
-    return (await endedWithin(this.#outcome.promise, wait_ms)) ?? undefined;
+    return (await withTimeout(this.#outcome.promise, wait_ms)) ?? undefined;
   }
 }
 

@@ -1,8 +1,8 @@
 /** Whose question it is; null for the service's own. */
-export type Asker = number | null;
+export type QueueMember = number | null;
 
 /** How many may wait: in all, and of one company; and how many of one company may run, by default all. */
-export interface TurnLimits {
+export interface QueueLimits {
   waiting: number;
   waiting_company: number;
   running_company?: number;
@@ -13,55 +13,55 @@ export interface TurnLimits {
  * the company that has the fewest running; among equals they take turns, so that a company with many questions holds
  * up its own ones only.
  */
-export class Turns<T> {
-  readonly #limits: TurnLimits;
-  readonly #running = new Map<Asker, number>();
+export class FairQueue<T> {
+  readonly #limits: QueueLimits;
+  readonly #running = new Map<QueueMember, number>();
   // Companies in the order of their turns, each with its items in the order of their coming; none is empty.
-  readonly #waiting = new Map<Asker, Set<T>>();
+  readonly #waiting = new Map<QueueMember, Set<T>>();
   #size = 0;
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: QueueLimits) {
     this.#limits = limits;
   }
 
   /** Whether one more of the asker's may run. The service's own always may. */
-  mayStart(asker: Asker): boolean {
-    return this.#mayRun(asker, (this.#running.get(asker) ?? 0) + 1);
+  mayStart(member: QueueMember): boolean {
+    return this.#mayRun(member, (this.#running.get(member) ?? 0) + 1);
   }
 
-  #mayRun(asker: Asker, count: number): boolean {
-    return asker === null || count <= (this.#limits.running_company ?? Number.POSITIVE_INFINITY);
+  #mayRun(member: QueueMember, count: number): boolean {
+    return member === null || count <= (this.#limits.running_company ?? Number.POSITIVE_INFINITY);
   }
 
   /** Counts one more that runs. */
-  start(asker: Asker): void {
-    this.#running.set(asker, (this.#running.get(asker) ?? 0) + 1);
+  start(member: QueueMember): void {
+    this.#running.set(member, (this.#running.get(member) ?? 0) + 1);
   }
 
   /** Queues an item. False, and nothing is queued, when too many wait. */
-  wait(asker: Asker, item: T): boolean {
-    const queue = this.#waiting.get(asker) ?? new Set();
+  wait(member: QueueMember, item: T): boolean {
+    const queue = this.#waiting.get(member) ?? new Set();
     if (this.#size >= this.#limits.waiting || queue.size >= this.#limits.waiting_company) return false;
-    this.#waiting.set(asker, queue.add(item));
+    this.#waiting.set(member, queue.add(item));
     this.#size++;
     return true;
   }
 
   /** Takes an item out that waits no longer. */
-  leave(asker: Asker, item: T): void {
-    const queue = this.#waiting.get(asker);
+  leave(member: QueueMember, item: T): void {
+    const queue = this.#waiting.get(member);
     if (!queue?.delete(item)) return;
     this.#size--;
-    if (queue.size === 0) this.#waiting.delete(asker);
+    if (queue.size === 0) this.#waiting.delete(member);
   }
 
   /** Ends one that ran, and starts the item whose turn it is. Undefined when none waits. */
-  finish(asker: Asker): T | undefined {
+  finish(member: QueueMember): T | undefined {
     // While this one still counts as running: a company must not follow itself where another waits.
-    const turn = this.#next(asker);
-    const left = (this.#running.get(asker) ?? 0) - 1;
-    if (left > 0) this.#running.set(asker, left);
-    else this.#running.delete(asker);
+    const turn = this.#next(member);
+    const left = (this.#running.get(member) ?? 0) - 1;
+    if (left > 0) this.#running.set(member, left);
+    else this.#running.delete(member);
     if (turn === undefined) return undefined;
     const [next, queue] = turn;
     const [item] = queue;
@@ -82,13 +82,13 @@ export class Turns<T> {
   }
 
   /** Whose turn it is when one of `ending` ends. */
-  #next(ending: Asker): [Asker, Set<T>] | undefined {
-    let found: [Asker, Set<T>] | undefined;
+  #next(ending: QueueMember): [QueueMember, Set<T>] | undefined {
+    let found: [QueueMember, Set<T>] | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting) {
-      const [asker] = waiting;
-      const running = this.#running.get(asker) ?? 0;
-      if (running >= fewest || !this.#mayRun(asker, asker === ending ? running : running + 1)) continue;
+      const [member] = waiting;
+      const running = this.#running.get(member) ?? 0;
+      if (running >= fewest || !this.#mayRun(member, member === ending ? running : running + 1)) continue;
       fewest = running;
       found = waiting;
     }

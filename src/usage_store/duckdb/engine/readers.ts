@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { type Engine, rolledBack, shortage, unavailable } from "./engine.ts";
-import { type Asker, Turns, type TurnLimits } from "./fair_queue.ts";
+import { type QueueMember, FairQueue, type QueueLimits } from "./fair_queue.ts";
 
 interface Waiting {
   resolve(connection: DuckDBConnection): void;
@@ -12,7 +12,7 @@ interface Waiting {
 export const INTERRUPT_AGAIN_MS = 50;
 
 /** How many questions run at once, and how many may wait for those. */
-export interface ReadersLimits extends TurnLimits {
+export interface ReadersLimits extends QueueLimits {
   readers: number;
 }
 
@@ -21,16 +21,16 @@ export class Readers {
   readonly #engine: Engine;
   readonly #idle: DuckDBConnection[];
   readonly #running = new Set<DuckDBConnection>();
-  readonly #turns: Turns<Waiting>;
+  readonly #turns: FairQueue<Waiting>;
   #size: number;
   #closed: PromiseWithResolvers<void> | undefined;
   #closing_error: Error = closedError();
 
-  private constructor(engine: Engine, connections: DuckDBConnection[], limits: TurnLimits) {
+  private constructor(engine: Engine, connections: DuckDBConnection[], limits: QueueLimits) {
     this.#engine = engine;
     this.#idle = connections;
     this.#size = connections.length;
-    this.#turns = new Turns(limits);
+    this.#turns = new FairQueue(limits);
   }
 
   static async open(engine: Engine, { readers, ...limits }: ReadersLimits): Promise<Readers> {
@@ -44,8 +44,12 @@ export class Readers {
    * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it
    * takes too much memory or disk, and after close; EngineLostError.
    */
-  run<T>(asker: Asker, timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.#run(asker, timeout_ms, true, async (connection) => {
+  run<T>(
+    member: QueueMember,
+    timeout_ms: number,
+    read: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
+    return this.#run(member, timeout_ms, true, async (connection) => {
       await connection.run("BEGIN TRANSACTION READ ONLY");
       return read(connection);
     });
@@ -53,21 +57,21 @@ export class Readers {
 
   /** As `run`, where `read` is a single statement, which sees one instant by itself. */
   runStatement<T>(
-    asker: Asker,
+    member: QueueMember,
     timeout_ms: number,
     read: (connection: DuckDBConnection) => Promise<T>,
   ): Promise<T> {
-    return this.#run(asker, timeout_ms, false, read);
+    return this.#run(member, timeout_ms, false, read);
   }
 
   async #run<T>(
-    asker: Asker,
+    member: QueueMember,
     timeout_ms: number,
     in_transaction: boolean,
     read: (connection: DuckDBConnection) => Promise<T>,
   ): Promise<T> {
     const started_ms = performance.now();
-    const connection = await this.#take(asker, timeout_ms);
+    const connection = await this.#take(member, timeout_ms);
     this.#running.add(connection);
     let late = false;
     const left_ms = timeout_ms - (performance.now() - started_ms);
@@ -85,13 +89,13 @@ export class Readers {
       this.#engine.check();
       return result;
     } catch (cause) {
-      const error = this.#engine.judge(cause, "question", asker);
+      const error = this.#engine.judge(cause, "question", member);
       if (late) throw timeoutError(timeout_ms, error);
       throw shortageError(error) ?? error;
     } finally {
       clearTimeout(timer);
-      if (in_transaction) void this.#end(asker, connection);
-      else this.#giveBack(asker, connection);
+      if (in_transaction) void this.#end(member, connection);
+      else this.#release(member, connection);
     }
   }
 
@@ -111,22 +115,22 @@ export class Readers {
     await cutOff(this.#running, this.close());
   }
 
-  async #take(asker: Asker, timeout_ms: number): Promise<DuckDBConnection> {
+  async #take(member: QueueMember, timeout_ms: number): Promise<DuckDBConnection> {
     if (this.#closed !== undefined) throw this.#closing_error;
-    const connection = this.#turns.mayStart(asker) ? this.#idle.pop() : undefined;
+    const connection = this.#turns.mayStart(member) ? this.#idle.pop() : undefined;
     if (connection !== undefined) {
-      this.#turns.start(asker);
+      this.#turns.start(member);
       return connection;
     }
     const { promise, resolve, reject } = Promise.withResolvers<DuckDBConnection>();
     const waiting: Waiting = { resolve, reject };
-    if (!this.#turns.wait(asker, waiting)) {
+    if (!this.#turns.wait(member, waiting)) {
       throw new AppError("rate_limited", "Cannot query usage: too many queries wait already", {
         retry_after_s: 1,
       });
     }
     const timer = setTimeout(() => {
-      this.#turns.leave(asker, waiting);
+      this.#turns.leave(member, waiting);
       reject(timeoutError(timeout_ms));
     }, timeout_ms);
     try {
@@ -137,26 +141,26 @@ export class Readers {
   }
 
   /** Ends the transaction, a failed one too; there is none when BEGIN itself failed. Who asked need not wait. */
-  async #end(asker: Asker, connection: DuckDBConnection): Promise<void> {
-    if (await rolledBack(connection)) return this.#giveBack(asker, connection);
+  async #end(member: QueueMember, connection: DuckDBConnection): Promise<void> {
+    if (await rolledBack(connection)) return this.#release(member, connection);
     // It may be in the transaction still: who came next would get that one's error.
     this.#running.delete(connection);
     this.#engine.disconnect(connection);
     try {
-      this.#giveBack(asker, await this.#engine.connect());
+      this.#release(member, await this.#engine.connect());
     } catch (error) {
       this.#size--;
-      this.#engine.lose(error, "question", asker);
+      this.#engine.lose(error, "question", member);
       this.#turns
-        .finish(asker)
+        .finish(member)
         ?.reject(new AppError("unavailable", "Cannot query usage now", { retry_after_s: 1 }));
       this.#finishClose();
     }
   }
 
-  #giveBack(asker: Asker, connection: DuckDBConnection): void {
+  #release(member: QueueMember, connection: DuckDBConnection): void {
     this.#running.delete(connection);
-    const next = this.#turns.finish(asker);
+    const next = this.#turns.finish(member);
     if (next === undefined) {
       this.#idle.push(connection);
       this.#finishClose();

@@ -9,7 +9,7 @@ import {
   listValue,
   VARCHAR,
 } from "@duckdb/node-api";
-import { inTurns } from "../../../core/chunk.ts";
+import { interleave } from "../../../core/chunk.ts";
 import type { Decimal } from "../../../core/money.ts";
 import { USAGE_TYPE } from "./schema.ts";
 
@@ -91,7 +91,7 @@ export async function queryMany<T>(
   read: (row: DuckDBValue[]) => T,
 ): Promise<T[]> {
   const found: T[] = [];
-  for await (const chunks of inTurns(await chunksOf(connection, sql, parameters), CHUNKS_AT_ONCE)) {
+  for await (const chunks of interleave(await chunksOf(connection, sql, parameters), CHUNKS_AT_ONCE)) {
     const rows: DuckDBValue[][] = [];
     for (const chunk of chunks) chunk.appendToRows(rows);
     for (const row of rows) found.push(read(row));

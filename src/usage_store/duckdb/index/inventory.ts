@@ -7,7 +7,7 @@ import { HOT_TABLES } from "../engine/schema.ts";
 import type { SipHash } from "./siphash.ts";
 import { asNumber, asUuid, query } from "../engine/sql.ts";
 import { lastSeq } from "../query/totals.ts";
-import { wordsOf } from "../engine/vector_words.ts";
+import { rawWords } from "../engine/vector_words.ts";
 
 /** What the store knows of its rows when it opens. */
 export interface Inventory {
@@ -17,14 +17,14 @@ export interface Inventory {
   rows: number;
   hot_rows: number;
   /** Rows in short runs. */
-  run_rows: number;
+  segment_rows: number;
   /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
   min_timestamp: number;
   max_timestamp: number;
 }
 
 /** Counts what the tables hold. */
-export async function takeInventory(connection: DuckDBConnection): Promise<Inventory> {
+export async function scanStore(connection: DuckDBConnection): Promise<Inventory> {
   // Of the hours' sums, which are fewer; the range is then up to an hour wider on both sides.
   const [row = []] = await query(
     connection,
@@ -39,10 +39,10 @@ export async function takeInventory(connection: DuckDBConnection): Promise<Inven
     min_timestamp = 0,
     max_timestamp = 0,
     hot_rows = 0,
-    run_rows = 0,
+    segment_rows = 0,
     settled = 0,
   ] = row.map(asNumber);
-  const rows = hot_rows + run_rows + settled;
+  const rows = hot_rows + segment_rows + settled;
   return {
     last_seq: await lastSeq(connection, last_seq),
     events,
@@ -50,7 +50,7 @@ export async function takeInventory(connection: DuckDBConnection): Promise<Inven
     min_timestamp,
     max_timestamp,
     hot_rows,
-    run_rows,
+    segment_rows,
   };
 }
 
@@ -90,7 +90,7 @@ export async function openIndex(
 const SNAPSHOT_GROWTH = 0.05;
 
 /** Keeps the snapshot of the index: written anew when it would leave a start too much to read. */
-export class SnapshotKeeper {
+export class SnapshotWriter {
   readonly #file: IndexFile;
   readonly #index: FingerprintIndex;
   readonly #snapshot_rows: number;
@@ -105,7 +105,7 @@ export class SnapshotKeeper {
   }
 
   /** Writes the snapshot if it is worth it. Every event up to `last_seq` must be in the index. */
-  async keep(connection: DuckDBConnection, last_seq: number): Promise<void> {
+  async write(connection: DuckDBConnection, last_seq: number): Promise<void> {
     const grown = last_seq - this.#last_seq;
     if (grown < Math.max(this.#snapshot_rows, this.#index.size * SNAPSHOT_GROWTH)) return;
     const end = await findEnd(connection, last_seq);
@@ -158,7 +158,7 @@ async function enterRows(
   );
   for await (const chunk of result) {
     const rows = chunk.rowCount;
-    const [seqs, companies, ids] = [0, 1, 2].map((column) => wordsOf(chunk.getColumnVector(column)));
+    const [seqs, companies, ids] = [0, 1, 2].map((column) => rawWords(chunk.getColumnVector(column)));
     if (!seqs || !companies || !ids) throw new TypeError("Cannot read stored events: a column is missing");
     if (block.count + rows > BLOCK_EVENTS) block.flush(enter);
     for (let row = 0; row < rows; row++) {

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type Engine, EngineLostError, rolledBack } from "../engine/engine.ts";
 import { countFolds, foldDeltas, rebuildHours, refold } from "../append/hour_sums.ts";
-import type { SnapshotKeeper } from "../index/inventory.ts";
+import type { SnapshotWriter } from "../index/inventory.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 import { asNumber, query } from "../engine/sql.ts";
 import type { Writer } from "../append/writer.ts";
@@ -11,7 +11,7 @@ export interface CompactionLimits {
   /** Hot events after which they are moved to a sorted run. */
   hot_rows: number;
   /** Events in short runs after which they are moved to a long one. */
-  run_rows: number;
+  segment_rows: number;
   /** Events moved by one transaction: commits wait while it writes down which rows it took. */
   move_rows: number;
   /** New events after which the index's snapshot is written anew, where a twentieth of all is not more. */
@@ -24,7 +24,7 @@ export interface CompactionLimits {
 export interface CompactionOptions {
   limits: CompactionLimits;
   /** How many rows are in short runs. */
-  run_rows: number;
+  segment_rows: number;
   /** How long it rests before it begins: after failures that ended engines before this one. */
   rest_ms: number;
   /** Told when all that was to be moved has been. */
@@ -64,14 +64,14 @@ export class Compaction {
   readonly #connection: DuckDBConnection;
   readonly #bystander: DuckDBConnection;
   readonly #writer: Writer;
-  readonly #keeper: SnapshotKeeper | undefined;
+  readonly #snapshots: SnapshotWriter | undefined;
   readonly #limits: CompactionLimits;
   readonly #onFailure: (error: unknown) => void;
   readonly #onDone: () => void;
   #running: Promise<void> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
-  #run_rows: number;
+  #segment_rows: number;
   /** How many folds there were when each hour last had one. */
   #tidy_folds = 0;
 
@@ -79,7 +79,7 @@ export class Compaction {
   static async open(
     engine: Engine,
     writer: Writer,
-    keeper: SnapshotKeeper | undefined,
+    keeper: SnapshotWriter | undefined,
     how: CompactionOptions,
   ): Promise<Compaction> {
     return new Compaction(engine, [await engine.connect(), await engine.connect()], writer, keeper, how);
@@ -89,15 +89,15 @@ export class Compaction {
     engine: Engine,
     [connection, bystander]: [DuckDBConnection, DuckDBConnection],
     writer: Writer,
-    keeper: SnapshotKeeper | undefined,
-    { run_rows, rest_ms, limits, onFailure, onDone }: CompactionOptions,
+    keeper: SnapshotWriter | undefined,
+    { segment_rows, rest_ms, limits, onFailure, onDone }: CompactionOptions,
   ) {
     this.#engine = engine;
     this.#connection = connection;
     this.#bystander = bystander;
     this.#writer = writer;
-    this.#run_rows = run_rows;
-    this.#keeper = keeper;
+    this.#segment_rows = segment_rows;
+    this.#snapshots = keeper;
     this.#limits = limits;
     this.#onFailure = onFailure;
     this.#onDone = onDone;
@@ -109,9 +109,9 @@ export class Compaction {
    * under way. `new_run_rows`: how many the commit put into a run of its own.
    */
   notice(new_run_rows = 0): void {
-    this.#run_rows += new_run_rows;
-    const { hot_rows, run_rows } = this.#limits;
-    const is_enough = this.#writer.hot_rows >= hot_rows || this.#run_rows >= run_rows;
+    this.#segment_rows += new_run_rows;
+    const { hot_rows, segment_rows } = this.#limits;
+    const is_enough = this.#writer.hot_rows >= hot_rows || this.#segment_rows >= segment_rows;
     if (is_enough && this.#running === undefined && this.#resting === undefined) this.#start();
   }
 
@@ -179,13 +179,13 @@ export class Compaction {
       await this.#moveHot(tables, first, last);
     await this.#transact(() => foldDeltas(this.#connection, last_seq));
     await this.#checkpoint();
-    if ((await this.#countRuns()) >= this.#limits.run_rows) {
+    if ((await this.#countSegments()) >= this.#limits.segment_rows) {
       await this.#settle(last_seq);
       await this.#checkpoint();
-      await this.#countRuns();
+      await this.#countSegments();
     }
     await this.#tidyFolds();
-    await this.#keeper?.keep(this.#connection, last_seq);
+    await this.#snapshots?.write(this.#connection, last_seq);
     this.#onDone();
   }
 
@@ -278,10 +278,10 @@ export class Compaction {
     }
   }
 
-  async #countRuns(): Promise<number> {
+  async #countSegments(): Promise<number> {
     const [[count] = []] = await query(this.#connection, "SELECT count(*) FROM usage_runs");
-    this.#run_rows = asNumber(count);
-    return this.#run_rows;
+    this.#segment_rows = asNumber(count);
+    return this.#segment_rows;
   }
 
   /** Errors: throws when the store is closing, else those of `work`. */

@@ -4,7 +4,7 @@ import type { Database } from "../engine/database.ts";
 import { Engine, type EngineLoss } from "../engine/engine.ts";
 import { Exports } from "../query/exports.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
-import { type Inventory, type SnapshotKeeper, takeInventory } from "../index/inventory.ts";
+import { type Inventory, type SnapshotWriter, scanStore } from "../index/inventory.ts";
 import { Loader } from "../append/bulk_load.ts";
 import { Readers, type ReadersLimits } from "../engine/readers.ts";
 import type { TimeRange } from "../query/rollup.ts";
@@ -21,17 +21,17 @@ export interface PartsLimits {
 }
 
 /** What outlives an engine: it is true of the rows, whichever engine reads them. */
-export interface Known {
+export interface OpenedStore {
   hash: SipHash;
   index: FingerprintIndex;
-  keeper: SnapshotKeeper | undefined;
+  snapshots: SnapshotWriter | undefined;
   range: TimeRange;
 }
 
 /** How an engine is begun. */
-export interface Beginning {
+export interface OpeningParts {
   limits: PartsLimits;
-  known: Known;
+  known: OpenedStore;
   /** The number that the next row has at least: numbers of commits that failed are not given again. */
   next_seq: number;
   /** How long the compaction rests first. */
@@ -76,13 +76,13 @@ export class Parts {
   /** Opens what works on a database, whose rows it counts first. When it fails no connection is left. */
   static async open(
     database: Database,
-    begin: (connection: DuckDBConnection, inventory: Inventory) => Promise<Beginning>,
+    begin: (connection: DuckDBConnection, inventory: Inventory) => Promise<OpeningParts>,
   ): Promise<Parts> {
-    let onLost: Beginning["onLost"] | undefined;
+    let onLost: OpeningParts["onLost"] | undefined;
     const engine = new Engine(database.instance, (loss) => onLost?.(loss));
     try {
       const connection = await engine.connect();
-      const inventory = await takeInventory(connection);
+      const inventory = await scanStore(connection);
       const beginning = await begin(connection, inventory);
       const parts = await Parts.#on(engine, database, connection, inventory, beginning);
       ({ onLost } = beginning);
@@ -98,7 +98,7 @@ export class Parts {
     database: Database,
     connection: DuckDBConnection,
     inventory: Inventory,
-    { limits, known, next_seq, rest_ms, onFailure, onCompacted }: Beginning,
+    { limits, known, next_seq, rest_ms, onFailure, onCompacted }: OpeningParts,
   ): Promise<Parts> {
     const { index, hash } = known;
     const last_seq = Math.max(inventory.last_seq, next_seq - 1);
@@ -113,9 +113,9 @@ export class Parts {
       pings: await Readers.open(engine, { readers: 1, ...waiting }),
       exports: await Exports.open(engine, limits.exports),
       loader: new Loader({ engine, writer, index, hash }),
-      compactor: await Compaction.open(engine, writer, known.keeper, {
+      compactor: await Compaction.open(engine, writer, known.snapshots, {
         limits: limits.compaction,
-        run_rows: inventory.run_rows,
+        segment_rows: inventory.segment_rows,
         rest_ms,
         onFailure,
         onDone: onCompacted,

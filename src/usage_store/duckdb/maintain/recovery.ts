@@ -1,13 +1,13 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { endedWithin } from "../../../core/time.ts";
+import { withTimeout } from "../../../core/time.ts";
 import type { Database } from "../engine/database.ts";
 import { type CommitRows, type EngineLoss, EngineLostError, unavailable } from "../engine/engine.ts";
 import { checkHours } from "../append/hour_sums.ts";
 import type { Inventory } from "../index/inventory.ts";
-import { type Beginning, type Known, Parts } from "./components.ts";
+import { type OpeningParts, type OpenedStore, Parts } from "./components.ts";
 import { closedError } from "../engine/readers.ts";
 import { asNumber, query } from "../engine/sql.ts";
-import type { Asker } from "../engine/fair_queue.ts";
+import type { QueueMember } from "../engine/fair_queue.ts";
 import { PATIENCE_MS } from "../append/writer.ts";
 
 /** The pause before a second attempt; each further one is twice as long. */
@@ -24,7 +24,7 @@ const CHECK_MS = 600_000;
 export type Report = (error: unknown, message: string) => void;
 
 /** What a beginning takes of its store; the rest is this file's. */
-export type StoreBeginning = Pick<Beginning, "limits" | "known">;
+export type OpenedParts = Pick<OpeningParts, "limits" | "known">;
 
 /**
  * Keeps an engine at work: when it is lost, everything on it is ended, it is closed without a checkpoint, and the file
@@ -32,7 +32,7 @@ export type StoreBeginning = Pick<Beginning, "limits" | "known">;
  * commit that failed is looked for among the stored rows. Decision 0110.
  */
 export class Recovery {
-  readonly #begin: StoreBeginning;
+  readonly #begin: OpenedParts;
   readonly #report: Report;
   #parts: Parts | undefined;
   #database: Database;
@@ -47,9 +47,9 @@ export class Recovery {
   #compactions_lost = 0;
   #held_until_ms = 0;
   /** Whose questions ended engines: how many in a row, and until when further ones are refused. */
-  readonly #askers = new Map<Asker, { losses: number; held_until_ms: number }>();
+  readonly #members = new Map<QueueMember, { losses: number; held_until_ms: number }>();
 
-  private constructor(database: Database, begin: StoreBeginning, report: Report) {
+  private constructor(database: Database, begin: OpenedParts, report: Report) {
     this.#database = database;
     this.#begin = begin;
     this.#report = report;
@@ -58,7 +58,7 @@ export class Recovery {
   /** Opens on a database, which it closes when it closes itself. */
   static async open(
     database: Database,
-    begin: (connection: DuckDBConnection, inventory: Inventory) => Promise<StoreBeginning>,
+    begin: (connection: DuckDBConnection, inventory: Inventory) => Promise<OpenedParts>,
     report: Report,
   ): Promise<Recovery> {
     let recovery: Recovery | undefined;
@@ -73,7 +73,7 @@ export class Recovery {
     return recovery;
   }
 
-  get known(): Known {
+  get known(): OpenedStore {
     return this.#begin.known;
   }
 
@@ -106,7 +106,7 @@ export class Recovery {
   async #waitForParts(wait_ms: number): Promise<void> {
     const left_ms = Math.min(wait_ms, this.#lost_at_ms + PATIENCE_MS - performance.now());
     if (left_ms <= 0) return;
-    await endedWithin(this.#opened.promise, left_ms);
+    await withTimeout(this.#opened.promise, left_ms);
   }
 
   /** Runs what may be run again, on the next engine when this one is lost meanwhile. */
@@ -122,16 +122,16 @@ export class Recovery {
   }
 
   /** As `run`, for a question. Errors: unavailable also while the asker's rest, which ended engines one after the other. */
-  ask<T>(asker: Asker, work: (parts: Parts) => Promise<T>, wait_ms = PATIENCE_MS): Promise<T> {
+  ask<T>(member: QueueMember, work: (parts: Parts) => Promise<T>, wait_ms = PATIENCE_MS): Promise<T> {
     return this.run((parts) => {
-      this.checkQuestions(asker);
+      this.checkQuestions(member);
       return work(parts);
     }, wait_ms);
   }
 
   /** Errors: unavailable while the asker's questions rest. */
-  checkQuestions(asker: Asker): void {
-    const left_ms = (this.#askers.get(asker)?.held_until_ms ?? 0) - performance.now();
+  checkQuestions(member: QueueMember): void {
+    const left_ms = (this.#members.get(member)?.held_until_ms ?? 0) - performance.now();
     if (left_ms <= 0) return;
     const message =
       "Cannot query usage: the last queries made the usage store fail; ask something else, later";
@@ -162,7 +162,7 @@ export class Recovery {
     this.#opened.resolve();
   }
 
-  #beginning(next_seq: number, rest_ms: number): Beginning {
+  #beginning(next_seq: number, rest_ms: number): OpeningParts {
     return {
       ...this.#begin,
       next_seq,
@@ -207,8 +207,8 @@ export class Recovery {
   }
 
   /** Counts losses in a row, by which the next attempts are spaced. Answers how long the compaction rests. */
-  #countLoss({ engine }: Parts, { source, asker }: EngineLoss): number {
-    if (source === "question" && asker !== undefined) this.#holdQuestions(asker);
+  #countLoss({ engine }: Parts, { source, member }: EngineLoss): number {
+    if (source === "question" && member !== undefined) this.#holdQuestions(member);
     if (engine.stored_rows > 0) this.#commits_lost = 0;
     if (source === "commit") this.#commits_lost++;
     if (source === "background") this.#compactions_lost++;
@@ -221,13 +221,13 @@ export class Recovery {
   }
 
   /** A question that ends engines would be sent again, and end them all; whoever asks others is not held up. */
-  #holdQuestions(asker: Asker): void {
+  #holdQuestions(member: QueueMember): void {
     const now_ms = performance.now();
-    const before = this.#askers.get(asker);
+    const before = this.#members.get(member);
     const is_in_row = before !== undefined && now_ms - before.held_until_ms < IN_A_ROW_MS;
     const losses = is_in_row ? before.losses + 1 : 1;
     const held_ms = losses === 1 ? 0 : heldMs(losses);
-    this.#askers.set(asker, { losses, held_until_ms: now_ms + held_ms });
+    this.#members.set(member, { losses, held_until_ms: now_ms + held_ms });
   }
 
   async #reopen(lost: Parts, loss: EngineLoss, rest_ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { open, rm, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { chunked } from "../../../core/chunk.ts";
+import { chunks } from "../../../core/chunk.ts";
 import type { Write } from "../../../core/download.ts";
 import type { ExportOptions, ExportQuery } from "../../port.ts";
 import { whereSql } from "./filters.ts";
@@ -55,7 +55,7 @@ export async function exportText(
   max_sorted: number,
   write: Write,
 ): Promise<void> {
-  if (wanted.sort?.sort_by === "usage") await refuseUnsortable(connection, wanted, max_sorted);
+  if (wanted.sort?.sort_by === "usage") await assertSortable(connection, wanted, max_sorted);
   const { header, line, keyText } = TEXT_FORMATS[wanted.format];
   await enterKeys(connection, wanted.keys, keyText);
   const encoder = new TextEncoder();
@@ -84,7 +84,7 @@ export async function exportParquet(
   { max_sorted, max_file_bytes }: ExportLimits,
   write: Write,
 ): Promise<void> {
-  if (wanted.sort !== undefined) await refuseUnsortable(connection, wanted, max_sorted);
+  if (wanted.sort !== undefined) await assertSortable(connection, wanted, max_sorted);
   await enterKeys(connection, wanted.keys, (key) => key);
   const parameters = new Parameters();
   try {
@@ -170,7 +170,7 @@ async function enterKeys(
   keyText: (key: string) => string,
 ): Promise<void> {
   await connection.run("CREATE TEMP TABLE export_keys (subscription_id INTEGER, key VARCHAR)");
-  for (const some of chunked([...keys], KEYS_AT_ONCE)) {
+  for (const some of chunks([...keys], KEYS_AT_ONCE)) {
     const parameters = new Parameters();
     const ids = parameters.integers(some.map(([id]) => id));
     const texts = parameters.texts(some.map(([, key]) => keyText(key)));
@@ -218,7 +218,7 @@ async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Prom
 }
 
 /** Errors: invalid when there is too much to be sorted at once. */
-async function refuseUnsortable(
+async function assertSortable(
   connection: DuckDBConnection,
   wanted: ExportQuery,
   max_sorted: number,

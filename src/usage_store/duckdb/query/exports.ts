@@ -30,8 +30,8 @@ export class Exports {
   }
 
   /** As `UsageStore.export`. */
-  run(wanted: ExportQuery, write: Write, { timeout_ms, gone, ...limits }: ExportOptions): Promise<void> {
-    const stop = AbortSignal.any([gone, this.#closing.signal]);
+  run(wanted: ExportQuery, write: Write, { timeout_ms, signal, ...limits }: ExportOptions): Promise<void> {
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
     return this.#readers.run(wanted.company_id, timeout_ms, async (connection) => {
       const halt = Promise.withResolvers<never>();
       halt.promise.catch(() => undefined);

@@ -1,4 +1,4 @@
-import { type Decimal, decimal } from "../../../core/money.ts";
+import { type Decimal, toBig } from "../../../core/money.ts";
 import type { EventFilter } from "../../port.ts";
 import { pairSql, searchSql } from "./metadata_sql.ts";
 import type { Parameters } from "../engine/sql.ts";
@@ -40,7 +40,7 @@ function subscriptionSql(ids: readonly number[], parameters: Parameters): string
 }
 
 function minUsageSql(min: Decimal, parameters: Parameters): string {
-  const scaled = decimal(min).times("1000000");
+  const scaled = toBig(min).times("1000000");
   const millionths = BigInt(scaled.round(0, scaled.lt("0") ? DOWN : UP).toFixed());
   if (millionths > MAX_MILLIONTHS) return "false";
   return millionths < -MAX_MILLIONTHS ? "true" : `usage >= ${parameters.usage(millionths)}`;
@@ -48,7 +48,7 @@ function minUsageSql(min: Decimal, parameters: Parameters): string {
 
 function maxUsageSql(max: Decimal, parameters: Parameters): string {
   // usage <= max is -usage >= -max, but negating a column would hide it from the engine's block statistics.
-  const scaled = decimal(max).times("1000000");
+  const scaled = toBig(max).times("1000000");
   const millionths = BigInt(scaled.round(0, scaled.lt("0") ? UP : DOWN).toFixed());
   if (millionths < -MAX_MILLIONTHS) return "false";
   return millionths > MAX_MILLIONTHS ? "true" : `usage <= ${parameters.usage(millionths)}`;

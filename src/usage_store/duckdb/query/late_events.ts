@@ -2,13 +2,13 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { KnownWindow } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { asNumber, Parameters, query } from "../engine/sql.ts";
-import { least, spanOf, windowsSql } from "./windows.ts";
+import { minimum, spanOf, windowsSql } from "./windows.ts";
 
 /**
  * Which windows hold events beyond those that are known of them, by one join. What bounds all windows stands as
  * plain conditions in two branches, not in one with an OR: by each of them the engine skips blocks.
  */
-export async function haveNewer(
+export async function haveLateEvents(
   connection: DuckDBConnection,
   company_id: number,
   windows: readonly KnownWindow[],
@@ -16,13 +16,17 @@ export async function haveNewer(
   const newer = windows.map(() => false);
   if (windows.length === 0) return newer;
   const parameters = new Parameters();
-  for (const [position] of await query(connection, newerSql(company_id, windows, parameters), parameters)) {
+  for (const [position] of await query(
+    connection,
+    lateEventsSql(company_id, windows, parameters),
+    parameters,
+  )) {
     newer[asNumber(position)] = true;
   }
   return newer;
 }
 
-function newerSql(company_id: number, windows: readonly KnownWindow[], parameters: Parameters): string {
+function lateEventsSql(company_id: number, windows: readonly KnownWindow[], parameters: Parameters): string {
   const last_seq = windows.map((window) => window.last_seq);
   const created_until_ms = windows.map((window) => window.created_until_ms);
   const span = spanOf(windows);
@@ -30,9 +34,9 @@ function newerSql(company_id: number, windows: readonly KnownWindow[], parameter
     WHERE ${whereSql({ company_id, ...span }, parameters)} AND ${condition}`;
   return `WITH windows AS (${windowsSql(windows, parameters, { last_seq, created_until_ms })}),
     event AS (
-      ${events(`seq > ${parameters.integer(least(last_seq))}`)}
+      ${events(`seq > ${parameters.integer(minimum(last_seq))}`)}
       UNION ALL
-      ${events(`created_at >= ${parameters.integer(least(created_until_ms))}`)})
+      ${events(`created_at >= ${parameters.integer(minimum(created_until_ms))}`)})
     SELECT DISTINCT position FROM event JOIN windows USING (subscription_id)
     WHERE timestamp >= start_ms AND timestamp < end_ms
       AND (seq > last_seq OR created_at >= created_until_ms)`;

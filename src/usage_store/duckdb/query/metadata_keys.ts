@@ -125,7 +125,7 @@ async function findValues(
     return `coalesce(${places.join(", ")})`;
   });
   // A whole key of the same name may hide from a filter what stands at the place itself, but not what is in it.
-  const own = paths.map(({ keys }) => `found[${pointers.push(pointer(keys))}]`);
+  const columns = paths.map(({ keys }) => `found[${pointers.push(pointer(keys))}]`);
   const rows = await query(
     connection,
     `SELECT path, coalesce(sum(events) FILTER (text IS NOT NULL), 0), count(*) FILTER (has_inside),
@@ -133,7 +133,7 @@ async function findValues(
     FROM (SELECT path, if(${isContainerSql("json")}, NULL, ${cutSql("json", max_sample_length, parameters)}) AS text,
         count(*) AS events, bool_or(${isContainerSql("own")}) AS has_inside
       FROM (SELECT unnest(range(${paths.length})) AS path, unnest([${found.join(", ")}])::VARCHAR AS json,
-          unnest([${own.join(", ")}])::VARCHAR AS own
+          unnest([${columns.join(", ")}])::VARCHAR AS own
         FROM (SELECT json_extract(metadata, ${parameters.texts(pointers)}) AS found FROM (${sample(parameters)})))
       WHERE json IS NOT NULL OR own IS NOT NULL GROUP BY path, text)
     GROUP BY path`,

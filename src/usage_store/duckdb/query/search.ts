@@ -7,7 +7,7 @@ import { whereSql } from "./filters.ts";
 import { type PageHours, pageHours } from "./page_hours.ts";
 import { hoursSql, isByTime } from "./rollup.ts";
 import { asDecimal, asNumber, asText, asUuid, chunksOf, Parameters, query } from "../engine/sql.ts";
-import { wordsOf } from "../engine/vector_words.ts";
+import { rawWords } from "../engine/vector_words.ts";
 
 /** Where a page is to be looked for. */
 interface Place {
@@ -61,17 +61,17 @@ export async function placeByTime(connection: DuckDBConnection, wanted: SearchQu
 /** Counts by hour, from the sums by hour where they tell. */
 async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<PageHours> {
   const parameters = new Parameters();
-  const counted = isByTime(wanted)
+  const hour_counts = isByTime(wanted)
     ? hoursSql(wanted, parameters)
     : `SELECT timestamp // ${HOUR_MS} AS hour, count(*) AS events FROM usage_events
       WHERE ${whereSql(wanted, parameters)} GROUP BY hour`;
   const chunks = await chunksOf(
     connection,
-    `SELECT hour::INTEGER, sum(events)::BIGINT FROM (${counted}) GROUP BY hour`,
+    `SELECT hour::INTEGER, sum(events)::BIGINT FROM (${hour_counts}) GROUP BY hour`,
     parameters,
   );
   const counts = chunks.flatMap((chunk) => {
-    const [hours, events] = [0, 1].map((column) => wordsOf(chunk.getColumnVector(column)));
+    const [hours, events] = [0, 1].map((column) => rawWords(chunk.getColumnVector(column)));
     if (!hours || !events) throw new TypeError("Cannot read the counts by hour: a column is missing");
     return Array.from({ length: chunk.rowCount }, (_, row) => ({
       hour: (hours[row] ?? 0) | 0,

@@ -3,17 +3,17 @@ import { sum } from "../../../core/money.ts";
 import type { UsageWindow, WindowSum } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
-import { least, spanOf, windowsSql } from "./windows.ts";
+import { minimum, spanOf, windowsSql } from "./windows.ts";
 
 /** Windows that are remembered: those asked for last. */
 const KNOWN_WINDOWS = 20_000;
 
 /** A window's sum, and the number of the last event in it. */
-interface KnownSum extends WindowSum {
+interface CachedSum extends WindowSum {
   seq: number;
 }
 
-const NOTHING: KnownSum = { units: "0", event_count: 0, corrections: 0, seq: 0 };
+const NOTHING: CachedSum = { units: "0", event_count: 0, corrections: 0, seq: 0 };
 
 /**
  * The sums of windows, each remembered: events are never changed, and are numbered in the order of their
@@ -21,7 +21,7 @@ const NOTHING: KnownSum = { units: "0", event_count: 0, corrections: 0, seq: 0 }
  * the events after it. The tables keep the newest events apart, and the engine skips the rest by their numbers.
  */
 export class WindowSums {
-  readonly #known = new Map<string, KnownSum>();
+  readonly #cached = new Map<string, CachedSum>();
 
   /** The sums by now, in the order of the windows. */
   async ask(
@@ -33,7 +33,7 @@ export class WindowSums {
     const keys = windows.map(
       ({ subscription_id, start_ms, end_ms }) => `${company_id} ${subscription_id} ${start_ms} ${end_ms}`,
     );
-    const result = keys.map((key) => this.#known.get(key) ?? NOTHING);
+    const result = keys.map((key) => this.#cached.get(key) ?? NOTHING);
     const parameters = new Parameters();
     for (const [position, units, events, corrections, seq] of await query(
       connection,
@@ -41,11 +41,11 @@ export class WindowSums {
       parameters,
     )) {
       const place = asNumber(position);
-      const known = result[place] ?? NOTHING;
+      const cached = result[place] ?? NOTHING;
       result[place] = {
-        units: sum([known.units, asDecimal(units)]),
-        event_count: known.event_count + asNumber(events),
-        corrections: known.corrections + asNumber(corrections),
+        units: sum([cached.units, asDecimal(units)]),
+        event_count: cached.event_count + asNumber(events),
+        corrections: cached.corrections + asNumber(corrections),
         seq: asNumber(seq),
       };
     }
@@ -53,14 +53,14 @@ export class WindowSums {
     return result.map(({ units, event_count, corrections }) => ({ units, event_count, corrections }));
   }
 
-  #remember(key: string, known: KnownSum): void {
+  #remember(key: string, cached: CachedSum): void {
     // Of two questions at once the later answer may know less.
-    const other = this.#known.get(key);
-    this.#known.delete(key);
-    this.#known.set(key, other && other.seq > known.seq ? other : known);
-    if (this.#known.size <= KNOWN_WINDOWS) return;
-    const [oldest] = this.#known.keys();
-    if (oldest !== undefined) this.#known.delete(oldest);
+    const other = this.#cached.get(key);
+    this.#cached.delete(key);
+    this.#cached.set(key, other && other.seq > cached.seq ? other : cached);
+    if (this.#cached.size <= KNOWN_WINDOWS) return;
+    const [oldest] = this.#cached.keys();
+    if (oldest !== undefined) this.#cached.delete(oldest);
   }
 }
 
@@ -68,14 +68,14 @@ export class WindowSums {
 function sumsSql(
   company_id: number,
   windows: readonly UsageWindow[],
-  known: readonly KnownSum[],
+  cached: readonly CachedSum[],
   parameters: Parameters,
 ): string {
   const subscription_ids = [...new Set(windows.map(({ subscription_id }) => subscription_id))];
-  const after_seq = known.map(({ seq }) => seq);
+  const after_seq = cached.map(({ seq }) => seq);
   // What bounds all windows stands as plain conditions, by which the engine skips blocks.
   const where = `${whereSql({ company_id, subscription_ids, ...spanOf(windows) }, parameters)}
-    AND seq > ${parameters.integer(least(after_seq))}`;
+    AND seq > ${parameters.integer(minimum(after_seq))}`;
   if (windows.length === 1) {
     return `SELECT 0, sum(usage)::VARCHAR, count(*) AS events, count(*) FILTER (usage < 0), max(seq) FROM usage_events WHERE ${where}
       HAVING events > 0`;

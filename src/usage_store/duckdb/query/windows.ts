@@ -4,27 +4,27 @@ import type { Parameters } from "../engine/sql.ts";
 /** The time from the earliest start to the latest end: as plain conditions the engine skips blocks by it. */
 export function spanOf(windows: readonly UsageWindow[]): { start_ms: number; end_ms: number } {
   return {
-    start_ms: least(windows.map((window) => window.start_ms)),
+    start_ms: minimum(windows.map((window) => window.start_ms)),
     end_ms: windows.reduce((latest, window) => Math.max(latest, window.end_ms), 0),
   };
 }
 
 /** The smallest of however many values. */
-export function least(values: readonly number[]): number {
+export function minimum(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER);
 }
 
-/** The windows as a table of position, subscription_id, start_ms, end_ms and `more` columns. */
+/** The windows as a table of position, subscription_id, start_ms, end_ms and `extra_columns` columns. */
 export function windowsSql(
   windows: readonly UsageWindow[],
   parameters: Parameters,
-  more: Readonly<Record<string, readonly number[]>> = {},
+  extra_columns: Readonly<Record<string, readonly number[]>> = {},
 ): string {
   const columns = {
     position: windows.map((_, i) => i),
     start_ms: windows.map((window) => window.start_ms),
     end_ms: windows.map((window) => window.end_ms),
-    ...more,
+    ...extra_columns,
   };
   const subscription_ids = parameters.integers(windows.map((window) => window.subscription_id));
   const lists = Object.entries(columns).map(
