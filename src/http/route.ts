@@ -44,7 +44,8 @@ interface Options<O> {
 
 /**
  * A route to an operation: `route("GET /clients/:id", getClient, { summary: … })`. The fields that the path names are
- * taken from it; the others are the query of a GET or DELETE, else the body.
+ * taken from it; the others are the query of a GET or DELETE, else the body, which the input's title names in the
+ * documentation.
  */
 export function route<I extends TObject, O extends TSchema>(
   line: Line,

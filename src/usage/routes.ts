@@ -38,7 +38,10 @@ const RefusedUsage = Type.Object(
   { title: "UsageError" },
 );
 
-/** Ingest is not counted towards the caller's request limit: the usage store bounds what may wait. */
+/**
+ * Four media types, one of them a stream that is stored while it comes in. Not counted towards the caller's request
+ * limit: the usage store bounds what may wait.
+ */
 export const ingestRoutes = routes({ tag: "Usage", admits: ["company", "ingest"], counted: false }, [
   endpoint(
     "POST /usage/events",

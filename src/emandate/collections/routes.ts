@@ -47,7 +47,7 @@ const RESULTS_SENT = { required: true, content: CSV_CONTENT };
 const readCsv = (exchange: Exchange) =>
   withBody(exchange, () => readText(exchange.request, exchange.ctx, [CSV]));
 
-/** What a bank sends is no JSON. */
+/** A bank sends CSV, not JSON. */
 export const collectionResultRoutes = routes({ tag: "E-mandates", admits: "company" }, [
   endpoint(
     "POST /emandate/collections/results",

@@ -22,7 +22,7 @@ const Callback = Type.Object({
   fpx_checkSum: Type.String({ description: "the scheme's signature" }),
 });
 
-/** What the scheme and customers' browsers call. */
+/** What the scheme and customers' browsers call: forms, answered with plain text or a page. */
 export const schemeRoutes = (deps: Deps) => {
   const endpoints = callbackEndpoints(deps);
   return routes({ tag: "E-mandates", admits: "open" }, [
@@ -88,7 +88,7 @@ export const simulatorRoutes = routes({ tag: "E-mandates", admits: "company" }, 
   }),
 ]);
 
-/** What a bank sends is no JSON. */
+/** A bank sends CSV, not JSON. */
 export const mandateDecisionRoutes = routes({ tag: "E-mandates", admits: "company" }, [
   endpoint(
     "POST /emandate/mandates/results",

@@ -67,7 +67,7 @@ export const agentDocumentRoutes = routes({ tag: "Borrowing", admits: "agent" },
   }),
 ]);
 
-/** Uploads are read while they come in. */
+/** An upload is read while it comes in. */
 export const agentUploadRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   endpoint(
     "POST /agent/applications/:id/documents",
