@@ -7,11 +7,11 @@ secrets: \`withheld\` names what was left out. \`changes\` holds what an update 
 
 export const auditRoutes = routes({ tag: "Audit log", admits: "company" }, [
   route("GET /audit-log", listAuditEntries, {
-    summary: "List who did what, when and from where",
+    summary: "List audit log entries",
     description: LOG,
   }),
   route("GET /audit-log/:id", getAuditEntry, {
-    summary: "Get an entry of the audit log",
+    summary: "Get an audit log entry",
     description: "Admins only.",
   }),
 ]);

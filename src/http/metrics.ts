@@ -23,7 +23,7 @@ export const metrics = (deps: Deps) =>
     {
       response: { 200: Type.String(), 401: ErrorBody, 404: ErrorBody },
       detail: {
-        summary: "The process's numbers, for Prometheus",
+        summary: "Get metrics for Prometheus",
         description: "With the bearer token METRICS_TOKEN, or at METRICS_PORT.",
         security: [{ metrics: [] }],
       },

@@ -16,7 +16,7 @@ export const probes = (deps: Deps) => {
     })
     .get("/health", () => ({ status: "ok" as const }), {
       response: { 200: State },
-      detail: { summary: "Whether the process lives", security: [] },
+      detail: { summary: "Check liveness", security: [] },
     })
     .get(
       "/ready",
@@ -26,7 +26,7 @@ export const probes = (deps: Deps) => {
           : status(503, { error: "A store does not answer" }),
       {
         response: { 200: State, 503: ErrorBody },
-        detail: { summary: "Whether both stores answer", security: [] },
+        detail: { summary: "Check readiness", security: [] },
       },
     );
 };

@@ -101,7 +101,7 @@ const LINK =
 /** Links to exports are made by whoever may search, and followed by whoever has one. */
 export const exportLinkRoutes = routes({ tag: "Usage", admits: "open" }, [
   route("GET /usage/exports/:link", followExportLink, {
-    summary: "Follow a link to an export",
+    summary: "Download an export by its link",
     description: EXPORT,
     ...EXPORTED,
   }),
@@ -110,25 +110,25 @@ export const exportLinkRoutes = routes({ tag: "Usage", admits: "open" }, [
 const SEARCHES = [
   route("POST /usage/export", exportUsage, {
     summary: "Export usage",
-    my: "Export one's own usage",
+    my: "Export my usage",
     description: EXPORT,
     ...EXPORTED,
   }),
   route("POST /usage/exports", createExportLink, {
-    summary: "Make a link to an export",
-    my: "Make a link to an export of one's own usage",
+    summary: "Create an export link",
+    my: "Create a link to an export of my usage",
     description: LINK,
   }),
   route("POST /usage/search", searchUsage, {
-    summary: "Search and sum usage",
-    my: "Search and sum one's own usage",
+    summary: "Search and aggregate usage",
+    my: "Search and aggregate my usage",
     description: SEARCH,
     errors: [503],
     bare: true,
   }),
   route("GET /usage/metadata-keys", listMetadataKeys, {
-    summary: "List the keys of metadata",
-    my: "List the keys of one's own metadata",
+    summary: "List metadata keys",
+    my: "List my metadata keys",
     description: KEYS,
     errors: [503],
     bare: true,

@@ -38,7 +38,7 @@ export const apiKeyRoutes = routes({ tag: "API keys", admits: "company" }, [
     errors: [409],
   }),
   route("POST /api-keys/:id/rotate", rotateApiKey, {
-    summary: "Give an API key a new secret",
+    summary: "Rotate an API key's secret",
     description:
       "Admins only. Shown only in this answer. The secret until now works for grace_hours beside the new one, 24 unless told; with 0 it ends at once, and so do the tokens that it was exchanged for. One that was rotated before ends.",
     errors: [409],

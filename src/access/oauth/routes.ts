@@ -44,19 +44,19 @@ export const metadataRoutes = (deps: Deps) => {
   return new Elysia({ name: "metadata", prefix: "/.well-known", tags: ["Agents"] })
     .get("/mcp.json", ({ server }) => metadata.mcp({ server }), {
       response: { 200: McpMetadata },
-      detail: { summary: "All that an agent needs to find its way, in one", ...open },
+      detail: { summary: "Get all discovery metadata in one document", ...open },
     })
     .get("/oauth-authorization-server", ({ server }) => metadata.server({ server }), {
       response: { 200: ServerMetadata },
-      detail: { summary: "How to get tokens (RFC 8414)", ...open },
+      detail: { summary: "Get the authorization server's metadata (RFC 8414)", ...open },
     })
     .get("/oauth-protected-resource", ({ server }) => metadata.resource({ server }), {
       response: { 200: ResourceMetadata },
-      detail: { summary: "Who issues tokens for the MCP endpoint (RFC 9728)", ...open },
+      detail: { summary: "Get the MCP endpoint's resource metadata (RFC 9728)", ...open },
     })
     .get("/oauth-protected-resource/api/v1/mcp", ({ server }) => metadata.resource({ server }), {
       response: { 200: ResourceMetadata },
-      detail: { summary: "The same, where RFC 9728 has it for a path", ...open },
+      detail: { summary: "Get the MCP endpoint's resource metadata at its RFC 9728 path", ...open },
     })
     .options("/*", preflight, hidden);
 };
@@ -82,7 +82,7 @@ function oauthRows(deps: Deps) {
         response: { 201: RegisteredClient, ...refusals },
         detail: {
           operationId: "register_agent",
-          summary: "Register an agent",
+          summary: "Register an OAuth client (RFC 7591)",
           description: REGISTER,
           requestBody: { required: true, content: { "application/json": documentedOnly(ClientMetadata) } },
         },
@@ -95,7 +95,7 @@ function oauthRows(deps: Deps) {
         response: OTHER_PAGES,
         detail: {
           operationId: "open_authorization",
-          summary: "Ask a user to let an agent act",
+          summary: "Show the sign-in and consent page",
           description: AUTHORIZE,
           responses: HTML_PAGE,
         },
@@ -108,7 +108,7 @@ function oauthRows(deps: Deps) {
         response: OTHER_PAGES,
         detail: {
           operationId: "grant_authorization",
-          summary: "The user's answer, from that page",
+          summary: "Submit the user's decision from the consent page",
           responses: HTML_PAGE,
         },
       },
@@ -120,7 +120,7 @@ function oauthRows(deps: Deps) {
         response: { 200: IssuedTokens, 401: OAuthErrorBody, ...refusals },
         detail: {
           operationId: "issue_tokens",
-          summary: "Exchange a code or a refresh token",
+          summary: "Exchange a code or refresh token for tokens",
           description: TOKEN,
           requestBody: form(CodeGrant, RefreshGrant),
         },
@@ -133,7 +133,7 @@ function oauthRows(deps: Deps) {
         response: { 200: Nothing, 401: OAuthErrorBody, ...refusals },
         detail: {
           operationId: "revoke_token",
-          summary: "End what a token belongs to (RFC 7009)",
+          summary: "Revoke a token and its authorization (RFC 7009)",
           description: "Of an access token, too: the whole authorization ends.",
           requestBody: form(RevokedToken),
         },
@@ -148,11 +148,11 @@ const preflight = () => new Response(null, { status: 204, headers: PREFLIGHT });
 /** What the signed-in user has granted, whichever the level. */
 export const authorizationRoutes = routes({ tag: "Agents", admits: "any" }, [
   route("GET /me/authorizations", listAuthorizations, {
-    summary: "List the agents that may act for me",
+    summary: "List the OAuth clients that I authorized",
     description: "The last granted first.",
   }),
   route("DELETE /me/authorizations/:id", endAuthorization, {
-    summary: "End what an agent may do",
+    summary: "Revoke an OAuth client's authorization",
     description: "Its tokens end at once.",
   }),
 ]);

@@ -31,7 +31,7 @@ export const logoutRoutes = routes({ tag: "Authentication", admits: "any" }, [
 ]);
 
 export const profileRoutes = routes({ tag: "Authentication", admits: "any" }, [
-  route("GET /me", getMe, { summary: "Who am I, and what may I do" }),
+  route("GET /me", getMe, { summary: "Get the signed-in user and permissions" }),
   route("POST /me/password", changePassword, {
     summary: "Change my password",
     description: "Ends every token issued before, this one too.",

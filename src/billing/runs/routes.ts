@@ -31,7 +31,7 @@ export const billingRunRoutes = routes({ tag: "Billing", admits: "company" }, [
 
 export const unbilledUsageRoutes = routes({ tag: "Billing", admits: "company" }, [
   route("GET /unbilled-usage", listUnbilledUsage, {
-    summary: "List usage that no bill counts",
+    summary: "List unbilled usage",
     description:
       "As the daily recheck found it, the latest found first: usage that came too late for it, which a run that names the month bills, and usage dated after its subscription's end.",
   }),
@@ -48,13 +48,13 @@ const RECORDS = [
     my: "Get one of my billing records",
   }),
   route("GET /billing-records/:id/verify", verifyBillingRecord, {
-    summary: "Count a billing record's events again",
+    summary: "Verify a billing record against its events",
     description: VERIFY,
     errors: [503],
   }),
   route("GET /billing-records/:id/invoice", getInvoice, {
-    summary: "Get a billing record as a page to print",
-    my: "Get one of my billing records as a page to print",
+    summary: "Get a billing record as a printable page",
+    my: "Get one of my billing records as a printable page",
     sends: page,
     responses: HTML_PAGE,
   }),

@@ -3,7 +3,7 @@ import { getMandateFlag, listMandateFlags, resolveMandateFlag } from "./service.
 
 export const mandateFlagRoutes = routes({ tag: "E-mandates", admits: "company" }, [
   route("GET /emandate/flags", listMandateFlags, {
-    summary: "List what a person must decide",
+    summary: "List flags for manual review",
     description:
       "Debits and mandates of which the scheme said something that can't be applied, or nothing at all. Newest first; status open is what is left to do.",
   }),

@@ -35,7 +35,7 @@ export const mandateRoutes = routes({ tag: "E-mandates", admits: "company" }, [
     errors: [409],
   }),
   route("POST /emandate/mandates/:id/authorize", authorizeMandate, {
-    summary: "Ask for a mandate's authorization",
+    summary: "Request a mandate's authorization",
     description:
       "The customer goes to authorization_url. One that failed may be asked for again; without an answer within 24 hours it fails.",
     errors: [409],
@@ -62,7 +62,7 @@ export const mandateRoutes = routes({ tag: "E-mandates", admits: "company" }, [
     errors: [409],
   }),
   route("POST /emandate/mandates/:id/withdraw", withdrawMandateRequest, {
-    summary: "Withdraw what the bank was asked",
+    summary: "Withdraw a pending request to the bank",
     description:
       "Takes back an end, else a change, that the bank has not answered: the mandate stands as before. Nothing can be called back at the bank: an answer that comes all the same counts.",
     errors: [409],

@@ -14,13 +14,13 @@ export const mandatePaymentRoutes = routes({ tag: "E-mandates", admits: "company
   }),
   route("GET /emandate/payments/:id", getMandatePayment, { summary: "Get a payment with its attempts" }),
   route("POST /emandate/payments/:id/retry", retryMandatePayment, {
-    summary: "Try a payment again now",
+    summary: "Retry a payment now",
     description:
       "While its status is retry_scheduled, counted as an attempt; or skipped, as a debit of today. A payment that failed for good stays so.",
     errors: [409],
   }),
   route("POST /emandate/payments/:id/cancel", cancelMandatePayment, {
-    summary: "Cancel a payment that was not submitted yet, or waits to be tried again",
+    summary: "Cancel a payment before it is submitted or retried",
     errors: [409],
   }),
 ]);

@@ -32,7 +32,7 @@ export const schemeRoutes = (deps: Deps) => {
         response: refusals,
         detail: {
           operationId: "take_scheme_callback",
-          summary: "What the scheme tells by itself",
+          summary: "Receive a callback from the debit scheme",
           description:
             "No bearer: the signature is the authentication, and is looked at first. Answered with OK; what was told before changes nothing.",
           requestBody: form(Callback),
@@ -49,7 +49,7 @@ export const schemeRoutes = (deps: Deps) => {
         response: refusals,
         detail: {
           operationId: "find_return_address",
-          summary: "Where a customer's browser comes back to",
+          summary: "Return a customer's browser from the bank",
           description:
             "Leads on to the company's return_url, with order_no; where there is none, shows a page that is the same for every order and for what is none. Never changes anything.",
           requestBody: form(Type.Pick(Callback, ["fpx_sellerExOrderNo"])),
@@ -68,7 +68,7 @@ export const schemeRoutes = (deps: Deps) => {
         response: answers({ 404: ErrorBody, 409: ErrorBody }),
         detail: {
           operationId: "show_authorization_page",
-          summary: "The page from which a customer goes to the bank",
+          summary: "Show the page that leads a customer to the bank",
           description: "A mandate's authorization_url leads here, until the customer has authorized it.",
           responses: HTML_PAGE,
         },
@@ -80,7 +80,7 @@ export const schemeRoutes = (deps: Deps) => {
 
 export const simulatorRoutes = routes({ tag: "E-mandates", admits: "company" }, [
   route("POST /emandate/simulator/scenarios/:name/run", runScenario, {
-    summary: "Make something happen in the sandbox",
+    summary: "Run a sandbox scenario",
     description:
       "With mandate_id: mandate_authorized, mandate_activated, mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. With payment_id: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending, payment_late_failure, payment_charged_back.",
     status: 202,
@@ -96,7 +96,7 @@ export const mandateDecisionRoutes = routes({ tag: "E-mandates", admits: "compan
       response: answers({ 200: dataOf(CollectionResults), 400: ErrorBody, 413: ErrorBody, 415: ErrorBody }),
       detail: {
         operationId: applyMandateDecisions.name,
-        summary: "Apply what banks decided on mandates",
+        summary: "Apply banks' decisions on mandates",
         description:
           "CSV, a line for each order_no of a mandate, with its amount and response_code: 00 approves, other codes refuse, 09 and 99 say nothing. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are those of a run's results, documented in docs/emandate_fpx.md.",
         requestBody: { required: true, content: { "text/csv": { schema: { type: "string" } } } },

@@ -40,12 +40,12 @@ export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender"
     description: "Also one that is a draft.",
   }),
   route("POST /lender/applications/:id/review", reviewLoanApplication, {
-    summary: "Begin to review a loan application",
+    summary: "Start reviewing a loan application",
     description: "From submitted.",
     errors: [409],
   }),
   route("POST /lender/applications/:id/request-action", requestLoanAction, {
-    summary: "Send a loan application back",
+    summary: "Request action on a loan application",
     description:
       "From under_review, for documents, consents or fields; the agent submits it again when they are there.",
     errors: [409],
@@ -62,7 +62,7 @@ export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender"
     errors: [409],
   }),
   route("POST /lender/applications/:id/disburse", disburseLoanApplication, {
-    summary: "Record that a loan was paid out",
+    summary: "Record a loan's disbursement",
     description: "From accepted. disbursed_at is now unless told, and not in the future.",
     errors: [409],
   }),

@@ -29,7 +29,7 @@ export const consentDefinitionRoutes = routes({ tag: "Lending", admits: "lender"
   }),
   route("GET /lender/consent-definitions/:id", getConsentDefinition, { summary: "Get a consent definition" }),
   route("PUT /lender/consent-definitions/:id", updateConsentDefinition, {
-    summary: "Change the text of a draft",
+    summary: "Change a draft consent definition",
     description:
       "What is left out stays as it is. Its code and locale stay; what is published takes a new version.",
     errors: [409],
@@ -39,7 +39,7 @@ export const consentDefinitionRoutes = routes({ tag: "Lending", admits: "lender"
 /** What becomes of definitions, and what borrowers said to them. */
 export const lenderConsentRoutes = routes({ tag: "Lending", admits: "lender" }, [
   route("POST /lender/consent-definitions/:id/publish", publishConsentDefinition, {
-    summary: "Publish a draft",
+    summary: "Publish a consent definition",
     description: "The version of its code and language that was published before is retired.",
     errors: [409],
   }),
@@ -48,7 +48,7 @@ export const lenderConsentRoutes = routes({ tag: "Lending", admits: "lender" }, 
     errors: [409],
   }),
   route("POST /lender/consent-definitions/:id/versions", createConsentDefinitionVersion, {
-    summary: "Make the next version of a consent definition",
+    summary: "Create a new version of a consent definition",
     description: "A draft with the same text, but for the fields that are given.",
     status: 201,
     errors: [409],
@@ -61,11 +61,11 @@ export const lenderConsentRoutes = routes({ tag: "Lending", admits: "lender" }, 
 
 export const agentConsentRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/consent-definitions", listPublishedConsentDefinitions, {
-    summary: "List what borrowers may be asked to consent to",
+    summary: "List published consent definitions",
     description: WHOLE,
   }),
   route("GET /agent/applications/:id/consents", listOwnConsents, {
-    summary: "List the consents of one's own application",
+    summary: "List the consents of one of the agent's applications",
     description: WHOLE,
   }),
   route("POST /agent/applications/:id/consents", grantConsent, {
@@ -76,7 +76,7 @@ export const agentConsentRoutes = routes({ tag: "Borrowing", admits: "agent" }, 
     errors: [409],
   }),
   route("POST /agent/consents/:id/revoke", revokeConsent, {
-    summary: "Take a consent back",
+    summary: "Revoke a consent",
     description: "An application that needs it and is submitted or under review is moved to action_required.",
     errors: [409],
   }),

@@ -56,7 +56,7 @@ export const lenderDocumentRoutes = routes({ tag: "Lending", admits: "lender" },
 
 export const agentDocumentRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/applications/:id/documents", listOwnLoanDocuments, {
-    summary: "List the documents of one's own application",
+    summary: "List the documents of one of the agent's applications",
     description:
       "In the order in which they came, superseded ones too; whole, or one page when page or limit is given.",
   }),

@@ -49,8 +49,8 @@ export const lenderProgramRoutes = routes({ tag: "Lending", admits: "lender" }, 
 
 export const agentProgramRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/programs", listOpenLoanPrograms, {
-    summary: "List the loan programs to apply to",
+    summary: "List open loan programs",
     description: "The active ones, whole, or one page when page or limit is given.",
   }),
-  route("GET /agent/programs/:id", getOpenLoanProgram, { summary: "Get a loan program to apply to" }),
+  route("GET /agent/programs/:id", getOpenLoanProgram, { summary: "Get an open loan program" }),
 ]);

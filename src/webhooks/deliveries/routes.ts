@@ -16,7 +16,7 @@ export const webhookLogRoutes = routes({ tag: "Webhooks", admits: "company" }, [
   }),
   route("GET /webhook-logs/:id", getWebhookLog, { summary: "Get a webhook delivery" }),
   route("POST /webhook-logs/:id/redeliver", redeliverWebhook, {
-    summary: "Send a message again",
+    summary: "Redeliver a webhook message",
     description:
       "One new attempt of the same message, with the same webhook-id, in the same log; 409 while it is pending.",
     status: 202,
@@ -33,7 +33,7 @@ export const lenderWebhookLogRoutes = routes({ tag: "Lending", admits: "lender" 
   }),
   route("GET /lender/webhook-logs/:id", getLoanWebhookLog, { summary: "Get a delivery of a loan event" }),
   route("POST /lender/webhook-logs/:id/redeliver", redeliverLoanWebhook, {
-    summary: "Send a loan event again",
+    summary: "Redeliver a loan event",
     description: "One new attempt of the same message; 409 while it is pending or its webhook is not active.",
     status: 202,
     errors: [409],

@@ -32,7 +32,7 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
     description: "What is pending is given up; its logs stay.",
   }),
   route("POST /webhooks/:id/rotate-secret", rotateWebhookSecret, {
-    summary: "Give a webhook a new secret",
+    summary: "Rotate a webhook's secret",
     description: "Shown only in this answer. For 24 hours the old secret signs beside the new one.",
   }),
   route("POST /webhooks/:id/test", testWebhook, {
