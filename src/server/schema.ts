@@ -39,7 +39,7 @@ import { consentDefinitionTable, consentTable, LOAN_CONSENT_CONSTRAINTS } from "
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../loans/documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../loans/programs/tables.ts";
 import { mandateFlagTable } from "../emandate/flags/tables.ts";
-import { mandateOrderTable, schemeCallbackTable } from "../emandate/orders/tables.ts";
+import { mandateOrderTable } from "../emandate/orders/tables.ts";
 import { mandatePaymentTable } from "../emandate/payments/tables.ts";
 import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts";
 import { productTable } from "../billing/products/tables.ts";
@@ -49,6 +49,7 @@ import { usageImportTable, usageLinkTable } from "../usage/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
 import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
 import { webhookTable } from "../webhooks/endpoints/tables.ts";
+import { schemeCallbackTable } from "../emandate/results/tables.ts";
 
 /** Every table of Meterhouse by its name in the database. */
 export const TABLES = {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict } from "../../core/schema.ts";
-import { CONNECTORS } from "../mandates/model.ts";
+import { CONNECTORS } from "../scheme/connector.ts";
 
 /** A run goes on until it is finished; one that a crash ended is interrupted, and the next makes it good. */
 export const COLLECTION_STATUSES = ["running", "finished", "interrupted"] as const;
@@ -43,20 +43,3 @@ export type CollectionRun = Static<typeof CollectionRun>;
 export const RunCollection = strict({ date: Type.Optional(Day) }, { title: "RunCollection" });
 
 export const ListCollectionRuns = strict(pageFieldsUpTo(LIMITS.emandate_page_limit));
-
-/** What came of a bank's results. */
-export const CollectionResults = Type.Object(
-  {
-    applied: Type.Integer({ description: "lines that changed a payment" }),
-    flagged: Type.Integer({
-      description: "lines that contradict what was told before, for a person to decide: GET /emandate/flags",
-    }),
-    unchanged: Type.Integer({ description: "lines that said what was known, or nothing yet" }),
-    rejected: Type.Integer({ description: "lines that can't be used" }),
-    rejections: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
-      description: `the first ${LIMITS.collection_file_problems}`,
-    }),
-  },
-  { title: "CollectionResults" },
-);
-export type CollectionResults = Static<typeof CollectionResults>;

@@ -29,11 +29,12 @@ import { listDuePayments } from "../payments/due_queries.ts";
 import type { DueMandate } from "../payments/plan_payments.ts";
 import { OPEN_STATUSES } from "../payments/rules.ts";
 import { mandatePaymentTable } from "../payments/tables.ts";
-import { type ConnectorName, CONNECTORS, type MandateStatus } from "../mandates/model.ts";
+import type { MandateStatus } from "../mandates/model.ts";
 import type { CollectionLine } from "../scheme/collection_file.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { CollectionRun } from "./model.ts";
 import { collectionRunTable } from "./tables.ts";
+import { type ConnectorName, CONNECTORS } from "../scheme/connector.ts";
 
 /** Errors: conflict while another run of the company goes on. */
 export async function insertRun(
@@ -288,24 +289,4 @@ export async function listRunLines(
     .orderBy(asc(t.id))
     .limit(limit);
   return rows.map((row) => ({ ...row, currency: "MYR" }));
-}
-
-/** The debits with these numbers, of one run where one is named: all that results need of them. */
-export async function listDebitOrders(
-  { q, scope }: ReadTx,
-  order_nos: readonly string[],
-  run_id?: number,
-): Promise<Map<string, MandateOrder>> {
-  const t = q.use(mandateOrderTable);
-  const of_run = run_id === undefined ? undefined : eq(t.collection_run_id, run_id);
-  const rows = await q
-    .select()
-    .from(t)
-    .where(
-      and(
-        inArray(t.order_no, [...order_nos]),
-        filterOnly(and(companyOwned(t, scope), eq(t.kind, "debit"), of_run)),
-      ),
-    );
-  return new Map(rows.map((order) => [order.order_no, order]));
 }

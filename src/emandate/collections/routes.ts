@@ -5,7 +5,6 @@ import { readText } from "../../http/body.ts";
 import type { Exchange } from "../../http/handle.ts";
 import { endpoint, route, routes } from "../../http/route.ts";
 import { withBody } from "../../http/authentication.ts";
-import { CollectionResults } from "./model.ts";
 import {
   applyCollectionResults,
   applyDebitResults,
@@ -14,6 +13,7 @@ import {
   listCollectionRuns,
   runCollection,
 } from "./service.ts";
+import { CollectionResults } from "../results/model.ts";
 
 const CSV = "text/csv";
 const CSV_CONTENT = { [CSV]: { schema: { type: "string" as const } } };

@@ -10,9 +10,9 @@ import { type DueMandate, planPayments } from "../payments/plan_payments.ts";
 import { insertPayments } from "../payments/queries.ts";
 import { dueAt, paymentEvent } from "../payments/rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "../payments/submit.ts";
-import type { ConnectorName } from "../mandates/model.ts";
 import { fileDebits } from "./file_debits.ts";
 import type { CollectionCounts, CollectionRun } from "./model.ts";
+import type { ConnectorName } from "../scheme/connector.ts";
 import * as queries from "./queries.ts";
 
 /** What of a context a run needs. */

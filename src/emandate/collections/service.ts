@@ -16,20 +16,15 @@ import { findConfig, worksWithFpx } from "../merchant_config/queries.ts";
 import type { StoredConfig } from "../merchant_config/rules.ts";
 import { dueAt } from "../payments/rules.ts";
 import type { Connectors } from "../payments/submit.ts";
-import { type ConnectorName, CONNECTORS } from "../mandates/model.ts";
 import { COLLECTION_HEADER, collectionLines, readResults } from "../scheme/collection_file.ts";
-import {
-  type CollectionCounts,
-  CollectionResults,
-  CollectionRun,
-  ListCollectionRuns,
-  RunCollection,
-} from "./model.ts";
+import { type CollectionCounts, CollectionRun, ListCollectionRuns, RunCollection } from "./model.ts";
 import * as queries from "./queries.ts";
 import { runningError } from "./tables.ts";
 import { debitTarget, applyResults } from "../results/result_files.ts";
 import { runToEnd, type CollectionJob } from "./run.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
+import { type ConnectorName, CONNECTORS } from "../scheme/connector.ts";
+import { CollectionResults } from "../results/model.ts";
 
 /**
  * Collects what is due by the end of a day in Kuala Lumpur, today without one: payments of mandates whose day has

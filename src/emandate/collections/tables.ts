@@ -2,8 +2,8 @@ import { sql } from "drizzle-orm";
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
-import { CONNECTORS } from "../mandates/model.ts";
 import { COLLECTION_STATUSES, type CollectionCounts } from "./model.ts";
+import { CONNECTORS } from "../scheme/connector.ts";
 
 export const collectionRunTable = (k: ColumnKit) =>
   k.table(

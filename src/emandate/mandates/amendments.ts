@@ -1,13 +1,13 @@
 import { dayAt, startOfDay } from "../working_days.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { instant, iso } from "../../core/time.ts";
-import { collectionDays } from "../schedule.ts";
+import { collectionDays, firstCollection, hasExpired, nextCollection, planCollection } from "../schedule.ts";
 import { planPayments } from "../payments/plan_payments.ts";
 import type { NewPayment } from "../payments/queries.ts";
-import { firstCollection, nextCollection, planCollection } from "../payments/rules.ts";
-import type { Amendment, AmendedTerms } from "./model.ts";
+import type { AmendedTerms } from "./model.ts";
 import type { StoredMandate } from "./queries.ts";
-import { amended, hasExpired, type MandateChange } from "./rules.ts";
+import { amended, type MandateChange } from "./rules.ts";
+import type { Amendment } from "../orders/model.ts";
 
 /** What decides when a mandate is collected first. */
 export interface FirstTerms {

@@ -15,6 +15,8 @@ import {
 } from "../../core/schema.ts";
 import { CustomerName } from "../customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../products/model.ts";
+import { Amendment } from "../orders/model.ts";
+import { CONNECTORS } from "../scheme/connector.ts";
 import { MandatePayment } from "../payments/model.ts";
 
 /** Where a mandate stands. See docs/emandate.md#states. */
@@ -47,10 +49,6 @@ export const APPLICATION_TYPES = ["01", "02", "03"] as const;
 /** What the customer authorizes a mandate with, in MYR. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export const AUTHORIZATION_AMOUNT = "1.00";
 
-/** Who speaks with the banks. */
-export const CONNECTORS = ["sandbox", "fpx"] as const;
-export type ConnectorName = (typeof CONNECTORS)[number];
-
 /** What moves a mandate from one state to another; `emandate/mandates/rules.ts` says from where to where. */
 export const MANDATE_TRIGGERS = [
   "authorize",
@@ -69,14 +67,6 @@ export const MANDATE_TRIGGERS = [
   "expire",
 ] as const;
 export type MandateTrigger = (typeof MANDATE_TRIGGERS)[number];
-
-/** What the bank was asked to change and has not answered yet. */
-export const Amendment = Type.Object({
-  amount: Type.Optional(AmountAnswer),
-  frequency: Type.Optional(oneOf(FREQUENCIES)),
-  expiry_date: Type.Optional(Type.String()),
-});
-export type Amendment = Static<typeof Amendment>;
 
 /** A bank's permission to debit a customer. */
 export const Mandate = Type.Object(

@@ -5,7 +5,8 @@ import { instant, iso } from "../../core/time.ts";
 import type { EventType } from "../../webhooks/events/model.ts";
 import type { Frequency, FrequencyMode } from "../products/model.ts";
 import { modeOf } from "../products/rules.ts";
-import { type Amendment, FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
+import { FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
+import type { Amendment } from "../orders/model.ts";
 
 /** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
 type TargetStatus = MandateStatus | "before";
@@ -123,44 +124,6 @@ const FINAL: ReadonlySet<MandateStatus> = new Set(FINAL_STATUSES);
 /** Whether payments may be made under a mandate, now or after it is resumed. */
 export function isInForce(status: MandateStatus): boolean {
   return status === "active" || status === "suspended";
-}
-
-/** Whether a mandate's last day, which is one of its own, has passed. */
-export function hasExpired(expiry_date: string | null, today: Temporal.PlainDate): boolean {
-  return expiry_date !== null && expiry_date < today.toString();
-}
-
-/** The days `[from, to)` of a calendar period. */
-export interface DebitPeriod {
-  /** "2026-11-21", "2026-W47", "2026-11" or "2026": the same for all days of the period, and for no other's. */
-  readonly key: string;
-  readonly from: Temporal.PlainDate;
-  readonly to: Temporal.PlainDate;
-}
-
-const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
-  Daily: (day) => ({ key: day.toString(), from: day, to: day.add({ days: 1 }) }),
-  Weekly(day) {
-    const from = day.subtract({ days: day.dayOfWeek - 1 });
-    const week = String(day.weekOfYear).padStart(2, "0");
-    return { key: `${day.yearOfWeek}-W${week}`, from, to: from.add({ weeks: 1 }) };
-  },
-  Monthly(day) {
-    const from = day.with({ day: 1 });
-    return { key: day.toPlainYearMonth().toString(), from, to: from.add({ months: 1 }) };
-  },
-  Yearly(day) {
-    const from = day.with({ month: 1, day: 1 });
-    return { key: String(day.year), from, to: from.add({ years: 1 }) };
-  },
-};
-
-/**
- * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
- * the year. max_no_debit counts the debits in it.
- */
-export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
-  return PERIODS[frequency](day);
 }
 
 /** What a mandate is made after: a product's terms, or the scheme's own where there is none. */

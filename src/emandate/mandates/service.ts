@@ -18,11 +18,9 @@ import { findEmandateProduct } from "../products/queries.ts";
 import { findLastOrder } from "../orders/queries.ts";
 import { countWaiting } from "../payments/due_queries.ts";
 import { listPayments } from "../payments/queries.ts";
-import { nextCollection } from "../payments/rules.ts";
 import { applyAmendment, termsOf } from "./amendments.ts";
 import { submitMandateOrder } from "./submit_order.ts";
 import {
-  type Amendment,
   AmendmentPreview,
   AmendMandate,
   AuthorizeMandate,
@@ -45,6 +43,8 @@ import {
 } from "./rules.ts";
 import { withdrawRequest } from "./withdraw_request.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
+import { nextCollection } from "../schedule.ts";
+import type { Amendment } from "../orders/model.ts";
 
 /** Lists mandates, newest first, always by pages. */
 export const listMandates = operation({

@@ -4,7 +4,9 @@ import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { FREQUENCIES } from "../products/model.ts";
 import { emandateProductTable } from "../products/tables.ts";
-import { type Amendment, APPLICATION_TYPES, CONNECTORS, MANDATE_STATUSES } from "./model.ts";
+import { APPLICATION_TYPES, MANDATE_STATUSES } from "./model.ts";
+import type { Amendment } from "../orders/model.ts";
+import { CONNECTORS } from "../scheme/connector.ts";
 
 export const mandateTable = (k: ColumnKit) =>
   k.table(

@@ -1,9 +1,9 @@
 import { iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
-import type { ConnectorName } from "../mandates/model.ts";
 import { schemeBanks } from "../scheme/banks.ts";
 import { sandbox } from "../scheme/sandbox.ts";
 import { type BankList, findBankList } from "./queries.ts";
+import type { ConnectorName } from "../scheme/connector.ts";
 
 /**
  * The banks of a company's scheme, and when it last told who is online: null, with all that are known, until it has.

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import { At, Day, Id, nullable, oneOf, strict } from "../../core/schema.ts";
-import { CONNECTORS } from "../mandates/model.ts";
+import { CONNECTORS } from "../scheme/connector.ts";
 
 const BANK_TYPES = ["B2C", "B2B1"] as const;
 

@@ -3,10 +3,9 @@ import type { KeyObject } from "node:crypto";
 import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { readCertificate, readPrivateKey } from "../../core/pem.ts";
-import type { ConnectorName } from "../mandates/model.ts";
 import { fpx } from "../scheme/fpx.ts";
 import { sandbox } from "../scheme/sandbox.ts";
-import type { SchemeConnector } from "../scheme/connector.ts";
+import type { ConnectorName, SchemeConnector } from "../scheme/connector.ts";
 import { missingForFpx, SELLER, type StoredConfig } from "./rules.ts";
 
 /** Where in the database a company's private key is sealed for. */

@@ -1,8 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
-import { CONNECTORS } from "../mandates/model.ts";
-import type { SchemeBank } from "../scheme/connector.ts";
+import { CONNECTORS, type SchemeBank } from "../scheme/connector.ts";
 
 /** A company that never changed anything has no row: the defaults hold (rules.ts). */
 export const emandateConfigTable = (k: ColumnKit) =>

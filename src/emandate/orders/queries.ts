@@ -9,10 +9,9 @@ import { updateRows } from "../../store/update_rows.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { modeOf } from "../products/rules.ts";
 import { mandatePaymentTable } from "../payments/tables.ts";
-import type { Amendment, ConnectorName } from "../mandates/model.ts";
-import type { SchemeOrder } from "../scheme/connector.ts";
+import type { ConnectorName, OrderAwaits, OrderKind, SchemeOrder } from "../scheme/connector.ts";
 import { mandateTable } from "../mandates/tables.ts";
-import type { OrderAwaits, OrderKind, OrderStatus } from "./model.ts";
+import type { Amendment, OrderStatus } from "./model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
 import { mandateOrderTable } from "./tables.ts";
 
@@ -162,6 +161,26 @@ export async function listMandateOrders(
     .from(t)
     .where(
       and(inArray(t.order_no, [...order_nos]), filterOnly(and(companyOwned(t, scope), isNull(t.payment_id)))),
+    );
+  return new Map(rows.map((order) => [order.order_no, order]));
+}
+
+/** The debits with these numbers, of one run where one is named: all that results need of them. */
+export async function listDebitOrders(
+  { q, scope }: ReadTx,
+  order_nos: readonly string[],
+  run_id?: number,
+): Promise<Map<string, MandateOrder>> {
+  const t = q.use(mandateOrderTable);
+  const of_run = run_id === undefined ? undefined : eq(t.collection_run_id, run_id);
+  const rows = await q
+    .select()
+    .from(t)
+    .where(
+      and(
+        inArray(t.order_no, [...order_nos]),
+        filterOnly(and(companyOwned(t, scope), eq(t.kind, "debit"), of_run)),
+      ),
     );
   return new Map(rows.map((order) => [order.order_no, order]));
 }

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { collectionRunTable } from "../collections/tables.ts";
-import { companyColumn, companyTable } from "../../tenancy/companies/tables.ts";
+import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { mandatePaymentTable } from "../payments/tables.ts";
-import { type Amendment, CONNECTORS } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
-import { CALLBACK_OUTCOMES, ORDER_AWAITS, ORDER_KINDS, ORDER_STATUSES } from "./model.ts";
+import { type Amendment, ORDER_STATUSES } from "./model.ts";
+import { CONNECTORS, ORDER_AWAITS, ORDER_KINDS } from "../scheme/connector.ts";
 
 /** Everything that the scheme was asked. A payment's attempts are its orders. */
 export const mandateOrderTable = (k: ColumnKit) =>
@@ -56,28 +56,5 @@ export const mandateOrderTable = (k: ColumnKit) =>
         .where(sql`awaits = 'payment' AND connector = 'fpx'`),
       // Asked for every second, for all companies.
       k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
-    ],
-  );
-
-/** What came in over the scheme's callbacks, also what was refused. */
-export const schemeCallbackTable = (k: ColumnKit) =>
-  k.table(
-    "scheme_callbacks",
-    {
-      id: k.id(),
-      /** Null where the order is nobody's. */
-      company_id: k.ref("company_id", companyTable),
-      received_at: k.at("received_at").notNull(),
-      address: k.text("address"),
-      order_no: k.text("order_no"),
-      /** SHA-256 of the body. */
-      digest: k.text("digest").notNull(),
-      response_code: k.text("response_code"),
-      outcome: k.enumeration("outcome", CALLBACK_OUTCOMES).notNull(),
-      reason: k.text("reason"),
-    },
-    (t) => [
-      k.index("scheme_callbacks_order").on(t.order_no),
-      k.index("scheme_callbacks_time").on(t.received_at),
     ],
   );

@@ -3,10 +3,10 @@ import type { Decimal } from "../../core/money.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { companyOwned } from "../../store/expressions.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
-import type { ConnectorName } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { OPEN_STATUSES } from "./rules.ts";
 import { mandatePaymentTable } from "./tables.ts";
+import type { ConnectorName } from "../scheme/connector.ts";
 
 // Payments that wait.
 

@@ -2,9 +2,9 @@ import { dayAt } from "../working_days.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Decimal } from "../../core/money.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
-import { debitPeriod } from "../mandates/rules.ts";
 import type { NewPayment } from "./queries.ts";
-import { type CollectedMandate, dueAt, planCollection } from "./rules.ts";
+import { dueAt } from "./rules.ts";
+import { type CollectedMandate, debitPeriod, planCollection } from "../schedule.ts";
 
 /** A mandate to collect. */
 export interface DueMandate extends Omit<CollectedMandate, "next_day"> {

@@ -10,8 +10,6 @@ import { updateRows } from "../../store/update_rows.ts";
 import type { Frequency } from "../products/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
-import type { ConnectorName } from "../mandates/model.ts";
-import type { DebitPeriod } from "../mandates/rules.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
 import {
@@ -24,6 +22,8 @@ import {
   type PlannedPayment,
 } from "./rules.ts";
 import { mandatePaymentTable } from "./tables.ts";
+import type { ConnectorName } from "../scheme/connector.ts";
+import type { DebitPeriod } from "../schedule.ts";
 
 function paymentColumns(q: Reads) {
   const t = q.use(mandatePaymentTable);

@@ -1,11 +1,10 @@
-import { addWorkingDays, startOfDay, workingDayFrom } from "../working_days.ts";
+import { startOfDay, workingDayFrom } from "../working_days.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Frequency } from "../products/model.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import type { MandateStatus } from "../mandates/model.ts";
-import { debitPeriod, hasExpired } from "../mandates/rules.ts";
-import { collectionDayFrom, collectionDays } from "../schedule.ts";
+import { type CollectedMandate, debitPeriod, hasExpired } from "../schedule.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
 
 /** What happens to a payment. */
@@ -54,80 +53,6 @@ export const COUNTED_STATUSES = ["submitted", "paid", "charged_back"] as const s
 
 /** The states of payments that failed for good. */
 export const FAILED_STATUSES = ["failed", "charged_back"] as const satisfies PaymentStatus[];
-
-/** A mandate as far as collecting it goes. */
-export interface CollectedMandate {
-  readonly frequency: Frequency;
-  /** YYYY-MM-DD; the day of the first collection, null before that is known. */
-  readonly anchor_date: string | null;
-  /** The day of the next collection. */
-  readonly next_day: Temporal.PlainDate;
-  readonly expiry_date: string | null;
-}
-
-/** What is due of a mandate. */
-export interface CollectionPlan {
-  /** The day for which it is collected now; null where only older ones were missed. */
-  readonly due: Temporal.PlainDate | null;
-  /** The days of older periods that were missed. */
-  readonly missed: readonly Temporal.PlainDate[];
-  /** The next collection after these; null where the mandate ends before it. */
-  readonly next: Temporal.PlainDate | null;
-}
-
-/**
- * What of a mandate is due by the end of the day `until`, as things stand `today`: the running calendar period once,
- * older ones are missed. After so many periods as `most` the rest is left for the next call: `next` is due then too.
- * See docs/emandate.md#collection.
- */
-export function planCollection(
-  { frequency, anchor_date, next_day, expiry_date }: CollectedMandate,
-  { until, today }: { until: Temporal.PlainDate; today: Temporal.PlainDate },
-  most: number,
-): CollectionPlan {
-  const anchor = anchor_date === null ? next_day : Temporal.PlainDate.from(anchor_date);
-  const running = debitPeriod(frequency, today).key;
-  const missed: Temporal.PlainDate[] = [];
-  let due: Temporal.PlainDate | null = null;
-  let periods = 0;
-  for (const day of collectionDays(frequency, anchor, next_day)) {
-    if (hasExpired(expiry_date, day)) break;
-    if (Temporal.PlainDate.compare(day, until) > 0 || periods === most) return { due, missed, next: day };
-    if (debitPeriod(frequency, day).key === running) due = day;
-    else missed.push(day);
-    periods += 1;
-  }
-  return { due, missed, next: null };
-}
-
-/**
- * When a mandate that became active `today` is collected first: so many working days later, or on its first day
- * where that is later; null where it ends before. See docs/emandate.md#collection.
- */
-export function firstCollection(
-  mandate: { effective_date: string | null; expiry_date: string | null },
-  today: Temporal.PlainDate,
-  {
-    first_collection_lead_days,
-    holidays,
-  }: { first_collection_lead_days: number; holidays: readonly string[] },
-): Temporal.PlainDate | null {
-  const earliest = addWorkingDays(today, first_collection_lead_days, new Set(holidays));
-  const { effective_date, expiry_date } = mandate;
-  const starts = effective_date === null ? earliest : Temporal.PlainDate.from(effective_date);
-  const first = Temporal.PlainDate.compare(starts, earliest) > 0 ? starts : earliest;
-  return hasExpired(expiry_date, first) ? null : first;
-}
-
-/** When a mandate is collected next that waited until `today`, resumed say: not before, on a day of its own. */
-export function nextCollection(
-  { frequency, anchor_date, expiry_date }: Omit<CollectedMandate, "next_day">,
-  today: Temporal.PlainDate,
-): Temporal.PlainDate | null {
-  if (anchor_date === null) return null;
-  const next = collectionDayFrom(frequency, Temporal.PlainDate.from(anchor_date), today);
-  return next === null || hasExpired(expiry_date, next) ? null : next;
-}
 
 /** How a company wants failures to be met. */
 export interface RetryTerms {

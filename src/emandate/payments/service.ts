@@ -13,12 +13,12 @@ import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
-import { debitPeriod } from "../mandates/rules.ts";
 import { CreateMandatePayment, ListMandatePayments, MandatePayment, MandatePaymentDetail } from "./model.ts";
 import * as queries from "./queries.ts";
 import { debitProblem, type DebitProblem, dueAt, PAYMENT_TRANSITIONS, paymentEvent } from "./rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
+import { debitPeriod } from "../schedule.ts";
 
 /** Lists payments, newest first. */
 export const listMandatePayments = operation({

@@ -3,14 +3,14 @@ import type { Scope } from "../../core/access.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { insertOrders, listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
-import type { ConnectorName } from "../mandates/model.ts";
-import { debitPeriod, isFinal } from "../mandates/rules.ts";
-import type { SchemeConnector } from "../scheme/connector.ts";
+import { isFinal } from "../mandates/rules.ts";
+import type { ConnectorName, SchemeConnector } from "../scheme/connector.ts";
 import { cancelUnpayable, MISSED, type Refusal } from "./cancel_unpayable.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
 import { applyPaymentResults, type OrderResult } from "../results/apply_to_payment.ts";
 import * as queries from "./queries.ts";
 import { debitOrderNo, debitProblem, isMissed, OPEN_STATUSES, paymentEvent } from "./rules.ts";
+import { debitPeriod } from "../schedule.ts";
 
 /**
  * How a debit leaves the house: one transaction checks it again and writes down that it is submitted, with the

@@ -4,8 +4,8 @@ import { type AuditSource, recordSystemChanges } from "../../audit/recorder.ts";
 import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
 import { applyMandateResult } from "./apply_to_mandate.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
-import type { CallbackOutcome } from "../orders/model.ts";
 import { listOrders, type MandateOrder } from "../orders/queries.ts";
+import type { CallbackOutcome } from "./model.ts";
 
 /** What an answer came to. */
 type Outcome = Exclude<CallbackOutcome, "refused">;

@@ -1,7 +1,6 @@
 import { dayAt } from "../working_days.ts";
 import type { Tx } from "../../store/store.ts";
 import { findConfig } from "../merchant_config/queries.ts";
-import type { CallbackOutcome } from "../orders/model.ts";
 import { raiseComplaint, raiseFlags, resolveAnswered } from "../flags/queries.ts";
 import type { FlagReason } from "../flags/model.ts";
 import {
@@ -11,14 +10,17 @@ import {
   type OrderChange,
   updateOrder,
 } from "../orders/queries.ts";
-import { answeredBy, FIRST_AWAITED, classifyResult } from "../orders/rules.ts";
+import { FIRST_AWAITED } from "../orders/rules.ts";
 import { amendPayments } from "../payments/amend_payments.ts";
 import { collectionStart, applyAmendment } from "../mandates/amendments.ts";
-import type { Amendment, MandateTrigger } from "../mandates/model.ts";
+import type { MandateTrigger } from "../mandates/model.ts";
 import { transitionMandate, recordMandateEvent } from "../mandates/transition.ts";
 import { findStoredMandate, type StoredMandate, updateMandate } from "../mandates/queries.ts";
 import { isFinal, type MandateChange, nextStatus } from "../mandates/rules.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
+import type { CallbackOutcome } from "./model.ts";
+import type { Amendment } from "../orders/model.ts";
+import { answeredBy, classifyResult } from "./classify_mandate_result.ts";
 
 /** What is answered, and what it is answered about. */
 interface MandateResult extends Tx {

@@ -7,13 +7,13 @@ import { type NewFlag, raiseFlags, resolveAnswered } from "../flags/queries.ts";
 import { type MandateOrder, type OrderChange, type OrderMove, updateOrders } from "../orders/queries.ts";
 import { transitionMandate } from "../mandates/transition.ts";
 import { findStoredMandate } from "../mandates/queries.ts";
-import { debitPeriod, isInForce } from "../mandates/rules.ts";
+import { isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import {
   classifyPaymentResult,
   type ResultTrigger,
   type PaymentDecision,
-} from "../payments/classify_result.ts";
+} from "./classify_payment_result.ts";
 import * as queries from "../payments/queries.ts";
 import {
   dueAt,
@@ -24,6 +24,7 @@ import {
   type RetryTerms,
   retryDay,
 } from "../payments/rules.ts";
+import { debitPeriod } from "../schedule.ts";
 
 /** An order and what the scheme said of it. */
 export interface OrderResult {

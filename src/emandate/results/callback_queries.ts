@@ -1,8 +1,8 @@
 import { and, asc, eq, gte, inArray, isNull, lt } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import type { Queries, ReadTx, Reads } from "../../store/store.ts";
-import type { CallbackOutcome } from "../orders/model.ts";
-import { schemeCallbackTable } from "../orders/tables.ts";
+import type { CallbackOutcome } from "./model.ts";
+import { schemeCallbackTable } from "./tables.ts";
 
 /** A callback that came in. */
 export interface CallbackNote {

@@ -7,12 +7,12 @@ import type { Queries } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import type { OrderResult } from "./apply_to_payment.ts";
-import type { ConnectorName } from "../mandates/model.ts";
-import type { SchemeOrder, SchemeResult } from "../scheme/connector.ts";
+import type { ConnectorName, SchemeOrder, SchemeResult } from "../scheme/connector.ts";
 import { applyResults, auditAnswers } from "./apply_result.ts";
 import { claimOrders, listDueOrders, rescheduleStatusQueries } from "./polling_queries.ts";
 import { listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
-import { answerInTime, nextQueryAt } from "../orders/rules.ts";
+import { nextQueryAt } from "../orders/rules.ts";
+import { answerInTime } from "./classify_mandate_result.ts";
 
 /**
  * Asks the scheme what became of some orders that are due, and does what it says. Returns whether there may be more.

@@ -3,12 +3,11 @@ import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import type { Queries, Store } from "../../store/store.ts";
-import type { MandateOrder } from "../orders/queries.ts";
+import { listDebitOrders, type MandateOrder } from "../orders/queries.ts";
 import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
 import type { ReadResults } from "../scheme/collection_file.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
-import type { CollectionResults } from "../collections/model.ts";
-import { listDebitOrders } from "../collections/queries.ts";
+import type { CollectionResults } from "./model.ts";
 
 /** Which orders a file may be about, and what its lines do to them. */
 interface ResultFileTarget {

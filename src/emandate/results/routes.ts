@@ -5,10 +5,9 @@ import { answers, data, dataOf, documentedOnly, ErrorBody, HTML_PAGE } from "../
 import { readText } from "../../http/body.ts";
 import { endpoint, route, routes } from "../../http/route.ts";
 import { withBody } from "../../http/authentication.ts";
-import { CollectionResults } from "../collections/model.ts";
 import { callbackEndpoints } from "./callback_endpoints.ts";
-import { OrderNumber } from "../orders/model.ts";
 import { applyMandateDecisions, runScenario } from "./service.ts";
+import { CollectionResults, OrderNumber } from "./model.ts";
 
 const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: ErrorBody });
 

@@ -9,12 +9,12 @@ import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
 import { nextStatus } from "../mandates/rules.ts";
 import { resultOf } from "../scheme/response_codes.ts";
 import { SCENARIO_RESULTS } from "../scheme/sandbox.ts";
-import type { SchemeResult } from "../scheme/connector.ts";
+import type { OrderAwaits, SchemeResult } from "../scheme/connector.ts";
 import { applyResult } from "./apply_result.ts";
-import type { OrderAwaits, RanScenario, ScenarioSubject } from "../orders/model.ts";
 import { rescheduleStatusQueries } from "./polling_queries.ts";
 import { findLastOrder } from "../orders/queries.ts";
 import { nextQueryAt } from "../orders/rules.ts";
+import type { RanScenario, ScenarioSubject } from "./model.ts";
 
 // What may happen in the sandbox, made to happen. See docs/emandate.md#scenarios.
 

@@ -8,7 +8,6 @@ import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, strict } from "../../core/schema.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries } from "../../store/store.ts";
-import { CollectionResults } from "../collections/model.ts";
 import { applyResults } from "./result_files.ts";
 import { readFpxCallback } from "../merchant_config/verify_callback.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
@@ -18,12 +17,19 @@ import { readResults } from "../scheme/collection_file.ts";
 import { applyDecisions } from "./apply_result.ts";
 import { authorizationPage } from "./authorization_page.ts";
 import { receiveCallback } from "./callbacks.ts";
-import { OrderNumber, RanScenario, ReturnAddress, RunScenario, SchemeMessage } from "../orders/model.ts";
 import { pollBatch } from "./polling.ts";
 import { deleteOldCallbacks } from "./callback_queries.ts";
 import * as queries from "../orders/queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
 import { transaction } from "../../app/transaction.ts";
+import {
+  CollectionResults,
+  OrderNumber,
+  RanScenario,
+  ReturnAddress,
+  RunScenario,
+  SchemeMessage,
+} from "./model.ts";
 
 /**
  * Asks the scheme what became of every order that is due to be asked for, and does what it says. May run twice at

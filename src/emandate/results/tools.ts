@@ -1,9 +1,9 @@
 import { call } from "../../app/operation.ts";
-import { RanScenario } from "../orders/model.ts";
 import { runScenario } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
+import { RanScenario } from "./model.ts";
 
 const fields = runScenario.input.properties;
 

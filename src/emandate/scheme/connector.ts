@@ -1,7 +1,20 @@
 import type { Decimal } from "../../core/money.ts";
 import type { FrequencyMode } from "../products/model.ts";
-import type { OrderAwaits, OrderKind } from "../orders/model.ts";
-import type { ConnectorName } from "../mandates/model.ts";
+
+/** Who speaks with the banks. */
+export const CONNECTORS = ["sandbox", "fpx"] as const;
+export type ConnectorName = (typeof CONNECTORS)[number];
+
+/** What the scheme is asked to do; each order has a number of its own, by which the scheme tells of it. */
+export const ORDER_KINDS = ["enrolment", "amendment", "termination", "debit"] as const;
+export type OrderKind = (typeof ORDER_KINDS)[number];
+
+/**
+ * What the scheme still has to say of an order: that the customer authorized it, that the bank approved it, that
+ * a change or an end is confirmed, that money moved, or that it came back.
+ */
+export const ORDER_AWAITS = ["authorization", "approval", "confirmation", "payment", "settlement"] as const;
+export type OrderAwaits = (typeof ORDER_AWAITS)[number];
 
 /**
  * What a result is about: something that an order awaits; `first`, what it awaited at first; or `end`, that the

@@ -2,7 +2,6 @@ import type { KeyObject, X509Certificate } from "node:crypto";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type Decimal, fromMinorUnits, toMinorUnits } from "../../core/money.ts";
-import type { OrderKind } from "../orders/model.ts";
 import { schemeBanks } from "./banks.ts";
 import {
   APPLICATION,
@@ -19,6 +18,7 @@ import { postForm, type PostOptions } from "./http_post.ts";
 import { resultOf } from "./response_codes.ts";
 import type {
   AuthorizationForm,
+  OrderKind,
   SchemeBank,
   SchemeCallback,
   SchemeConnector,

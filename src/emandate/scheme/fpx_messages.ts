@@ -3,9 +3,8 @@ import fpx from "../../../data/seed/fpx.json" with { type: "json" };
 import { LIMITS } from "../../core/limits.ts";
 import { compare } from "../../core/money.ts";
 import { validityOf } from "../../core/pem.ts";
-import type { OrderKind } from "../orders/model.ts";
 import { schemeBanks } from "./banks.ts";
-import type { SchemeOrder } from "./connector.ts";
+import type { OrderKind, SchemeOrder } from "./connector.ts";
 
 // The texts that FPX and a seller send each other. Field names are without their prefix `fpx_`, which stands on
 // the wire. See docs/emandate_fpx.md#what-is-known-and-what-is-not.

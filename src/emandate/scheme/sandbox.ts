@@ -1,8 +1,7 @@
 import { AppError } from "../../core/errors.ts";
-import type { OrderAwaits } from "../orders/model.ts";
 import { schemeBanks } from "./banks.ts";
 import { resultOf } from "./response_codes.ts";
-import type { SchemeConnector, SchemeOrder, SchemeResult } from "./connector.ts";
+import type { OrderAwaits, SchemeConnector, SchemeOrder, SchemeResult } from "./connector.ts";
 
 // The sandbox keeps nothing: what its scheme does follows from the order and the time alone, so that it survives
 // restarts and any number of instances.

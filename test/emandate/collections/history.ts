@@ -12,7 +12,6 @@ import { applyPaymentResults } from "../../../src/emandate/results/apply_to_paym
 import { insertPayments } from "../../../src/emandate/payments/queries.ts";
 import { dueAt } from "../../../src/emandate/payments/rules.ts";
 import { sendDebits, submitPayments } from "../../../src/emandate/payments/submit.ts";
-import { CONNECTORS } from "../../../src/emandate/mandates/model.ts";
 import { transitionMandate } from "../../../src/emandate/mandates/transition.ts";
 import { applyMandateResult } from "../../../src/emandate/results/apply_to_mandate.ts";
 import { findStoredMandate, updateMandate } from "../../../src/emandate/mandates/queries.ts";
@@ -36,6 +35,7 @@ import {
   type PaymentRow,
 } from "./company_records.ts";
 import { RecordingScheme } from "./recording_scheme.ts";
+import { CONNECTORS } from "../../../src/emandate/scheme/connector.ts";
 
 export const FIRST_DAY = Temporal.PlainDate.from("2026-01-20");
 

@@ -1,15 +1,13 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { ORDER_KINDS } from "../../../src/emandate/orders/model.ts";
+import { FIRST_AWAITED, nextQueryAt } from "../../../src/emandate/orders/rules.ts";
+import { ORDER_KINDS, type SchemeResult } from "../../../src/emandate/scheme/connector.ts";
+import { propertyCases } from "../../support/properties.ts";
 import {
   answeredBy,
   answerInTime,
-  FIRST_AWAITED,
   classifyResult,
-  nextQueryAt,
-} from "../../../src/emandate/orders/rules.ts";
-import type { SchemeResult } from "../../../src/emandate/scheme/connector.ts";
-import { propertyCases } from "../../support/properties.ts";
+} from "../../../src/emandate/results/classify_mandate_result.ts";
 
 const began = Temporal.Instant.from("2026-03-10T04:00:00Z");
 const after = (ms: number) => began.add({ milliseconds: ms });

@@ -2,18 +2,20 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { addWorkingDays, dayAt, startOfDay, workingDayFrom } from "../../../src/emandate/working_days.ts";
 import { FREQUENCIES } from "../../../src/emandate/products/model.ts";
-import { debitPeriod } from "../../../src/emandate/mandates/rules.ts";
-import { collectionDays } from "../../../src/emandate/schedule.ts";
+import {
+  collectionDays,
+  debitPeriod,
+  firstCollection,
+  nextCollection,
+  planCollection,
+} from "../../../src/emandate/schedule.ts";
 import { PAYMENT_STATUSES } from "../../../src/emandate/payments/model.ts";
 import {
   type DebitedMandate,
   debitProblem,
-  firstCollection,
   isMissed,
-  nextCollection,
   PAYMENT_TRANSITIONS,
   PAYMENT_TRIGGERS,
-  planCollection,
   retryDay,
 } from "../../../src/emandate/payments/rules.ts";
 import { propertyCases } from "../../support/properties.ts";

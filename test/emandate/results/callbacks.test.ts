@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { schemeCallbackTable } from "../../../src/emandate/orders/tables.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
 import { type Answer, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 import { type EmandateFixture, emandateFixtureOf } from "../mandates/fixtures.ts";
+import { schemeCallbackTable } from "../../../src/emandate/results/tables.ts";
 
 const IDS = { exchange_id: "EX00000001", seller_id: "SE00000001" };
 // The scheme's certificate is of today.

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import type { OrderAwaits } from "../../../src/emandate/orders/model.ts";
 import { sandbox, SCENARIO_RESULTS } from "../../../src/emandate/scheme/sandbox.ts";
-import type { SchemeOrder } from "../../../src/emandate/scheme/connector.ts";
+import type { OrderAwaits, SchemeOrder } from "../../../src/emandate/scheme/connector.ts";
 import { describeConnector } from "./conformance.ts";
 import { debit, order } from "./fixtures.ts";
 

@@ -1,8 +1,8 @@
 import type { FlagReason } from "../flags/model.ts";
 import type { OrderStatus } from "../orders/model.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
-import type { MandatePayment } from "./model.ts";
-import { PAYMENT_TRANSITIONS, type PaymentTrigger } from "./rules.ts";
+import type { MandatePayment } from "../payments/model.ts";
+import { PAYMENT_TRANSITIONS, type PaymentTrigger } from "../payments/rules.ts";
 
 // What the scheme's answers mean to a payment, whenever they come. Decision 0135.
 

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { OrderStatus } from "../../../src/emandate/orders/model.ts";
-import { type AttemptOrder, classifyPaymentResult } from "../../../src/emandate/payments/classify_result.ts";
+import {
+  type AttemptOrder,
+  classifyPaymentResult,
+} from "../../../src/emandate/results/classify_payment_result.ts";
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../../src/emandate/payments/model.ts";
 import { PAYMENT_TRANSITIONS } from "../../../src/emandate/payments/rules.ts";
 import { propertyCases } from "../../support/properties.ts";

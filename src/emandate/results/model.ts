@@ -1,0 +1,61 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/limits.ts";
+import { Id, nullable, strict } from "../../core/schema.ts";
+
+/** What came of a callback. */
+export const CALLBACK_OUTCOMES = ["applied", "flagged", "repeated", "ignored", "refused"] as const;
+export type CallbackOutcome = (typeof CALLBACK_OUTCOMES)[number];
+
+/** A scenario is about a mandate or about a payment, as its name says. */
+export const ScenarioSubject = strict(
+  { mandate_id: Type.Optional(Id), payment_id: Type.Optional(Id) },
+  { title: "ScenarioSubject" },
+);
+export type ScenarioSubject = Static<typeof ScenarioSubject>;
+
+export const RunScenario = strict(
+  { name: Type.String(), ...ScenarioSubject.properties },
+  { title: "ScenarioSubject" },
+);
+
+/** What a scenario left its subject in. */
+export const RanScenario = Type.Object(
+  {
+    name: Type.String(),
+    mandate_id: Id,
+    payment_id: nullable(Id),
+    status: Type.String({
+      description: "of the payment where the scenario is about one, else of the mandate",
+    }),
+  },
+  { title: "RanScenario" },
+);
+export type RanScenario = Static<typeof RanScenario>;
+
+/** What the scheme posts. */
+export const SchemeMessage = strict({ body: Type.String() });
+
+/** An order's number, as it stands in addresses. */
+export const OrderNumber = strict({
+  order_no: Type.String({ pattern: "^[A-Za-z0-9-]{1,40}$", description: "the number of an order" }),
+});
+
+/** Where a browser is led that came back. */
+export const ReturnAddress = Type.Object({ location: nullable(Type.String()) });
+
+/** What came of a bank's results. */
+export const CollectionResults = Type.Object(
+  {
+    applied: Type.Integer({ description: "lines that changed a payment" }),
+    flagged: Type.Integer({
+      description: "lines that contradict what was told before, for a person to decide: GET /emandate/flags",
+    }),
+    unchanged: Type.Integer({ description: "lines that said what was known, or nothing yet" }),
+    rejected: Type.Integer({ description: "lines that can't be used" }),
+    rejections: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
+      description: `the first ${LIMITS.collection_file_problems}`,
+    }),
+  },
+  { title: "CollectionResults" },
+);
+export type CollectionResults = Static<typeof CollectionResults>;
