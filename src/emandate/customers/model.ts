@@ -2,10 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../core/limits.ts";
 import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 
-/** A name as the scheme takes it. */
+/** A name in the form that the scheme accepts. */
 export const CustomerName = trimmedText(LIMITS.emandate_customer_name_length, { one_line: true });
 
-/** Who is debited, made with the first mandate. */
+/** The account holder to debit, created with the first mandate. */
 export const EmandateCustomer = Type.Object(
   {
     id: Id,
@@ -25,7 +25,7 @@ export const EmandateCustomer = Type.Object(
 );
 export type EmandateCustomer = Static<typeof EmandateCustomer>;
 
-/** What is known of a customer when a mandate is asked for; the rest is filled in later. */
+/** A customer's data in a request for a mandate; a later request may fill in the rest. */
 export interface CustomerInput {
   name: string;
   email: string;

@@ -1,43 +1,36 @@
+import { Type } from "@sinclair/typebox";
 import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, companyOwned } from "../../store/expressions.ts";
+import { companyOwned, containing } from "../../store/expressions.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { mandateTable } from "../mandates/tables.ts";
-import type { EmandateCustomer, CustomerInput } from "./model.ts";
+import { EmandateCustomer, type CustomerInput } from "./model.ts";
 import { fillBlanks } from "./rules.ts";
 import { emandateCustomerTable } from "./tables.ts";
 
-/** A customer as stored: its IC number has all its digits. */
-export type StoredCustomer = Omit<EmandateCustomer, "mandate_count" | "active_mandate_count">;
+const CustomerRow = Type.Omit(EmandateCustomer, ["mandate_count", "active_mandate_count"]);
 
-/** The stored columns of a customer. */
-export function customerColumns(q: Reads) {
-  const t = q.use(emandateCustomerTable);
-  const { id, company_id, name, email, phone, ic_number, created_at, updated_at } = t;
-  return { id, company_id, name, email, phone, ic_number, created_at, updated_at };
-}
+/** A customer as stored: its IC number has all its digits. */
+type StoredCustomer = Omit<EmandateCustomer, "mandate_count" | "active_mandate_count">;
+
+const customerColumns = (q: Reads) => columnsOf(q.use(emandateCustomerTable), CustomerRow);
 
 /** Customers by id with their IC numbers masked, and how many there are in all. */
 export async function listEmandateCustomers(
   tx: ReadTx,
   { search }: { search?: string },
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<{ rows: EmandateCustomer[]; total: number }> {
   const t = tx.q.use(emandateCustomerTable);
-  const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.email, search));
-  const where = and(companyOwned(t, tx.scope), found);
-  const rows = await tx.q
-    .select(customerColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(asc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows: (await withCounts(tx, rows)).map(masked), total: await tx.q.$count(t, where) };
+  const where = and(companyOwned(t, tx.scope), or(containing(t.name, search), containing(t.email, search)));
+  const columns = customerColumns(tx.q);
+  const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
+  return { rows: (await withCounts(tx, rows)).map(masked), total };
 }
 
 /** A customer with its whole IC number. */
@@ -51,8 +44,8 @@ export async function findEmandateCustomer(tx: ReadTx, id: number): Promise<Eman
 }
 
 /**
- * The company's customer with this email, made when it is new; of one that is known the blanks are filled. Of
- * many at once with one new email, the first makes it. `ic_path` is where the IC number was given.
+ * The company's customer with this email, created when there is none; blanks of an existing one are filled. Of
+ * concurrent calls with one new email, the first creates it. `ic_path` is the field that holds the IC number.
  * Errors: invalid where that is not the customer's.
  */
 export async function findOrCreateCustomer(
@@ -61,26 +54,22 @@ export async function findOrCreateCustomer(
   ic_path: string,
 ): Promise<StoredCustomer> {
   const t = q.use(emandateCustomerTable);
+  const columns = customerColumns(q);
   const { name, email, phone = null, ic_number = null } = input;
   const by_email = and(companyOwned(t, scope), eq(t.email, email));
-  const [existing] = await q.select(customerColumns(q)).from(t).where(by_email);
+  const [existing] = await q.select(columns).from(t).where(by_email);
   if (!existing) {
     const values = { company_id: scope.company_id, name, email, phone, ic_number, ...stamped(now) };
-    // Where another made it meanwhile, PostgreSQL runs the transaction again, which then finds it.
-    return exactlyOne(await q.insert(t).values(values).onConflictDoNothing().returning(customerColumns(q)));
+    // Where another created it meanwhile, PostgreSQL runs the transaction again, which then finds it.
+    return exactlyOne(await q.insert(t).values(values).onConflictDoNothing().returning(columns));
   }
-  const news = fillBlanks(existing, input, ic_path);
-  if (Object.keys(news).length === 0) return existing;
-  return exactlyOne(
-    await q
-      .update(t)
-      .set({ ...news, updated_at: iso(now) })
-      .where(by_email)
-      .returning(customerColumns(q)),
-  );
+  const filled = fillBlanks(existing, input, ic_path);
+  if (Object.keys(filled).length === 0) return existing;
+  const change = { ...filled, updated_at: iso(now) };
+  return exactlyOne(await q.update(t).set(change).where(by_email).returning(columns));
 }
 
-function masked<C extends { ic_number: string | null }>(customer: C): C {
+function masked(customer: EmandateCustomer): EmandateCustomer {
   const { ic_number } = customer;
   return { ...customer, ic_number: ic_number === null ? null : maskIcNumber(ic_number) };
 }

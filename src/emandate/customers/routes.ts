@@ -5,7 +5,7 @@ export const emandateCustomerRoutes = routes({ tag: "E-mandates", admits: "compa
   route("GET /emandate/customers", listEmandateCustomers, {
     summary: "List e-mandate customers",
     description:
-      "By id, always one page; search looks into names and emails. IC numbers are masked but for their last four digits.",
+      "By id, one page at a time. search matches names and emails. IC numbers show only their last four digits.",
   }),
   route("GET /emandate/customers/:id", getEmandateCustomer, {
     summary: "Get an e-mandate customer",

@@ -7,7 +7,7 @@ import { EmandateCustomer, ListEmandateCustomers } from "./model.ts";
 import * as queries from "./queries.ts";
 import { readTx } from "../../app/transaction.ts";
 
-/** Lists the customers that mandates were made for, by id, with their IC numbers masked; always one page. */
+/** Lists one page of the customers with mandates by id, with their IC numbers masked. */
 export const listEmandateCustomers = operation({
   name: "list_emandate_customers",
   permission: "emandate:read",
@@ -19,7 +19,7 @@ export const listEmandateCustomers = operation({
     ),
 });
 
-/** Finds one customer, with its whole IC number. Errors: not_found. */
+/** Finds one customer with its whole IC number. Errors: not_found. */
 export const getEmandateCustomer = operation({
   name: "get_emandate_customer",
   permission: "emandate:read",

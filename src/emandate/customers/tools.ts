@@ -10,9 +10,9 @@ const findCustomers = tool({
   name: "emandate_find_customers",
   title: "Find customers with mandates",
   description:
-    "Finds the people who are debited, by text in name or email, or one by its id. Start here when a person is named; then emandate_find_mandates with the customer_id.",
+    "Finds the people to debit by text in name or email, or one by its id. Start here when a person is named; then call emandate_find_mandates with the customer_id.",
   ...finder("customer_id", listEmandateCustomers, getEmandateCustomer),
-  // Personal data is returned only when it is asked for.
+  // Personal data is returned only on request.
   details: ["ic_number"],
   input: {
     customer_id: Type.Optional(customer_id),

@@ -3,13 +3,13 @@ import { LIMITS } from "../../core/limits.ts";
 import { fromMinorUnits, compare, type Decimal, toMinorUnits } from "../../core/money.ts";
 import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 
-/** How often a mandate is debited, with the scheme's word for it. */
+/** How often a mandate is debited; `FREQUENCY_MODES` are the scheme's codes, in the same order. */
 export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
 export const FREQUENCY_MODES = ["DL", "WK", "MT", "YR"] as const;
 export type FrequencyMode = (typeof FREQUENCY_MODES)[number];
 
-/** An amount of MYR that we are told: text, never a number; read as "100.00". */
+/** Schema of an amount of MYR in a request: text, never a number; decoded to "100.00". */
 export function amountUpTo(max: Decimal) {
   const min = LIMITS.emandate_amount_min;
   const format = `amount up to ${max}`;
@@ -25,13 +25,13 @@ export function amountUpTo(max: Decimal) {
     .Encode((text) => text);
 }
 
-/** An amount within what the scheme takes from a person's account. */
+/** An amount up to the scheme's limit for personal accounts. */
 export const Amount = amountUpTo(LIMITS.emandate_amount_max);
 
-/** An amount that we answer. */
+/** Schema of an amount of MYR in a response. */
 export const AmountAnswer = Type.String({ description: 'MYR, such as "100.00"' });
 
-/** What mandates are made after: up to how much, how often. */
+/** The template of a mandate: the largest amount, the frequency, the number of debits. */
 export const EmandateProduct = Type.Object(
   {
     id: Id,
@@ -72,7 +72,7 @@ export const CreateEmandateProduct = strict(
   { title: "CreateEmandateProduct" },
 );
 
-/** A full replacement; `is_active` stays as it is when it is left out. */
+/** A full replacement, except that an omitted `is_active` stays as it is. */
 export const EmandateProductChange = strict(
   { ...CreateEmandateProduct.properties, is_active: Type.Optional(Type.Boolean()) },
   { title: "EmandateProductChange" },

@@ -1,34 +1,21 @@
+import { Type } from "@sinclair/typebox";
 import { and, asc, eq, isNull, notInArray, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, companyOwned } from "../../store/expressions.ts";
+import { companyOwned, containing } from "../../store/expressions.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { FINAL_STATUSES } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
-import type { EmandateProduct } from "./model.ts";
+import { EmandateProduct } from "./model.ts";
 import { modeOf } from "./rules.ts";
 import { emandateProductTable } from "./tables.ts";
 
-/** The stored columns of a product on the wire. */
-function productColumns(q: Reads) {
-  const t = q.use(emandateProductTable);
-  const { id, company_id, product_code, product_name, max_amount, max_no_debit, frequency } = t;
-  const { is_active, created_at, updated_at } = t;
-  return {
-    id,
-    company_id,
-    product_code,
-    product_name,
-    max_amount,
-    max_no_debit,
-    frequency,
-    is_active,
-    created_at,
-    updated_at,
-  };
-}
+const StoredProduct = Type.Omit(EmandateProduct, ["frequency_mode"]);
+
+const productColumns = (q: Reads) => columnsOf(q.use(emandateProductTable), StoredProduct);
 
 function toProduct(row: Omit<EmandateProduct, "frequency_mode">): EmandateProduct {
   return { ...row, frequency_mode: modeOf(row.frequency) };
@@ -38,21 +25,14 @@ function toProduct(row: Omit<EmandateProduct, "frequency_mode">): EmandateProduc
 export async function listEmandateProducts(
   tx: ReadTx,
   { search, is_active }: { search?: string; is_active?: boolean },
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<{ rows: EmandateProduct[]; total: number }> {
   const t = tx.q.use(emandateProductTable);
-  const found =
-    search === undefined ? undefined : or(contains(t.product_code, search), contains(t.product_name, search));
-  const active = is_active === undefined ? undefined : eq(t.is_active, is_active);
-  const where = and(inScope(tx), found, active);
-  const rows = await tx.q
-    .select(productColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(asc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows: rows.map(toProduct), total: await tx.q.$count(t, where) };
+  const found = or(containing(t.product_code, search), containing(t.product_name, search));
+  const where = and(inScope(tx), found, matching(t, { is_active }));
+  const columns = productColumns(tx.q);
+  const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
+  return { rows: rows.map(toProduct), total };
 }
 
 export async function findEmandateProduct(tx: ReadTx, id: number): Promise<EmandateProduct | undefined> {
@@ -69,7 +49,7 @@ type Editable = Pick<
   "product_code" | "product_name" | "max_amount" | "max_no_debit" | "frequency"
 >;
 
-/** Errors: invalid where the code is another product's, deleted ones included. */
+/** Errors: invalid where another product has the code, deleted ones included. */
 export async function insertEmandateProduct(
   { q, scope, now }: Tx,
   product: Editable,
@@ -81,7 +61,7 @@ export async function insertEmandateProduct(
   return toProduct(exactlyOne(rows));
 }
 
-/** Errors: as those of an insert. */
+/** Errors: as `insertEmandateProduct`. */
 export async function updateEmandateProduct(
   tx: Tx,
   id: number,
@@ -96,19 +76,15 @@ export async function updateEmandateProduct(
   return row && toProduct(row);
 }
 
-/** How many mandates were made after a product; of those that have not ended for good only, if asked so. */
-export function countMandatesOf(
+/** The number of mandates made from a product, or with `are_open` of those that have not ended. */
+export async function countMandatesOf(
   { q, scope }: ReadTx,
   id: number,
   { are_open }: { are_open: boolean },
 ): Promise<number> {
   const t = q.use(mandateTable);
-  const where = and(
-    companyOwned(t, scope),
-    eq(t.emandate_product_id, id),
-    are_open ? notInArray(t.status, [...FINAL_STATUSES]) : undefined,
-  );
-  return q.$count(t, where).then(Number);
+  const open = are_open ? notInArray(t.status, [...FINAL_STATUSES]) : undefined;
+  return q.$count(t, and(companyOwned(t, scope), eq(t.emandate_product_id, id), open));
 }
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {

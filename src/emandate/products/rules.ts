@@ -2,7 +2,7 @@ import type { Frequency, FrequencyMode } from "./model.ts";
 
 const MODES: Record<Frequency, FrequencyMode> = { Daily: "DL", Weekly: "WK", Monthly: "MT", Yearly: "YR" };
 
-/** The scheme's word for a frequency. */
+/** The scheme's code for a frequency. */
 export function modeOf(frequency: Frequency): FrequencyMode {
   return MODES[frequency];
 }

@@ -12,10 +12,10 @@ import {
 import * as queries from "./queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** What a product allows a mandate in a period, where it does not say. */
+/** The default of max_no_debit. */
 const ONE_DEBIT = "1";
 
-/** Lists the company's e-mandate products by id; whole when no page is asked for. */
+/** Lists the company's e-mandate products by id; all of them unless a page is requested. */
 export const listEmandateProducts = operation({
   name: "list_emandate_products",
   permission: "emandate:read",
@@ -38,7 +38,7 @@ export const getEmandateProduct = operation({
   },
 });
 
-/** Creates an e-mandate product, active. Errors: invalid where the company has or had its code. */
+/** Creates an active e-mandate product. Errors: invalid where the company has used its code before. */
 export const createEmandateProduct = operation({
   name: "create_emandate_product",
   permission: "emandate:write",
@@ -49,8 +49,8 @@ export const createEmandateProduct = operation({
 });
 
 /**
- * Replaces an e-mandate product; mandates keep what they were made with. Errors: not_found, invalid where the code
- * is taken, or is another while a mandate was made under it. Decision 0099.
+ * Replaces an e-mandate product; existing mandates keep their terms. Errors: not_found; invalid where the code is
+ * taken, or changes although mandates were made under it. Decision 0099.
  */
 export const updateEmandateProduct = operation({
   name: "update_emandate_product",
@@ -74,8 +74,8 @@ export const updateEmandateProduct = operation({
 });
 
 /**
- * Deletes an e-mandate product; its code stays taken. Errors: not_found, conflict while a mandate that was made
- * after it has not ended.
+ * Deletes an e-mandate product; its code stays taken. Errors: not_found; conflict while a mandate made from it has
+ * not ended.
  */
 export const deleteEmandateProduct = operation({
   name: "delete_emandate_product",

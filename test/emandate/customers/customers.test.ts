@@ -141,9 +141,7 @@ describe("onboarding", () => {
     const refused = onboard(service, service, { email, ic_number: "850505105555", phone: "+60123456789" });
     expect(await refused.catch((error) => error)).toMatchObject({
       kind: "invalid",
-      details: [
-        { path: "/ic", message: "must be the IC number that is known of the customer with this email" },
-      ],
+      details: [{ path: "/ic", message: "must be the IC number on record for the customer with this email" }],
     });
     expect(await detail(id)).toMatchObject({ ic_number: IC, phone: null });
   });
