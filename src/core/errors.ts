@@ -104,6 +104,12 @@ export function notFound(noun: string, id: number | string): AppError {
   return new AppError("not_found", `${noun} ${id} not found`);
 }
 
+/** A record that was looked up by its id. Errors: not_found when there is none. */
+export function orNotFound<T>(record: T | undefined, noun: string, id: number): T {
+  if (record === undefined) throw notFound(noun, id);
+  return record;
+}
+
 /** The 409 of a record that active subscriptions still need. */
 export function inUse(noun: string, id: number, active: number): AppError {
   const subscriptions = active === 1 ? "1 active subscription" : `${active} active subscriptions`;

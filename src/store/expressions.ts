@@ -1,6 +1,7 @@
-import { type AnyColumn, and, eq, inArray, is, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, and, eq, gte, inArray, is, lt, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { LoanScope, Scope } from "../core/access.ts";
+import { instant, iso } from "../core/time.ts";
 
 // The few SQL fragments that queries share.
 
@@ -32,6 +33,17 @@ export function contains(column: AnyColumn, part: string): SQL {
 /** As `contains`; without a part it narrows nothing. */
 export function containing(column: AnyColumn, part: string | undefined): SQL | undefined {
   return part === undefined ? undefined : contains(column, part);
+}
+
+/** Instants from `from`, up to but without `to`; a bound that is undefined narrows nothing. */
+export function within(
+  column: AnyColumn,
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+): SQL | undefined {
+  return and(
+    from === undefined ? undefined : gte(column, iso(instant(from))),
+    to === undefined ? undefined : lt(column, iso(instant(to))),
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import { pruneWebhookLogs } from "./service.ts";
 export const WEBHOOK_JOBS: readonly Job[] = [
   {
     name: "webhook_log_prune",
-    summary: "Forget webhook deliveries that ended more than 30 days ago",
+    summary: "Delete webhook deliveries that ended more than 30 days ago",
     cron: "40 45 3 * * *",
     async run(ctx) {
       await call(ctx, pruneWebhookLogs, {});

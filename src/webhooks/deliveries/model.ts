@@ -3,27 +3,27 @@ import { LIMITS } from "../../core/limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { EVENT_TYPES, typesMatching } from "../events/model.ts";
 
-/** What POST /webhooks/{id}/test sends: nobody subscribes to it, and it is not in the outbox. */
+/** The type of test messages: no endpoint can subscribe to it, and it is not in the outbox. */
 export const TEST_EVENT = "webhook.test";
 
 const LOG_STATUSES = ["pending", "succeeded", "failed"] as const;
 export type LogStatus = (typeof LOG_STATUSES)[number];
 
-/** One call of an endpoint. */
+/** One attempt to call an endpoint. */
 const WebhookAttempt = Type.Object(
   {
     no: Type.Integer({ minimum: 1 }),
     at: At,
     status_code: nullable(Type.Integer()),
     duration_ms: Type.Integer(),
-    response_excerpt: nullable(Type.String({ description: "the beginning of the answer, at most 1 KB" })),
+    response_excerpt: nullable(Type.String({ description: "the beginning of the response, at most 1 KB" })),
     error: nullable(Type.String()),
   },
   { title: "WebhookAttempt" },
 );
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
 
-/** What is sent. */
+/** The body that is sent. */
 const WebhookPayload = Type.Object(
   { type: Type.String(), timestamp: At, data: Type.Record(Type.String(), Type.Unknown()) },
   { title: "WebhookPayload" },
@@ -38,11 +38,11 @@ export const WebhookLog = Type.Object(
     endpoint_id: Id,
     message_id: Type.String({ description: "sent as webhook-id, the same over all attempts" }),
     event_type: Type.String(),
-    url: Type.String({ description: "where it was sent last, or will be" }),
+    url: Type.String({ description: "where the last attempt went, or the first one will go" }),
     payload: WebhookPayload,
     status: oneOf(LOG_STATUSES),
     attempts: Type.Array(WebhookAttempt, {
-      description: `first to last; the last ${LIMITS.webhook_attempts_kept} of them`,
+      description: `oldest first; the last ${LIMITS.webhook_attempts_kept} only`,
     }),
     next_attempt_at: nullable(At),
     created_at: At,
@@ -52,7 +52,7 @@ export const WebhookLog = Type.Object(
 );
 export type WebhookLog = Static<typeof WebhookLog>;
 
-/** Every event type that a log may have. */
+/** Every event type that a delivery may have. */
 export const LOGGED_TYPES = [...EVENT_TYPES, TEST_EVENT] as const;
 
 FormatRegistry.Set("logged event pattern", (text) => typesMatching(text, LOGGED_TYPES).length > 0);
@@ -61,7 +61,7 @@ const LOAN_TYPES = EVENT_TYPES.filter((type) => /^(application|document|consent)
 
 FormatRegistry.Set("loan event pattern", (text) => typesMatching(text, LOAN_TYPES).length > 0);
 
-/** From `from`, up to but without `to`. */
+/** `from` is inclusive, `to` exclusive. */
 export const ListWebhookLogs = strict({
   event_type: Type.Optional(
     Type.String({

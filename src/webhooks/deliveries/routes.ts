@@ -6,35 +6,43 @@ import {
   listWebhookLogs,
   redeliverLoanWebhook,
   redeliverWebhook,
+  testWebhook,
 } from "./service.ts";
 
 export const webhookLogRoutes = routes({ tag: "Webhooks", admits: "company" }, [
+  route("POST /webhooks/:id/test", testWebhook, {
+    summary: "Send a test message",
+    description: "One attempt, of type webhook.test. GET /webhook-logs/{id} shows its outcome.",
+    status: 202,
+    errors: [409],
+  }),
   route("GET /webhook-logs", listWebhookLogs, {
     summary: "List webhook deliveries",
     description:
-      "Newest first, with their attempts. from is included, to is not. They are kept for 30 days after they ended.",
+      "Newest first, with their attempts. from is inclusive, to exclusive. Deliveries are kept for 30 days after they ended.",
   }),
   route("GET /webhook-logs/:id", getWebhookLog, { summary: "Get a webhook delivery" }),
   route("POST /webhook-logs/:id/redeliver", redeliverWebhook, {
     summary: "Redeliver a webhook message",
     description:
-      "One new attempt of the same message, with the same webhook-id, in the same log; 409 while it is pending.",
+      "One more attempt of the same message, with the same webhook-id, in the same log. 409 while it is pending.",
     status: 202,
     errors: [409],
   }),
 ]);
 
-/** The same deliveries as a lender's key sees them: those of loans, in its environment. */
+/** For lenders' keys: deliveries of events about loans, in the key's environment. */
 export const lenderWebhookLogRoutes = routes({ tag: "Lending", admits: "lender" }, [
   route("GET /lender/webhook-logs", listLoanWebhookLogs, {
     summary: "List deliveries of loan events",
     description:
-      "Those of applications, documents and consents of the token's environment, newest first, to any of the company's webhooks.",
+      "Events about applications, documents and consents in the token's environment, newest first, to any of the company's webhooks.",
   }),
   route("GET /lender/webhook-logs/:id", getLoanWebhookLog, { summary: "Get a delivery of a loan event" }),
   route("POST /lender/webhook-logs/:id/redeliver", redeliverLoanWebhook, {
     summary: "Redeliver a loan event",
-    description: "One new attempt of the same message; 409 while it is pending or its webhook is not active.",
+    description:
+      "One more attempt of the same message. 409 while it is pending or its webhook is not active.",
     status: 202,
     errors: [409],
   }),

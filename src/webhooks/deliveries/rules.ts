@@ -1,32 +1,32 @@
 import { iso } from "../../core/time.ts";
 import type { LogStatus, WebhookPayload } from "./model.ts";
 
-/** How long to wait before each attempt, counted from the end of the one before. */
+/** The retry schedule: seconds before each attempt, counted from the end of the one before. */
 export const RETRY_STEPS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 
-/** Attempts that are made to tell of what was only tried out. */
+/** How many attempts an event of the staging environment gets. */
 const STAGING_ATTEMPTS = 3;
 
-/** The schedule of a message, by what its event tells: loans in staging are given up sooner. */
+/** The retry schedule of a message: shorter for loans in staging. */
 export function retrySteps({ environment }: WebhookPayload["data"]): readonly number[] {
   return environment === "staging" ? RETRY_STEPS_S.slice(0, STAGING_ATTEMPTS) : RETRY_STEPS_S;
 }
 
-/** The step of a message that gets one attempt: a test, or what somebody sends again. */
+/** The step of a message that gets one attempt: a test, or a redelivery. */
 export const ONE_ATTEMPT = RETRY_STEPS_S.length - 1;
 
 const JITTER = 0.2;
 const RETRY_AFTER_MAX_MS = 86_400_000;
 const GONE = 410;
 
-/** What an endpoint answered, as far as the schedule needs it. */
+/** An endpoint's response, as far as the schedule needs it. */
 export interface AttemptResult {
   status_code: number | null;
   /** The header's text. */
   retry_after: string | null;
 }
 
-/** What becomes of a delivery. */
+/** The state of a delivery after an attempt. */
 export interface DeliveryUpdate {
   status: LogStatus;
   step: number;
@@ -37,33 +37,33 @@ export function hasSucceeded({ status_code }: Pick<AttemptResult, "status_code">
   return status_code !== null && status_code >= 200 && status_code < 300;
 }
 
-/** Whether the endpoint asked never to be called again. */
+/** Whether the endpoint answered 410 Gone: it does not want to be called again. */
 export function isGone({ status_code }: Pick<AttemptResult, "status_code">): boolean {
   return status_code === GONE;
 }
 
 /**
- * What becomes of a delivery after an attempt that ended at `now`. The next one comes after its step's wait and
- * up to a fifth more (`random`, 0 to 1), and not before Retry-After; after the last of `steps` there is none.
+ * The state of a delivery after an attempt that ended at `now`. The next attempt follows after its step's wait and up
+ * to a fifth more (`random`, 0 to 1), and not before Retry-After; after the last of `steps` there is none.
  */
 export function afterAttempt(
   step: number,
-  answered: AttemptResult,
+  result: AttemptResult,
   now: Temporal.Instant,
   random: number,
   steps: readonly number[] = RETRY_STEPS_S,
 ): DeliveryUpdate {
-  const attempts = step + 1;
-  if (hasSucceeded(answered)) return { status: "succeeded", step: attempts, next_attempt_at: null };
-  const wait_s = steps[attempts];
-  if (wait_s === undefined || isGone(answered))
-    return { status: "failed", step: attempts, next_attempt_at: null };
+  const next_step = step + 1;
+  if (hasSucceeded(result)) return { status: "succeeded", step: next_step, next_attempt_at: null };
+  const wait_s = steps[next_step];
+  if (wait_s === undefined || isGone(result))
+    return { status: "failed", step: next_step, next_attempt_at: null };
   const jittered_ms = Math.round(wait_s * 1_000 * (1 + JITTER * random));
-  const milliseconds = Math.max(jittered_ms, retryAfterMs(answered.retry_after, now));
-  return { status: "pending", step: attempts, next_attempt_at: iso(now.add({ milliseconds })) };
+  const milliseconds = Math.max(jittered_ms, retryAfterMs(result.retry_after, now));
+  return { status: "pending", step: next_step, next_attempt_at: iso(now.add({ milliseconds })) };
 }
 
-/** How long Retry-After asks to wait, at most a day; 0 where it asks nothing that can be read. */
+/** The wait that a Retry-After header asks for, at most a day; 0 where it can't be read. */
 export function retryAfterMs(header: string | null, now: Temporal.Instant): number {
   if (header === null) return 0;
   const text = header.trim();

@@ -4,14 +4,14 @@ import { addressesOf, ForbiddenDestination, type Resolve, resolveHost } from "..
 import { readUrl, type DestinationPolicy } from "../endpoints/rules.ts";
 import { type AttemptResult, hasSucceeded } from "./rules.ts";
 
-/** What is sent, and where to. */
+/** A signed HTTP request to an endpoint. */
 export interface Message {
   url: string;
   headers: Record<string, string>;
   body: string;
 }
 
-/** What came of it. */
+/** The outcome of an attempt. */
 export interface SendOutcome extends AttemptResult {
   duration_ms: number;
   response_excerpt: string | null;
@@ -19,18 +19,17 @@ export interface SendOutcome extends AttemptResult {
 }
 
 export interface SendOptions extends DestinationPolicy {
-  /** Cuts the attempt off. */
+  /** Aborts the attempt. */
   stop: AbortSignal;
   timeout_ms?: number;
   resolve?: Resolve;
-  /** Certificates to trust beside the machine's. */
+  /** Certificates to trust besides the machine's. */
   ca?: string;
 }
 
 /**
- * Makes one attempt: resolves the host, checks what it resolved to, and connects to just that, so that a name
- * which resolves otherwise a moment later gains nothing. Redirects are answers like others. Whatever goes wrong
- * is told in the outcome. Decision 0062.
+ * Makes one attempt: resolves the host, checks the addresses, and connects to one of them (no DNS rebinding).
+ * Redirects are not followed. Never rejects: failures are part of the outcome. Decision 0062.
  */
 export async function send(message: Message, options: SendOptions): Promise<SendOutcome> {
   const { timeout_ms = LIMITS.webhook_timeout_ms } = options;
@@ -50,7 +49,7 @@ export async function send(message: Message, options: SendOptions): Promise<Send
 }
 
 async function attempt(message: Message, options: SendOptions, signal: AbortSignal) {
-  // Saved URLs were fit once; what is allowed may have changed with the surroundings.
+  // The URL was valid when it was saved; the policy may have changed since.
   const { url, problem } = readUrl(message.url, options);
   if (!url) throw new ForbiddenDestination(problem);
   const addresses = await unlessAborted(addressesOf(url, options, options.resolve ?? resolveHost), signal);
@@ -64,7 +63,7 @@ async function attempt(message: Message, options: SendOptions, signal: AbortSign
   };
 }
 
-/** Goes on to the next address where nobody listens; any other failure may have been heard. */
+/** Tries the next address after a refused connection only: after any other failure the message may have arrived. */
 async function connectToFirst(
   addresses: readonly string[],
   url: URL,
@@ -82,7 +81,7 @@ async function connectToFirst(
   throw new Error("The host has no address");
 }
 
-/** Posts to the address; the URL's own host is what is asked for and what a certificate must be for. */
+/** Posts to one address; Host and the certificate are those of the URL's own host. */
 function post(
   address: string,
   url: URL,
@@ -104,7 +103,7 @@ function post(
     redirect: "manual",
     signal,
     ...(url.protocol === "https:" ? { tls } : {}),
-    // No connection outlives its attempt, and nothing is unpacked.
+    // No connection outlives its attempt, and nothing is decompressed.
     keepalive: false,
     decompress: false,
   });
@@ -112,7 +111,7 @@ function post(
 
 const UTF8 = new TextDecoder();
 
-/** The beginning of the answer as text that every database can store; the rest is never read. */
+/** The beginning of the response as text that every database can store; the rest is never read. */
 async function readExcerpt({ body }: Response): Promise<string | null> {
   if (!body) return null;
   const bytes = new Uint8Array(LIMITS.webhook_excerpt_bytes);
@@ -127,12 +126,12 @@ async function readExcerpt({ body }: Response): Promise<string | null> {
       size += part.length;
     }
   } catch {
-    // The status was the answer; what came of the body is told.
+    // The status decides; what arrived of the body is enough.
   }
   void reader.cancel().catch(() => undefined);
   if (size === 0) return null;
   const text = UTF8.decode(bytes.subarray(0, size)).replaceAll("\0", "\uFFFD");
-  // What could not be read takes more room as a replacement character.
+  // Undecodable bytes take more room as replacement characters.
   const { read } = new TextEncoder().encodeInto(text, bytes);
   return text.slice(0, read);
 }

@@ -3,13 +3,17 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { loanScopeOf, scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { AppError, orNotFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import { exactlyOne } from "../../store/exactly_one.ts";
 import { findWebhook } from "../endpoints/queries.ts";
-import { ListLoanWebhookLogs, ListWebhookLogs, WebhookLog } from "./model.ts";
+import { newMessageId } from "../events/queries.ts";
+import { ListLoanWebhookLogs, ListWebhookLogs, TEST_EVENT, WebhookLog } from "./model.ts";
 import * as queries from "./queries.ts";
+import { ONE_ATTEMPT } from "./rules.ts";
 import { transaction } from "../../app/transaction.ts";
 
 /** Lists deliveries with their attempts, newest first. */
@@ -18,7 +22,7 @@ export const listWebhookLogs = operation({
   permission: "webhooks:read",
   input: ListWebhookLogs,
   output: paged(WebhookLog),
-  run: (ctx, query) => listed(ctx, scopeOf(ctx.actor), query),
+  run: (ctx, query) => list(ctx, scopeOf(ctx.actor), query),
 });
 
 /** Finds one delivery. Errors: not_found. */
@@ -27,11 +31,39 @@ export const getWebhookLog = operation({
   permission: "webhooks:read",
   input: ById,
   output: WebhookLog,
-  run: (ctx, { id }) => found(ctx, scopeOf(ctx.actor), id),
+  run: (ctx, { id }) => find(ctx, scopeOf(ctx.actor), id),
 });
 
 /**
- * Sends a message once more: one attempt, noted in the same log. Errors: not_found, conflict while it is pending
+ * Sends an endpoint one `webhook.test` message, whatever it subscribes to. Errors: not_found, conflict while it is
+ * disabled.
+ */
+export const testWebhook = operation({
+  name: "test_webhook",
+  permission: "webhooks:write",
+  target: "webhook_log",
+  input: ById,
+  output: WebhookLog,
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const { status, url } = orNotFound(await findWebhook(tx, id), "Webhook", id);
+      if (status !== "active") throw new AppError("conflict", `Cannot test webhook ${id}: it is disabled`);
+      const message = {
+        company_id: tx.scope.company_id,
+        endpoint_id: id,
+        message_id: newMessageId(),
+        event_type: TEST_EVENT,
+        environment: null,
+        url,
+        payload: { type: TEST_EVENT, timestamp: iso(tx.now), data: { id, status } },
+        step: ONE_ATTEMPT,
+      };
+      return exactlyOne(await queries.insertLogs(tx, [message]));
+    }),
+});
+
+/**
+ * Redelivers a message: one more attempt, recorded in the same log. Errors: not_found, conflict while it is pending
  * or its endpoint is not active. Decision 0063.
  */
 export const redeliverWebhook = operation({
@@ -43,25 +75,25 @@ export const redeliverWebhook = operation({
   run: (ctx, { id }) => redeliver(ctx, scopeOf(ctx.actor), id),
 });
 
-/** Lists deliveries of what happened to loans in the caller's environment, newest first. */
+/** Lists deliveries of events about loans in the caller's environment, newest first. */
 export const listLoanWebhookLogs = operation({
   name: "list_loan_webhook_logs",
   permission: "lending:read",
   input: ListLoanWebhookLogs,
   output: paged(WebhookLog),
-  run: (ctx, query) => listed(ctx, loanScopeOf(ctx.actor), query),
+  run: (ctx, query) => list(ctx, loanScopeOf(ctx.actor), query),
 });
 
-/** Finds one of them. Errors: not_found, also when it is of the other environment. */
+/** Finds one delivery of an event about loans. Errors: not_found, also in the other environment. */
 export const getLoanWebhookLog = operation({
   name: "get_loan_webhook_log",
   permission: "lending:read",
   input: ById,
   output: WebhookLog,
-  run: (ctx, { id }) => found(ctx, loanScopeOf(ctx.actor), id),
+  run: (ctx, { id }) => find(ctx, loanScopeOf(ctx.actor), id),
 });
 
-/** Sends one of them once more, by the same rules as any. Errors: not_found, conflict. */
+/** Redelivers an event about loans, as `redeliverWebhook`. Errors: not_found, conflict. */
 export const redeliverLoanWebhook = operation({
   name: "redeliver_loan_webhook",
   permission: "lending:write",
@@ -71,7 +103,7 @@ export const redeliverLoanWebhook = operation({
   run: (ctx, { id }) => redeliver(ctx, loanScopeOf(ctx.actor), id),
 });
 
-/** Forgets deliveries that ended long ago. Decision 0063. */
+/** Deletes deliveries that ended long ago. Decision 0063. */
 export const pruneWebhookLogs = operation({
   name: "prune_webhook_logs",
   permission: "webhooks:write",
@@ -87,32 +119,30 @@ export const pruneWebhookLogs = operation({
   },
 });
 
-function listed(
-  { store }: Context,
+function list(
+  { store, now }: Context,
   scope: queries.LogScope,
   { page, limit, ...filter }: Static<typeof ListWebhookLogs>,
 ) {
   return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-    queries.listLogs(store.read, scope, filter, slice),
+    queries.listLogs({ q: store.read, scope, now }, filter, slice),
   );
 }
 
-async function found({ store }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
-  const log = await queries.findLog(store.read, scope, id);
-  if (!log) throw notFound("Webhook log", id);
-  return log;
+async function find({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
+  return orNotFound(await queries.findLog({ q: store.read, scope, now }, id), "Webhook log", id);
 }
 
 function redeliver({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
   return store.tx(async (q) => {
-    const before = await queries.findLog(q, scope, id);
-    if (!before) throw notFound("Webhook log", id);
-    const webhook = await findWebhook({ q, scope, now }, before.endpoint_id);
-    const refuse = (state: string) =>
+    const tx = { q, scope, now };
+    const before = orNotFound(await queries.findLog(tx, id), "Webhook log", id);
+    const webhook = await findWebhook(tx, before.endpoint_id);
+    const conflict = (state: string) =>
       new AppError("conflict", `Cannot redeliver webhook log ${id}: ${state}`);
-    if (webhook?.status !== "active") throw refuse("its endpoint is disabled or deleted");
-    const log = await queries.requeueDelivery(q, scope, now, id);
-    if (!log) throw refuse("it is pending");
+    if (webhook?.status !== "active") throw conflict("its endpoint is disabled or deleted");
+    const log = await queries.requeueDelivery(tx, id);
+    if (!log) throw conflict("it is pending");
     return log;
   });
 }

@@ -14,23 +14,23 @@ export const webhookLogTable = (k: ColumnKit) =>
       endpoint_id: k.ref("endpoint_id", webhookTable).notNull(),
       message_id: k.text("message_id").notNull(),
       event_type: k.text("event_type").notNull(),
-      /** In which world it happened; null where there is but one. */
+      /** The environment of an event about loans; null for all others. */
       environment: k.enumeration("environment", ENVIRONMENTS),
       url: k.text("url").notNull(),
       payload: k.json<WebhookPayload>("payload").notNull(),
       status: k.enumeration("status", ["pending", "succeeded", "failed"]).notNull(),
-      /** How many attempts of the schedule were made. */
+      /** The step of the retry schedule that it has reached. */
       step: k.integer("step").notNull(),
       attempts: k.json<WebhookAttempt[]>("attempts").notNull(),
       next_attempt_at: k.at("next_attempt_at"),
-      /** From when on a dispatcher may claim it: its next attempt, or the end of a claim; null: never. */
+      /** When a dispatcher may lease it: at its next attempt, or when a lease ends; null once it has ended. */
       due_at: k.at("due_at"),
-      /** The dispatcher that is at it. */
+      /** The dispatcher that holds the lease. */
       claimed_by: k.text("claimed_by"),
       ...stamps(k),
     },
     (t) => [
-      // However often an event is fanned out, each endpoint gets its message once.
+      // A message reaches each endpoint once, even if its event is fanned out twice.
       k.uniqueIndex("webhook_logs_message").on(t.endpoint_id, t.message_id),
       k.index("webhook_logs_company").on(t.company_id, t.id),
       k

@@ -13,13 +13,13 @@ const findDeliveries = tool({
   name: "billing_find_webhook_deliveries",
   title: "Find webhook deliveries",
   description:
-    "Lists webhook deliveries with their attempts, newest first, or one by delivery_id: whether a message arrived, and why not. response_format detailed adds what was sent and what the receiver answered.",
+    "Lists webhook deliveries with their attempts, newest first, or one by delivery_id: whether a message arrived, and why not. response_format detailed adds the payload and the receiver's response.",
   ...finder("delivery_id", listWebhookLogs, getWebhookLog),
   details: DELIVERY_DETAILS,
   input: {
     delivery_id: Type.Optional(describe(Id, "One delivery; the other filters then do not apply")),
     event_type: describe(log.event_type, "Only these events"),
-    status: describe(log.status, "Only in this state"),
+    status: describe(log.status, "Only with this status"),
     endpoint_id: Type.Optional(describe(Id, "Only to this endpoint")),
     from: describe(log.from, "Created then or later"),
     to: describe(log.to, "Created before then"),
@@ -29,9 +29,9 @@ const findDeliveries = tool({
 
 const redeliver = tool({
   name: "billing_redeliver_webhook",
-  title: "Send a webhook's message again",
+  title: "Redeliver a webhook message",
   description:
-    "Makes one more attempt at a delivery that has ended, of whatever event; the receiver may have the message already.",
+    "Makes one more attempt at a delivery that has ended, whatever its event; the receiver may have the message already.",
   ...action(redeliverWebhook, "delivery_id"),
   details: DELIVERY_DETAILS,
   input: { delivery_id: describe(Id, "The delivery's id") },

@@ -1,21 +1,21 @@
 import { lookup } from "node:dns/promises";
 import { addressProblem, literalAddresses, type DestinationPolicy } from "./rules.ts";
 
-/** Asks for all addresses of a host. Errors: throws when there are none. */
+/** Resolves a host to all its addresses. Errors: throws when there are none. */
 export type Resolve = (hostname: string) => Promise<string[]>;
 
-/** As the machine resolves names; IPv4 first, since fewer networks lack it. */
+/** The machine's resolver; IPv4 first, since fewer networks lack it. */
 export const resolveHost: Resolve = async (hostname) => {
   const found = await lookup(hostname, { all: true });
   return found.toSorted((a, b) => a.family - b.family).map(({ address }) => address);
 };
 
-/** A destination that must not be called; the message says why, without telling what a name resolved to. */
+/** A destination that must not be called; the message says why, without the addresses of a name. */
 export class ForbiddenDestination extends Error {}
 
 /**
- * The addresses under which a URL may be called. One forbidden address among them forbids all: who answers for
- * the name could otherwise choose. Errors: RefusedDestination, and whatever resolving throws.
+ * The addresses of a URL's host. One forbidden address among them forbids all, because the owner of the name could
+ * otherwise choose. Errors: ForbiddenDestination, and those of `resolve`.
  */
 export async function addressesOf(
   url: URL,

@@ -5,7 +5,7 @@ import { EventPattern, matchesPattern } from "../events/model.ts";
 
 const ENDPOINT_STATUSES = ["active", "disabled"] as const;
 
-/** Where a company wants to be told of events, and of which. */
+/** A webhook endpoint: a URL, and the event types it subscribes to. */
 export const Webhook = Type.Object(
   {
     id: Id,
@@ -25,12 +25,12 @@ export type Webhook = Static<typeof Webhook>;
 export const WebhookWithSecret = Type.Object(
   {
     ...Webhook.properties,
-    secret: Type.String({ description: "whsec_ and base64 of 32 bytes; shown only now" }),
+    secret: Type.String({ description: "whsec_ and 32 bytes in base64; shown only in this response" }),
   },
   { title: "WebhookWithSecret" },
 );
 
-/** A secret that signs, the newest first; `ends_at` is null for the one that signs for good. */
+/** A signing secret; `ends_at` is null for the current one, and set for those it replaced. */
 export interface SigningSecret {
   /** Sealed where the deployment has a SECRETS_KEY: decision 0061. */
   secret: string;
@@ -58,13 +58,13 @@ export const ListWebhooks = strict({ search: Type.Optional(Search), ...pageField
 
 export const CreateWebhook = strict(endpointFields, { title: "CreateWebhook" });
 
-/** A full replacement of what may be edited; the status stays when it is left out. */
+/** A full replacement of the editable fields; the status stays when it is left out. */
 export const UpdateWebhook = strict(
   { id: Id, ...endpointFields, status: Type.Optional(oneOf(ENDPOINT_STATUSES)) },
   { title: "WebhookChange" },
 );
 
-/** Whether an endpoint asked to be told of events of this type. */
-export function listensTo({ event_types }: Pick<Webhook, "event_types">, type: string): boolean {
+/** Whether an endpoint subscribes to events of this type. */
+export function subscribesTo({ event_types }: Pick<Webhook, "event_types">, type: string): boolean {
   return event_types.some((pattern) => matchesPattern(pattern, type));
 }

@@ -2,38 +2,21 @@ import { and, asc, eq, inArray, isNull, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, companyOwned } from "../../store/expressions.ts";
+import { companyOwned, containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
-import type { SigningSecret, Webhook } from "./model.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { type SigningSecret, Webhook } from "./model.ts";
 import { webhookTable } from "./tables.ts";
 
 /** The columns of an endpoint on the wire: its secrets are not among them. */
-function webhookColumns(q: Reads) {
-  const t = q.use(webhookTable);
-  const { id, company_id, url, event_types, description, status, disabled_reason } = t;
-  const { created_at, updated_at } = t;
-  return { id, company_id, url, event_types, description, status, disabled_reason, created_at, updated_at };
-}
+const webhookColumns = (q: Reads) => columnsOf(q.use(webhookTable), Webhook);
 
 /** Endpoints by id, and how many there are in all. */
-export async function listWebhooks(
-  tx: ReadTx,
-  { search }: { search?: string },
-  { limit, offset }: Slice,
-): Promise<{ rows: Webhook[]; total: number }> {
+export function listWebhooks(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
   const t = tx.q.use(webhookTable);
-  const found =
-    search === undefined ? undefined : or(contains(t.url, search), contains(t.description, search));
-  const where = and(inScope(tx), found);
-  const rows = await tx.q
-    .select(webhookColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(asc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await tx.q.$count(t, where) };
+  const where = and(inScope(tx), or(containing(t.url, search), containing(t.description, search)));
+  return listRows(tx.q, t, { columns: webhookColumns(tx.q), where, order: asc(t.id), slice });
 }
 
 export async function findWebhook(tx: ReadTx, id: number): Promise<Webhook | undefined> {
@@ -69,7 +52,7 @@ export function listSecrets(tx: ReadTx): Promise<{ id: number; secrets: SigningS
     .execute();
 }
 
-/** Puts another seal on the same secrets: the endpoint stays as it was. */
+/** Replaces the stored form of the same secrets: updated_at stays as it was. */
 export async function updateSecrets(tx: Tx, id: number, secrets: SigningSecret[]): Promise<void> {
   const t = tx.q.use(webhookTable);
   await tx.q
@@ -114,18 +97,14 @@ function inScope({ q, scope }: ReadTx): SQL | undefined {
   return and(companyOwned(t, scope), isNull(t.deleted_at));
 }
 
-// What the dispatcher asks and writes, for all companies at once: it acts for nobody, and so has no scope.
+// What the dispatcher reads and writes, for all companies at once: it acts for no caller, and so has no scope.
 
-/** An endpoint as the dispatcher calls it. */
-export interface ActiveEndpoint {
-  id: number;
-  company_id: number;
-  url: string;
-  event_types: string[];
+/** An active endpoint, with its secrets. */
+export type ActiveEndpoint = Pick<Webhook, "id" | "company_id" | "url" | "event_types"> & {
   secrets: SigningSecret[];
-}
+};
 
-/** The active endpoints of companies, or those of the ids. */
+/** Active endpoints, by company or by id. */
 export async function listActive(
   q: Reads,
   { company_ids, ids }: { company_ids?: readonly number[]; ids?: readonly number[] },
@@ -144,10 +123,9 @@ export async function listActive(
     );
 }
 
-/** Disables an endpoint that is still where it was called. Returns whether it was. */
+/** Disables an endpoint if it is active and its URL is still the one that was called; returns whether it was. */
 export async function disableEndpoint(
-  q: Queries,
-  now: Temporal.Instant,
+  { q, now }: Omit<Tx, "scope">,
   { id, url }: Pick<ActiveEndpoint, "id" | "url">,
   disabled_reason: string,
 ): Promise<boolean> {

@@ -5,19 +5,19 @@ import {
   getWebhook,
   listWebhooks,
   rotateWebhookSecret,
-  testWebhook,
   updateWebhook,
 } from "./service.ts";
 
 export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
   route("GET /webhooks", listWebhooks, {
     summary: "List webhooks",
-    description: "Whole, or one page when page or limit is given; search looks into URLs and descriptions.",
+    description:
+      "The whole list, or one page when page or limit is given; search looks into URLs and descriptions.",
   }),
   route("POST /webhooks", createWebhook, {
     summary: "Create a webhook",
     description:
-      "The secret is shown only in this answer. The URL must be https and lead to public addresses; event_types takes types, patterns such as subscription.*, and *.",
+      "The secret is shown in this response only. The URL must be https and lead to public addresses; event_types takes types, patterns such as subscription.*, and *.",
     status: 201,
     errors: [409],
   }),
@@ -25,20 +25,14 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
   route("PUT /webhooks/:id", updateWebhook, {
     summary: "Replace a webhook",
     description:
-      "Status active revives a disabled one, disabled gives up what is pending; left out, it stays.",
+      "Status active enables a disabled webhook, disabled abandons its pending deliveries; left out, it stays as it is.",
   }),
   route("DELETE /webhooks/:id", deleteWebhook, {
     summary: "Delete a webhook",
-    description: "What is pending is given up; its logs stay.",
+    description: "Its pending deliveries are abandoned; its logs stay.",
   }),
   route("POST /webhooks/:id/rotate-secret", rotateWebhookSecret, {
     summary: "Rotate a webhook's secret",
-    description: "Shown only in this answer. For 24 hours the old secret signs beside the new one.",
-  }),
-  route("POST /webhooks/:id/test", testWebhook, {
-    summary: "Send a test message",
-    description: "One attempt, of type webhook.test. GET /webhook-logs/{id} tells what came of it.",
-    status: 202,
-    errors: [409],
+    description: "The new secret is shown in this response only. For 24 hours messages are signed with both.",
   }),
 ]);

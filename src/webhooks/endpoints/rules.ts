@@ -3,17 +3,17 @@ import { LIMITS } from "../../core/limits.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { SigningSecret } from "./model.ts";
 
-// Where a webhook may go.
+// Destinations.
 
-/** Whether the service runs in production: outside of it webhooks may go to this machine. */
+/** Which destinations are allowed: outside of production also this machine. */
 export interface DestinationPolicy {
   is_production: boolean;
 }
 
-/** A URL that may be called, once its host is resolved, or what is wrong with it. */
+/** A valid URL, whose host is still to be checked, or what is wrong with it. */
 export type ReadUrl = { url: URL; problem?: undefined } | { url?: undefined; problem: string };
 
-/** Reads an endpoint's URL as browsers do: 0x7f.1 and 2130706433 come out as 127.0.0.1. */
+/** Parses an endpoint's URL (WHATWG): 0x7f.1 and 2130706433 become 127.0.0.1. */
 export function readUrl(text: string, { is_production }: DestinationPolicy): ReadUrl {
   const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
   if (!url || !["https:", "http:"].includes(url.protocol)) return { problem: "must be an https URL" };
@@ -23,7 +23,7 @@ export function readUrl(text: string, { is_production }: DestinationPolicy): Rea
   return { url };
 }
 
-/** The addresses that a host means by itself, without asking anyone; null for a name to resolve. */
+/** The addresses of a host that needs no resolver; null for any other name. */
 export function literalAddresses({ hostname }: URL): string[] | null {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (ipaddr.isValid(host)) return [host];
@@ -33,9 +33,9 @@ export function literalAddresses({ hostname }: URL): string[] | null {
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * What forbids calling this address under the URL's scheme, or null. Only public unicast addresses are allowed,
- * and this machine outside of production; of what carries an IPv4 address inside (mapped, 6to4, NAT64, Teredo)
- * nothing is. Decision 0062.
+ * Why this address must not be called under the URL's scheme, or null. Only public unicast addresses are allowed, and
+ * this machine outside of production; IPv6 addresses that embed an IPv4 one (mapped, 6to4, NAT64, Teredo) never are.
+ * Decision 0062.
  */
 export function addressProblem(
   address: string,
@@ -50,7 +50,7 @@ export function addressProblem(
   return protocol === "https:" ? null : "must be https; http is only for this machine, outside of production";
 }
 
-// What it is signed with.
+// Signing secrets.
 
 /** The secrets that sign at `now`, the newest first. */
 export function signingSecrets(secrets: readonly SigningSecret[], now: Temporal.Instant): string[] {
@@ -59,7 +59,7 @@ export function signingSecrets(secrets: readonly SigningSecret[], now: Temporal.
     .map(({ secret }) => secret);
 }
 
-/** The secrets after a new one came: those that still signed go on for a day, the oldest of too many end. */
+/** Adds a new secret: active ones still sign for a day, and the oldest beyond the limit end. */
 export function rotateSecrets(
   secrets: readonly SigningSecret[],
   secret: string,

@@ -2,20 +2,20 @@ import { AppError } from "../../core/errors.ts";
 import { isSealed, type Secrets } from "../../core/secret_box.ts";
 import type { SigningSecret } from "./model.ts";
 
-/** Where in the database the secrets of a company's endpoints are sealed for. */
+/** The additional authenticated data of a company's signing secrets. */
 const sealingContext = (company_id: number) => `webhooks/${company_id}/secret`;
 
-/** A secret as it is stored: sealed, or as it is where the deployment has no key. Decision 0061. */
+/** A secret as it is stored: sealed, or in plain text where the deployment has no key. Decision 0061. */
 export function toStore(secrets: Secrets, company_id: number, secret: string): string {
   return secrets.can_seal ? secrets.seal(secret, sealingContext(company_id)) : secret;
 }
 
-/** A stored secret as it signs. Errors: conflict when no key opens it. */
+/** The plain text of a stored secret. Errors: conflict when no key opens it. */
 function fromStore(secrets: Secrets, company_id: number, stored: string): string {
   return isSealed(stored) ? secrets.open(stored, sealingContext(company_id)) : stored;
 }
 
-/** Those of the stored secrets that a key opens, as they sign, and what is wrong with one of the others. */
+/** The plain texts of stored secrets, without those that no key opens, and the error of one of these. */
 export function openSecrets(
   secrets: Secrets,
   company_id: number,
@@ -35,25 +35,26 @@ export function openSecrets(
 }
 
 /**
- * The same secrets under the newest key, those aside that no key opens; null where nothing is to be done. And what is
- * wrong with one of the others.
+ * Seals secrets with the newest key, except those that no key opens; null where nothing changes. Also returns the
+ * error of one that no key opens.
  */
-export function resealed(
+export function resealSecrets(
   secrets: Secrets,
   company_id: number,
   signing: readonly SigningSecret[],
-): { fresh: SigningSecret[] | null; problem: AppError | undefined } {
+): { resealed: SigningSecret[] | null; problem: AppError | undefined } {
   let problem: AppError | undefined;
-  const fresh = signing.map((one) => {
-    const found = openSecrets(secrets, company_id, [one.secret]);
+  const resealed = signing.map((current) => {
+    const found = openSecrets(secrets, company_id, [current.secret]);
     problem ??= found.problem;
-    const [secret] = found.opened;
-    return secret === undefined ? one : { ...one, secret: sealedNewly(secrets, company_id, one.secret) };
+    if (found.opened.length === 0) return current;
+    return { ...current, secret: reseal(secrets, company_id, current.secret) };
   });
-  return { fresh: fresh.some(({ secret }, i) => secret !== signing[i]?.secret) ? fresh : null, problem };
+  const is_changed = resealed.some(({ secret }, i) => secret !== signing[i]?.secret);
+  return { resealed: is_changed ? resealed : null, problem };
 }
 
-function sealedNewly(secrets: Secrets, company_id: number, stored: string): string {
-  const place = sealingContext(company_id);
-  return isSealed(stored) ? (secrets.reseal(stored, place) ?? stored) : secrets.seal(stored, place);
+function reseal(secrets: Secrets, company_id: number, stored: string): string {
+  const context = sealingContext(company_id);
+  return isSealed(stored) ? (secrets.reseal(stored, context) ?? stored) : secrets.seal(stored, context);
 }

@@ -1,20 +1,15 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { withTimeout, iso } from "../../core/time.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
-import { newMessageId } from "../events/queries.ts";
-import { TEST_EVENT, WebhookLog } from "../deliveries/model.ts";
-import { abandonPending, insertLogs } from "../deliveries/queries.ts";
-import { ONE_ATTEMPT } from "../deliveries/rules.ts";
+import { abandonPending } from "../deliveries/queries.ts";
 import { addressesOf, ForbiddenDestination } from "./destination.ts";
 import { CreateWebhook, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret } from "./model.ts";
 import * as queries from "./queries.ts";
 import { readUrl, rotateSecrets, type DestinationPolicy } from "./rules.ts";
-import { resealed, toStore } from "./sealed_secrets.ts";
+import { resealSecrets, toStore } from "./sealed_secrets.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the company's endpoints by id; whole when no page is asked for. */
@@ -33,17 +28,12 @@ export const getWebhook = operation({
   permission: "webhooks:read",
   input: ById,
   output: Webhook,
-  async run(ctx, { id }) {
-    const webhook = await queries.findWebhook(readTx(ctx), id);
-    if (!webhook) throw notFound("Webhook", id);
-    return webhook;
-  },
+  run: async (ctx, { id }) => orNotFound(await queries.findWebhook(readTx(ctx), id), "Webhook", id),
 });
 
 /**
- * Creates an endpoint, which is told of what happens from now on, and answers its secret, this once.
- * Errors: invalid (a URL that must not be called, a pattern that means no event), conflict when the company has
- * as many as it may. Decisions 0061, 0062.
+ * Creates an endpoint and returns its secret, this once. It receives events from now on. Errors: invalid (a URL that
+ * must not be called, a pattern that matches no event), conflict at the limit of endpoints. Decisions 0061, 0062.
  */
 export const createWebhook = operation({
   name: "create_webhook",
@@ -68,8 +58,8 @@ export const createWebhook = operation({
 });
 
 /**
- * Replaces what may be edited of an endpoint; what is pending goes to the new URL. Status `disabled` gives up
- * what is pending, `active` begins anew. Errors: not_found, invalid. Decision 0063.
+ * Replaces an endpoint's editable fields; pending deliveries go to the new URL. Status `disabled` abandons them.
+ * Errors: not_found, invalid. Decision 0063.
  */
 export const updateWebhook = operation({
   name: "update_webhook",
@@ -79,19 +69,17 @@ export const updateWebhook = operation({
   async run(ctx, { id, url, event_types, description = null, status }) {
     await checkUrl(url, ctx.config);
     return transaction(ctx, async (tx) => {
-      const before = await queries.findWebhook(tx, id);
-      if (!before) throw notFound("Webhook", id);
+      const before = orNotFound(await queries.findWebhook(tx, id), "Webhook", id);
       const change = { url, event_types, description, ...statusChange(before, status) };
-      const webhook = await queries.updateWebhook(tx, id, change);
-      if (!webhook) throw notFound("Webhook", id);
-      if (webhook.status === "disabled") await abandonPending(tx.q, id, ctx.now);
+      const webhook = orNotFound(await queries.updateWebhook(tx, id, change), "Webhook", id);
+      if (webhook.status === "disabled") await abandonPending(tx, id);
       ctx.annotateAudit({ before, after: webhook });
       return webhook;
     });
   },
 });
 
-/** Deletes an endpoint and its secrets; what is pending is given up, logs stay. Errors: not_found. */
+/** Deletes an endpoint and its secrets; pending deliveries are abandoned, logs stay. Errors: not_found. */
 export const deleteWebhook = operation({
   name: "delete_webhook",
   permission: "webhooks:write",
@@ -105,15 +93,14 @@ export const deleteWebhook = operation({
         secrets: [],
         deleted_at: iso(ctx.now),
       };
-      const webhook = await queries.updateWebhook(tx, id, end);
-      if (!webhook) throw notFound("Webhook", id);
-      await abandonPending(tx.q, id, ctx.now);
+      orNotFound(await queries.updateWebhook(tx, id, end), "Webhook", id);
+      await abandonPending(tx, id);
       return {};
     }),
 });
 
 /**
- * Gives an endpoint a new secret and answers it, this once; the old one signs beside it for a day.
+ * Rotates an endpoint's secret and returns the new one, this once; the old one signs too for a day.
  * Errors: not_found. Decision 0061.
  */
 export const rotateWebhookSecret = operation({
@@ -125,51 +112,17 @@ export const rotateWebhookSecret = operation({
   run(ctx, { id }) {
     const secret = makeSecret();
     return transaction(ctx, async (tx) => {
-      const secrets = await queries.findSecrets(tx, id);
-      if (!secrets) throw notFound("Webhook", id);
+      const secrets = orNotFound(await queries.findSecrets(tx, id), "Webhook", id);
       const stored = toStore(ctx.secrets, tx.scope.company_id, secret);
       const change = { secrets: rotateSecrets(secrets, stored, ctx.now) };
-      const webhook = await queries.updateWebhook(tx, id, change);
-      if (!webhook) throw notFound("Webhook", id);
-      return { ...webhook, secret };
+      return { ...orNotFound(await queries.updateWebhook(tx, id, change), "Webhook", id), secret };
     });
   },
 });
 
 /**
- * Sends an endpoint a `webhook.test` message, once, whatever it listens to. Errors: not_found, conflict while it
- * is disabled.
- */
-export const testWebhook = operation({
-  name: "test_webhook",
-  permission: "webhooks:write",
-  target: "webhook_log",
-  input: ById,
-  output: WebhookLog,
-  run: (ctx, { id }) =>
-    transaction(ctx, async (tx) => {
-      const webhook = await queries.findWebhook(tx, id);
-      if (!webhook) throw notFound("Webhook", id);
-      const { status, url } = webhook;
-      if (status !== "active") throw new AppError("conflict", `Cannot test webhook ${id}: it is disabled`);
-      const message = {
-        company_id: tx.scope.company_id,
-        endpoint_id: id,
-        message_id: newMessageId(),
-        event_type: TEST_EVENT,
-        environment: null,
-        url,
-        payload: { type: TEST_EVENT, timestamp: iso(ctx.now), data: { id, status } },
-        step: ONE_ATTEMPT,
-      };
-      return exactlyOne(await insertLogs(tx.q, ctx.now, [message]));
-    }),
-});
-
-/**
- * Seals the secrets of the company's endpoints that lie as they are, or under an older key, with the newest of the
- * keys that SECRETS_KEY names; without one nothing is done. Errors: conflict where none opens one, when all others are
- * sealed. Decision 0061.
+ * Seals signing secrets that are stored in plain text or under an older key with the newest key of SECRETS_KEY; does
+ * nothing without one. Errors: conflict for a secret that no key opens, after all others are sealed. Decision 0061.
  */
 export const resealWebhookSecrets = operation({
   name: "reseal_webhook_secrets",
@@ -179,31 +132,30 @@ export const resealWebhookSecrets = operation({
   output: Nothing,
   async run(ctx) {
     if (!ctx.secrets.can_seal) return {};
-    const scope = scopeOf(ctx.actor);
     const unopened = await transaction(ctx, async (tx) => {
-      let found: AppError | undefined;
+      let first: AppError | undefined;
       for (const { id, secrets } of await queries.listSecrets(tx)) {
-        const { fresh, problem } = resealed(ctx.secrets, scope.company_id, secrets);
-        found ??= problem;
-        if (fresh) await queries.updateSecrets(tx, id, fresh);
+        const { resealed, problem } = resealSecrets(ctx.secrets, tx.scope.company_id, secrets);
+        first ??= problem;
+        if (resealed) await queries.updateSecrets(tx, id, resealed);
       }
-      return found;
+      return first;
     });
     if (unopened) throw unopened;
     return {};
   },
 });
 
-/** Errors: invalid. A host that does not resolve yet is let through: each call checks again. */
+/** Checks a URL. Errors: invalid. A host that does not resolve yet is accepted: each attempt checks again. */
 async function checkUrl(text: string, policy: DestinationPolicy): Promise<void> {
   const { url, problem } = readUrl(text, policy);
   if (!url) throw invalid("/url", problem);
-  const refusal = addressesOf(url, policy).then(
+  const check = addressesOf(url, policy).then(
     () => null,
     (error: unknown) => (error instanceof ForbiddenDestination ? error.message : null),
   );
-  const refused = await withTimeout(refusal, LIMITS.webhook_resolve_ms);
-  if (refused !== null) throw invalid("/url", refused);
+  const address_problem = await withTimeout(check, LIMITS.webhook_resolve_ms);
+  if (address_problem !== null) throw invalid("/url", address_problem);
 }
 
 function statusChange(before: Webhook, status: Webhook["status"] | undefined) {

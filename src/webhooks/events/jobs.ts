@@ -5,7 +5,7 @@ import { pruneEvents } from "./service.ts";
 export const EVENT_JOBS: readonly Job[] = [
   {
     name: "event_prune",
-    summary: "Forget events of more than 90 days ago",
+    summary: "Delete events older than 90 days",
     cron: "10 45 3 * * *",
     async run(ctx) {
       await call(ctx, pruneEvents, {});

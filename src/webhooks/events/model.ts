@@ -2,7 +2,7 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "../../core/access.ts";
 import { At, Id, InstantText, pageFields, strict } from "../../core/schema.ts";
 
-/** Everything that a user may want to be told of; docs/webhooks.md lists them. */
+/** Every type of domain event; docs/webhooks.md lists them. */
 export const EVENT_TYPES = [
   "client.created",
   "client.updated",
@@ -73,7 +73,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What an event tells: the record's id, its state and the ids of what it belongs to. Never personal data. */
+/** An event's payload: the record's id, its state and the ids of related records. Never personal data. */
 export type EventData = Readonly<Record<string, string | number | boolean | null>>;
 
 /** An event to write. */
@@ -82,20 +82,20 @@ export interface NewEvent {
   data: EventData;
 }
 
-/** Whether a pattern means the type: the type itself, `subscription.*` for all that begin so, or `*`. */
+/** Whether a pattern matches a type: the type itself, a prefix such as `subscription.*`, or `*`. */
 export function matchesPattern(pattern: string, type: string): boolean {
   if (pattern === "*" || pattern === type) return true;
   return pattern.endsWith(".*") && type.startsWith(pattern.slice(0, -1));
 }
 
-/** The types that a pattern means; none when it is not one. */
+/** The types that a pattern matches. */
 export function typesMatching<const T extends string>(pattern: string, types: readonly T[]): T[] {
   return types.filter((type) => matchesPattern(pattern, type));
 }
 
 FormatRegistry.Set("event pattern", (text) => typesMatching(text, EVENT_TYPES).length > 0);
 
-/** One event type, or a pattern that means at least one. */
+/** An event type, or a pattern that matches at least one. */
 export const EventPattern = Type.String({
   format: "event pattern",
   maxLength: 100,
@@ -103,14 +103,14 @@ export const EventPattern = Type.String({
   "x-schema": { type: "string", examples: ["*", "subscription.*", ...EVENT_TYPES] },
 });
 
-/** What happened, as it is on record. `message_id` is what webhooks send as `webhook-id`. */
+/** A domain event. `message_id` is sent to webhooks as `webhook-id`. */
 export const Event = Type.Object(
   {
     id: Id,
     message_id: Type.String(),
     type: Type.String(),
     data: Type.Record(Type.String(), Type.Unknown(), {
-      description: "the record's id, its state and the ids of what it belongs to",
+      description: "the record's id, its state and the ids of related records",
     }),
     company_id: Id,
     created_at: At,
@@ -119,12 +119,12 @@ export const Event = Type.Object(
 );
 export type Event = Static<typeof Event>;
 
-/** In which world of loans an event happened; null for all that has but one. */
+/** The environment of an event about loans; null for all others. */
 export function environmentOf({ data }: Pick<Event, "data">): Environment | null {
   return ENVIRONMENTS.find((environment) => environment === data.environment) ?? null;
 }
 
-/** From `from`, up to but without `to`. */
+/** `from` is inclusive, `to` exclusive. */
 export const ListEvents = strict({
   type: Type.Optional(EventPattern),
   from: Type.Optional(InstantText),

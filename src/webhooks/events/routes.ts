@@ -5,6 +5,6 @@ export const eventRoutes = routes({ tag: "Webhooks", admits: "company" }, [
   route("GET /events", listEvents, {
     summary: "List events",
     description:
-      "What happened, newest first; webhooks tell of the same. type takes a pattern such as subscription.*; from is included, to is not. Events are kept for 90 days.",
+      "Newest first; webhooks deliver the same events. type takes a pattern such as subscription.*; from is inclusive, to exclusive. Events are kept for 90 days.",
   }),
 ]);

@@ -7,7 +7,7 @@ import { Event, ListEvents } from "./model.ts";
 import * as queries from "./queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** Lists what happened in the company, newest first. */
+/** Lists the company's domain events, newest first. */
 export const listEvents = operation({
   name: "list_events",
   permission: "events:read",
@@ -19,7 +19,7 @@ export const listEvents = operation({
     ),
 });
 
-/** Forgets events that are old and that everyone who listens was told of. Decision 0063. */
+/** Deletes old events that were fanned out. Decision 0063. */
 export const pruneEvents = operation({
   name: "prune_events",
   permission: "webhooks:write",

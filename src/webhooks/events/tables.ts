@@ -3,19 +3,19 @@ import type { ColumnKit } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 import type { EventData } from "./model.ts";
 
-/** The outbox: a row is written in the transaction of the change that it tells of. */
+/** The outbox: domain events, each written in the transaction of its change. */
 export const eventTable = (k: ColumnKit) =>
   k.table(
     "events",
     {
       id: k.id(),
       ...companyColumn(k),
-      /** What receivers know it by, the same whoever is told and however often. */
+      /** The id that receivers deduplicate by: the same for every endpoint and attempt. */
       message_id: k.text("message_id").notNull(),
       type: k.text("type").notNull(),
       data: k.json<EventData>("data").notNull(),
       created_at: k.at("created_at").notNull(),
-      /** When the deliveries to all who listen were written; null until then. */
+      /** When the deliveries to its subscribers were inserted; null until then. */
       fanned_out_at: k.at("fanned_out_at"),
     },
     (t) => [

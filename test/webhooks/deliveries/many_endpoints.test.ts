@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listDueEndpoints } from "../../../src/webhooks/deliveries/queries.ts";
+import { listDueEndpoints } from "../../../src/webhooks/deliveries/lease_queries.ts";
 import { type Service, startService } from "../../support/harness.ts";
 import { addWebhook, logThat, openReceiver, type Receiver } from "../../support/webhook_receiver.ts";
 
@@ -23,7 +23,7 @@ test("where more endpoints wait than one look takes, the next look begins after 
   for (const id of ids) await logThat(service.api, id, ({ attempts }) => attempts.length > 0);
   // What waits for its next attempt is due by then.
   const then = service.deps.clock.now().add({ hours: 24 });
-  const look = (after_id: number) => listDueEndpoints(service.deps.store.read, then, after_id, 2);
+  const look = (after_id: number) => listDueEndpoints({ q: service.deps.store.read, now: then }, after_id, 2);
   expect(await look(0)).toEqual(ids.slice(0, 2));
   expect(await look(ids[1] ?? 0)).toEqual(ids.slice(2, 4));
   expect(await look(ids[3] ?? 0)).toEqual(ids.slice(4));
