@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../core/limits.ts";
 import { At, Id, nullable, oneOf, strict } from "../core/schema.ts";
 import type { ImportSource } from "./import/source.ts";
-import type { EventBlock } from "../usage_store/duckdb/append/event_block.ts";
+import type { EventRows } from "../usage_store/event_rows.ts";
 import { EXPORT_FORMATS, type MetadataGroup } from "../usage_store/port.ts";
 
 const Metadata = Type.Object(
@@ -125,7 +125,7 @@ export interface FileRow {
 
 /** A block of an imported file. */
 export interface ImportUsage {
-  block: EventBlock;
+  block: EventRows;
   /** What the rows' `subscription` is, and which of them the block numbers. */
   subscription_field: "external_subscription_id" | "subscription_id";
   keys: readonly string[];

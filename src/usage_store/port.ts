@@ -6,7 +6,7 @@
  */
 import type { Write } from "../core/download.ts";
 import type { Decimal } from "../core/money.ts";
-import type { EventBlock } from "./duckdb/append/event_block.ts";
+import type { EventRows } from "./event_rows.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
 /** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
@@ -282,11 +282,11 @@ export interface UsageStore {
   append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;
 
   /**
-   * Stores the rows of a block that are not left out, by the rules of `append` but row by row: one that can't be
-   * stored spoils no other. Its rows must have their subscription_ids, ids and canonical metadata. It is made for
-   * many thousands of rows. Errors: unavailable when the commit failed: sending the same ids again is safe.
+   * Stores the rows that are not skipped, by the rules of `append` but row by row: one that can't be stored spoils
+   * no other. They must have their subscription_ids, ids and canonical metadata. Made for many thousands of rows.
+   * Errors: unavailable when the commit failed: sending the same ids again is safe.
    */
-  load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult>;
+  load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult>;
 
   /** One page of the events that match, and how many there are. */
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult>;

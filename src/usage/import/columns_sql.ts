@@ -3,7 +3,7 @@
  * row keeps its texts, to be read one by one.
  */
 import { LIMITS } from "../../core/limits.ts";
-import { ROW } from "../../usage_store/duckdb/append/event_block.ts";
+import { ROW } from "../../usage_store/event_rows.ts";
 import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
 
 /** What an event is made of. */

@@ -13,7 +13,7 @@ import { digestOf, type ImportSource, readSource } from "./source.ts";
 import { findMeteredSubscriptions, listExternalIds, listUsageImports, saveUsageImport } from "../queries.ts";
 import { readMetadata } from "../ingest/validate_events.ts";
 import { compositeKey, externalIdOf } from "../rules.ts";
-import { type EventBlock, ROW } from "../../usage_store/duckdb/append/event_block.ts";
+import { type EventRows, ROW } from "../../usage_store/event_rows.ts";
 import { readTx } from "../../app/transaction.ts";
 
 /**
@@ -154,7 +154,7 @@ async function findSubscriptionPeriods(
 }
 
 /** Writes metadata the one way it is stored, where the file may have it in another. */
-function writeNonCanonicalMetadata(block: EventBlock): void {
+function writeNonCanonicalMetadata(block: EventRows): void {
   for (const row of block.rowsThat(ROW.non_canonical_metadata)) {
     if (block.is(row, ROW.skipped)) continue;
     const object = parseObject(block.metadataOf(row) ?? "null");

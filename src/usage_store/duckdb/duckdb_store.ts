@@ -9,7 +9,7 @@ import { prepareAppend } from "./append/append_request.ts";
 import type { CompactionLimits } from "./maintain/compaction.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
-import { type EventBlock, ROW } from "./append/event_block.ts";
+import { EventBlock } from "./append/event_block.ts";
 import { checkHours } from "./append/hour_sums.ts";
 import { admit, deleteOpeningsBefore } from "./engine/identity.ts";
 import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts";
@@ -21,9 +21,11 @@ import { lostError, Recovery, type Report } from "./maintain/recovery.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
 import { SipHash } from "./index/siphash.ts";
-import { lastSeq, totals } from "./query/totals.ts";
+import { lastSeq } from "./engine/last_seq.ts";
+import { totals } from "./query/totals.ts";
 import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
+import { type EventRows, ROW } from "../event_rows.ts";
 import type { Admission, Opening, StoreFacts } from "../identity.ts";
 import type {
   AggregateQuery,
@@ -193,7 +195,9 @@ class DuckDbUsageStore implements CompactableStore {
     });
   }
 
-  async load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
+  async load(company_id: number, block: EventRows, now_ms: number): Promise<LoadResult> {
+    // Its chunks are appended as they are.
+    if (!(block instanceof EventBlock)) throw new TypeError("Cannot load rows that another engine holds");
     this.#recovery.checkWrites();
     for (let row = 0; row < block.rows; row++) {
       if (!block.is(row, ROW.skipped)) this.#widen(block.timestamps[row] ?? 0);

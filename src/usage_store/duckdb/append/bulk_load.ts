@@ -1,9 +1,10 @@
 import { type DuckDBConnection, DuckDBDataChunk, INTEGER } from "@duckdb/node-api";
+import { ROW } from "../../event_rows.ts";
 import type { LoadResult } from "../../port.ts";
 import { fingerprint } from "./append_request.ts";
 import { appendChunks } from "./append_chunks.ts";
 import type { CommitRows, Engine } from "../engine/engine.ts";
-import { BLOCK_TABLE, type EventBlock, ROW } from "./event_block.ts";
+import { BLOCK_TABLE, type EventBlock } from "./event_block.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { SUMMED } from "./hour_sums.ts";
 import { EntryBlock } from "../index/inventory.ts";

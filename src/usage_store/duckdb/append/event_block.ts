@@ -1,21 +1,10 @@
 import type { DuckDBAppender, DuckDBDataChunk, DuckDBVector } from "@duckdb/node-api";
 import { CHUNK_ROWS } from "./append_chunks.ts";
 import { setId } from "./id_words.ts";
+import { type EventRows, ROW } from "../../event_rows.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
-/** What is known of a row, as bits; none: it is an event as it stands. */
-export const ROW = {
-  /** Its metadata may not be canonical. */
-  non_canonical_metadata: 1,
-  /** It has no id of its own. */
-  without_id: 2,
-  /** It is no event as it stands, and is left out. */
-  skipped: 4,
-  /** Only its texts are known, as a JSON array that stands where metadata does. */
-  unparsed: 8,
-} as const;
-
-/** How a block stands in a table. */
+/** The columns of a table that a block is appended to. */
 export const BLOCK_TABLE = `"row" INTEGER, subscription_id INTEGER, timestamp BIGINT, id UUID,
   usage DECIMAL(18,6), metadata VARCHAR`;
 
@@ -27,34 +16,27 @@ interface Part {
   metadata?: DuckDBVector;
 }
 
-/**
- * Many rows of a file, as the engine that read them holds them; what is looked at row by row is in plain arrays.
- * Values that are unknown are 0.
- */
-export class EventBlock {
+/** Rows of a file in the engine's own chunks; what is read row by row is in plain arrays too. */
+export class EventBlock implements EventRows {
   rows = 0;
-  /** The number in the file of the first row. */
   readonly first_row: number;
-  readonly states: Uint8Array;
-  /** What the file's `subscription` numbers, from 0; -1 for none. */
   readonly subscriptions: Int32Array;
   readonly subscription_ids: Int32Array;
-  /** Unix ms. */
   readonly timestamps: Float64Array;
-  /** Four words an id: its upper half, then its lower half, each lower 32 bits first. */
   readonly ids: Uint32Array;
+  readonly #flags: Uint8Array;
   readonly #size: number;
-  /** The bits that any row has. */
-  #bits = 0;
+  /** The flags that any row has. */
+  #any_flags = 0;
   readonly #parts: Part[] = [];
   #last: Part | undefined;
 
-  /** `size`: rows after which it takes no more. */
+  /** `size`: rows after which it is full. */
   constructor(first_row: number, size: number) {
     // The last chunk may go beyond.
     const room = size + CHUNK_ROWS;
     this.first_row = first_row;
-    this.states = new Uint8Array(room);
+    this.#flags = new Uint8Array(room);
     this.subscriptions = new Int32Array(room);
     this.subscription_ids = new Int32Array(room);
     this.timestamps = new Float64Array(room);
@@ -66,20 +48,20 @@ export class EventBlock {
     return this.rows >= this.#size;
   }
 
-  /** Takes a chunk of state (a row's bits), subscription (by number), timestamp, id, usage and metadata; only that may be null. */
+  /** Adds a chunk of flags, subscription (its place in the keys), timestamp, id, usage and metadata; only the last may be null. */
   add(chunk: DuckDBDataChunk): void {
     const first = this.rows;
-    const [states, subscriptions, timestamps, ids] = [0, 1, 2, 3].map((column) =>
+    const [flags, subscriptions, timestamps, ids] = [0, 1, 2, 3].map((column) =>
       rawWords(chunk.getColumnVector(column)),
     );
-    if (!states || !subscriptions || !timestamps || !ids) throw new TypeError("A chunk has too few columns");
+    if (!flags || !subscriptions || !timestamps || !ids) throw new TypeError("A chunk has too few columns");
     const rows = chunk.rowCount;
     for (let row = 0; row < rows; row++) {
       const at = first + row;
       const id = row * 4;
-      const state = states[row] ?? 0;
-      this.states[at] = state;
-      this.#bits |= state;
+      const row_flags = flags[row] ?? 0;
+      this.#flags[at] = row_flags;
+      this.#any_flags |= row_flags;
       this.subscriptions[at] = subscriptions[row] ?? 0;
       this.timestamps[at] = (timestamps[row * 2] ?? 0) + (timestamps[row * 2 + 1] ?? 0) * 2 ** 32;
       this.ids[at * 4] = ids[id + 2] ?? 0;
@@ -91,20 +73,18 @@ export class EventBlock {
     this.rows += rows;
   }
 
-  /** Whether all of the bits are set. */
-  is(row: number, bits: number): boolean {
-    return ((this.states[row] ?? 0) & bits) === bits;
+  is(row: number, flags: number): boolean {
+    return ((this.#flags[row] ?? 0) & flags) === flags;
   }
 
-  /** The rows that have all of the bits, ascending. */
-  rowsThat(bits: number): number[] {
+  rowsThat(flags: number): number[] {
     const found: number[] = [];
-    if ((this.#bits & bits) !== bits) return found;
-    for (let row = 0; row < this.rows; row++) if (this.is(row, bits)) found.push(row);
+    if ((this.#any_flags & flags) !== flags) return found;
+    for (let row = 0; row < this.rows; row++) if (this.is(row, flags)) found.push(row);
     return found;
   }
 
-  /** Whether no row is of an earlier time than the one before, those that are left out aside. */
+  /** Whether the rows, skipped ones aside, are in the order of time. */
   get is_in_order(): boolean {
     let latest = 0;
     for (let row = 0; row < this.rows; row++) {
@@ -117,11 +97,10 @@ export class EventBlock {
   }
 
   skip(row: number): void {
-    this.states[row] = (this.states[row] ?? 0) | ROW.skipped;
-    this.#bits |= ROW.skipped;
+    this.#flags[row] = (this.#flags[row] ?? 0) | ROW.skipped;
+    this.#any_flags |= ROW.skipped;
   }
 
-  /** The id in text. */
   idOf(row: number): string {
     const hex = [1, 0, 3, 2].map((word) => (this.ids[row * 4 + word] ?? 0).toString(16).padStart(8, "0"));
     return hex.join("").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

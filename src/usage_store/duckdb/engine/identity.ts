@@ -3,7 +3,7 @@ import type { Admission, Opening, StoreFacts } from "../../identity.ts";
 import type { Database } from "./database.ts";
 import { insertMeta } from "./meta.ts";
 import { asNumber, asText, query } from "./sql.ts";
-import { lastSeq } from "../query/totals.ts";
+import { lastSeq } from "./last_seq.ts";
 
 // The identity stands in usage_meta: store_id, database_id, seq_floor and, for each opening, `opening` with its
 // number and id.

@@ -6,7 +6,7 @@ import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
 import { HOT_TABLES } from "../engine/schema.ts";
 import type { SipHash } from "./siphash.ts";
 import { asNumber, asUuid, query } from "../engine/sql.ts";
-import { lastSeq } from "../query/totals.ts";
+import { lastSeq } from "../engine/last_seq.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
 /** What the store knows of its rows when it opens. */

@@ -7,21 +7,6 @@ import { spanOf, windowsSql } from "./windows.ts";
 /** By when an event must have been stored to count. */
 type StoredBy = Omit<TotalsOptions, "timeout_ms">;
 
-/**
- * The number of the last commit, or `known` where none came after that: sums by hour are written with it, in the
- * transaction of the events themselves. Every event of a later commit has a higher one. It is the store's, not a
- * company's: the last event of a commit keeps it for good, whatever is made of the sums. Blocks of sums that were
- * known before are skipped. It is at least the floor that a database has set, whatever of its usage is lost.
- */
-export async function lastSeq(connection: DuckDBConnection, known: number): Promise<number> {
-  const [[seq = 0] = []] = await query(
-    connection,
-    `SELECT greatest(${known}::BIGINT, (SELECT max(seq) FROM usage_hours WHERE seq > ${known}),
-      (SELECT max(value::BIGINT) FROM usage_meta WHERE name = 'seq_floor'))`,
-  );
-  return asNumber(seq);
-}
-
 const LOW_HALF = 2n ** 64n - 1n;
 
 /** The totals of all windows by one join; see `WindowTotal` for the digest. */
