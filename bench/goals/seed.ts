@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { LIMITS } from "../../src/core/limits.ts";
-import { roundUsage } from "../../src/usage/rules.ts";
+import { roundUsage } from "../../src/usage/ingest/rules.ts";
 import { openDuckDb } from "../../src/usage_store/duckdb/duckdb_store.ts";
 import { canonicalJson } from "../../src/usage_store/metadata.ts";
 import type { NewEvent, UsageStore } from "../../src/usage_store/port.ts";

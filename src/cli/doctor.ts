@@ -9,7 +9,8 @@ import { readPrivateKey } from "../core/pem.ts";
 import { openDeps } from "../server/open_deps.ts";
 import { listCompanies } from "../billing/companies/service.ts";
 import { checkFiles } from "../loans/documents/file_check.ts";
-import { acceptUsage, describeSums } from "../usage/consistency_check.ts";
+import { acceptUsage } from "../usage/store_link/service.ts";
+import { describeSums } from "../usage/consistency_check.ts";
 import { type Command, commandContext, operatorContext } from "./command.ts";
 import { countSealed } from "./count_sealed_secrets.ts";
 

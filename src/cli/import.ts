@@ -14,7 +14,7 @@ import {
   recognizeImport,
   startUsageImport,
 } from "../usage/import/service.ts";
-import type { ImportSource } from "../usage/import/source.ts";
+import type { ImportSource } from "../usage/import/model.ts";
 import {
   type Command,
   commandContext,

@@ -40,7 +40,9 @@ import { agentDocumentRoutes, agentUploadRoutes, lenderDocumentRoutes } from "..
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
-import { exportLinkRoutes, ingestRoutes, myUsageRoutes, usageRoutes } from "../usage/routes.ts";
+import { exportLinkRoutes, myUsageExportRoutes, usageExportRoutes } from "../usage/export/routes.ts";
+import { ingestRoutes } from "../usage/ingest/routes.ts";
+import { myUsageSearchRoutes, usageSearchRoutes } from "../usage/search/routes.ts";
 import { userRoutes } from "../access/users/routes.ts";
 import { lenderWebhookLogRoutes, webhookLogRoutes } from "../webhooks/deliveries/routes.ts";
 import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
@@ -95,8 +97,10 @@ export function buildApp(deps: Deps) {
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
         .use(exportLinkRoutes(deps))
-        .use(usageRoutes(deps))
-        .use(myUsageRoutes(deps))
+        .use(usageExportRoutes(deps))
+        .use(usageSearchRoutes(deps))
+        .use(myUsageExportRoutes(deps))
+        .use(myUsageSearchRoutes(deps))
         .use(eventRoutes(deps))
         .use(webhookRoutes(deps))
         .use(webhookLogRoutes(deps))

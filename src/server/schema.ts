@@ -45,7 +45,8 @@ import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts"
 import { productTable } from "../billing/products/tables.ts";
 import { endedTokenTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
-import { usageImportTable, usageLinkTable } from "../usage/tables.ts";
+import { usageImportTable } from "../usage/import/tables.ts";
+import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
 import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
 import { webhookTable } from "../webhooks/endpoints/tables.ts";

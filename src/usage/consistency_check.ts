@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { operation } from "../app/operation.ts";
 import { scopeOf } from "../core/access.ts";
 import { LIMITS } from "../core/limits.ts";
-import { Nothing, strict } from "../core/schema.ts";
+import { strict } from "../core/schema.ts";
 
 const CheckedUsage = Type.Object({
   hours: Type.Integer(),
@@ -28,16 +28,3 @@ export function describeSums({ hours, events, different }: CheckedUsage): string
   if (different === 0) return `${hours} sums by hour agree with ${events} events`;
   return `${different} of ${hours} sums by hour are not those of the events; doctor --rebuild-sums makes them anew`;
 }
-
-/**
- * Tells in the audit log that the deployment's operator goes on with a usage store that lacks something, and why it
- * was refused before. It is taken where it is opened (link.ts).
- */
-export const acceptUsage = operation({
-  name: "accept_usage",
-  permission: "usage:write",
-  target: "usage_store",
-  input: strict({ problem: Type.String() }),
-  output: Nothing,
-  run: ({ store }) => store.tx(async () => ({})),
-});

@@ -3,7 +3,7 @@ import type { Context } from "../app/context.ts";
 import { call } from "../app/operation.ts";
 import { nullable, PageMeta } from "../core/schema.ts";
 import { createExportLink } from "./export/export_links.ts";
-import { MetadataKeys, SearchUsage, UsageAggregation, UsageEvent } from "./model.ts";
+import { MetadataKeys, SearchUsage, UsageAggregation, UsageEvent } from "./search/model.ts";
 import { listMetadataKeys, searchUsage } from "./search/service.ts";
 import { action } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";

@@ -12,8 +12,8 @@ import { publicOrigin } from "../../http/origin.ts";
 import { isAuthorizationOpen } from "../../access/oauth/queries.ts";
 import { isTokenEnded } from "../../access/sessions/queries.ts";
 import { type Account, findAccount } from "../../access/users/queries.ts";
-import { exportUsage } from "./export.ts";
-import { ExportLink, ExportUsage, FollowExportLink } from "../model.ts";
+import { exportUsage } from "./service.ts";
+import { ExportLink, ExportUsage, FollowExportLink } from "./model.ts";
 import { assertIdsInScope } from "../search/filters.ts";
 
 /**

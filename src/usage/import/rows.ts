@@ -1,7 +1,5 @@
-import type { FileRow, RejectedRow } from "../model.ts";
-import { type Problem, refusedEvents } from "../ingest/validate_events.ts";
-import { readMoment } from "../rules.ts";
-import type { AppendResult, NewEvent, UsageStore } from "../../usage_store/port.ts";
+import type { FileRow, RejectedRow } from "./model.ts";
+import type { Problem } from "../ingest/validate_events.ts";
 
 /** A row as an event that a client might have sent, or the reason why it is none. */
 interface RawRow {
@@ -37,6 +35,25 @@ export function toIngestEvent(
 }
 
 /**
+ * Reads an instant from a file, in Unix ms: whole ms in digits, or an ISO 8601 date-time, which is UTC when it
+ * has no offset. Finer parts than ms are cut off. Undefined for anything else.
+ */
+export function readMoment(text: string): number | undefined {
+  if (/^\d{1,15}(\.0*)?$/.test(text)) return Number(text);
+  for (const read of [instantOf, utcOf]) {
+    try {
+      return read(text);
+    } catch {
+      // The next form, or none.
+    }
+  }
+  return undefined;
+}
+
+const instantOf = (text: string) => Temporal.Instant.from(text).epochMilliseconds;
+const utcOf = (text: string) => Temporal.PlainDateTime.from(text).toZonedDateTime("UTC").epochMilliseconds;
+
+/**
  * Writes the id of a row that has none into the four words from `at`: a UUID of version 8, of 82 bits of the
  * digest of the file's content and the row's number. Decision 0024.
  */
@@ -56,41 +73,6 @@ export function rejectedRows(problems: readonly Problem[], row_of: readonly numb
     reasons.set(row, [...(reasons.get(row) ?? []), `${field} ${message}`.trim()]);
   }
   return [...reasons].map(([row, texts]) => ({ row, reason: texts.join("; ") }));
-}
-
-/**
- * Stores the events, those aside that the store refuses: it has their id with other content, or they may
- * only repeat and are new. `refused` tells of those by their position in `events`. Errors: unavailable when
- * the commit fails; whatever was stored before stays and is a duplicate when it comes again.
- */
-export async function storeFresh(
-  usage: UsageStore,
-  company_id: number,
-  events: readonly NewEvent[],
-  now_ms: number,
-): Promise<AppendResult & { refused: Problem[] }> {
-  const refused: Problem[] = [];
-  let remaining = events.map((event, position) => ({ event, position }));
-  while (remaining.length > 0) {
-    try {
-      const stored = await usage.append(
-        company_id,
-        remaining.map(({ event }) => event),
-        now_ms,
-      );
-      return { ...stored, refused };
-    } catch (error) {
-      // An answer may name the first hundred only: each round takes those out.
-      const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
-      if (named.size === 0) throw error;
-      remaining = remaining.filter(({ position }, index) => {
-        const problem = named.get(index);
-        if (problem !== undefined) refused.push({ ...problem, position });
-        return problem === undefined;
-      });
-    }
-  }
-  return { accepted: 0, duplicates: 0, refused };
 }
 
 /** Null for JSON's null, undefined for what is no object. */

@@ -1,28 +1,9 @@
+import type { ImportSource, KnownImport } from "./model.ts";
+
 /**
  * By which content the rows of a file that have no id are named, so that a file, and one that has grown since, is
  * stored once. Decision 0122.
  */
-
-/** A file that was imported before. */
-export interface KnownImport {
-  file_name: string;
-  /** SHA-256 of its bytes, in hex. */
-  digest: string;
-  bytes: number;
-  /** The rows up to which some may have been stored. */
-  rows: number;
-}
-
-/** A file's content, and what of it is known. */
-export interface ImportSource {
-  file_name: string;
-  digest: string;
-  bytes: number;
-  /** What was imported of it before: beginnings of the file, the shortest first; it itself may be the last. */
-  beginnings: readonly KnownImport[];
-  /** Whether another file of its name, which it does not go on from, was imported before. */
-  was_other: boolean;
-}
 
 /** Reads a file to its end, and finds which of the files that were imported before it begins with. */
 export async function readSource(

@@ -8,7 +8,7 @@ import { EVENTS_JSON } from "../../http/json.ts";
 import { JsonLines } from "../../http/json_lines.ts";
 import { reauthenticate, withBody } from "../../http/authentication.ts";
 import { recordCloudEvents, recordUsage, recordUsageStream } from "./service.ts";
-import type { RecordedUsage } from "../model.ts";
+import type { RecordedUsage } from "./model.ts";
 
 /** A request that sends events, its body not yet read. */
 interface IngestRequest {

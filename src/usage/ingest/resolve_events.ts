@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { scopeOf } from "../../core/access.ts";
-import * as queries from "../queries.ts";
+import * as queries from "./queries.ts";
 import { externalIdsOf, type ReadEvents, readEvents } from "./validate_events.ts";
 
 /** Reads events by the rules of ingest, against the subscriptions as they are now. */

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, type ErrorDetail, fieldName } from "../../core/errors.ts";
 import { unavailableError } from "../../store/constraints.ts";
-import type { RecordedUsage } from "../model.ts";
+import type { RecordedUsage } from "./model.ts";
 import type { AppendResult, UsageStore } from "../../usage_store/port.ts";
 
 /** A line of a stream that holds an event, or why it holds none. Numbers count from 1. */

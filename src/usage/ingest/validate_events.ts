@@ -1,8 +1,9 @@
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, type ErrorDetail, pointerPart } from "../../core/errors.ts";
 import { iso } from "../../core/time.ts";
-import type { MeteredSubscription } from "../queries.ts";
-import { externalIdOf, roundUsage } from "../rules.ts";
+import type { MeteredSubscription } from "./queries.ts";
+import { externalIdOf } from "../subscription_key.ts";
+import { roundUsage } from "./rules.ts";
 import { type CanonicalJson, canonicalJson } from "../../usage_store/metadata.ts";
 import type { NewEvent } from "../../usage_store/port.ts";
 

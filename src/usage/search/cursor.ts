@@ -3,8 +3,8 @@ import { Value } from "@sinclair/typebox/value";
 import type { Scope } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { strict } from "../../core/schema.ts";
-import { PAGING, type SearchUsage } from "../model.ts";
-import type { Window } from "../rules.ts";
+import { PAGING, type SearchUsage } from "./model.ts";
+import type { Window } from "./window.ts";
 import { MAX_TIMESTAMP_MS, type SearchPosition } from "../../usage_store/port.ts";
 
 /** Where the next page of a search begins. Decision 0043. */

@@ -3,9 +3,9 @@ import { type Scope } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { toBig } from "../../core/money.ts";
-import type { SearchUsage } from "../model.ts";
-import * as queries from "../queries.ts";
-import { type Window, windowOf } from "../rules.ts";
+import type { SearchUsage } from "./model.ts";
+import * as queries from "./queries.ts";
+import { type Window, windowOf } from "./window.ts";
 import { type EventFilter, MAX_TIMESTAMP_MS } from "../../usage_store/port.ts";
 
 /** Errors: forbidden for ids outside of the scope. */

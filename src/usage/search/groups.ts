@@ -1,8 +1,8 @@
 import { interleave } from "../../core/chunk.ts";
 import { toBig } from "../../core/money.ts";
-import type { Grouping, UsageAggregation } from "../model.ts";
-import type { SubscriptionNames } from "../queries.ts";
-import { compositeKey } from "../rules.ts";
+import type { Grouping, UsageAggregation } from "./model.ts";
+import type { SubscriptionNames } from "./queries.ts";
+import { compositeKey } from "../subscription_key.ts";
 import { addRows, type Sums } from "../../usage_store/aggregate_rows.ts";
 import type { AggregateRow, GroupKind } from "../../usage_store/port.ts";
 

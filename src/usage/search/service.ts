@@ -16,9 +16,9 @@ import {
   SearchUsage,
   type UsageAggregation,
   type UsageEvent,
-} from "../model.ts";
-import * as queries from "../queries.ts";
-import { compositeKey } from "../rules.ts";
+} from "./model.ts";
+import * as queries from "./queries.ts";
+import { compositeKey } from "../subscription_key.ts";
 import { type EventFilter, type SearchPosition, type StoredEvent } from "../../usage_store/port.ts";
 import { readTx } from "../../app/transaction.ts";
 import { filterOf, assertIdsInScope } from "./filters.ts";

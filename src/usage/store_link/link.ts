@@ -5,7 +5,7 @@ import type { Lock } from "../../store/lock.ts";
 import type { Store } from "../../store/store.ts";
 import { findLastCounted } from "../../billing/records/queries.ts";
 import { missingUsageProblem, refusalOf } from "./link_rules.ts";
-import * as queries from "../queries.ts";
+import * as queries from "./queries.ts";
 import type { CompactableStore } from "../../usage_store/duckdb/duckdb_store.ts";
 import type { Admission, Opening, StoreFacts } from "../../usage_store/identity.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import { foldGroups } from "../../../src/usage/search/groups.ts";
-import { findSubscriptionNames } from "../../../src/usage/queries.ts";
+import { findSubscriptionNames } from "../../../src/usage/search/queries.ts";
 import { insertRows } from "../../../src/store/insert_rows.ts";
 import { useService } from "../../support/harness.ts";
 import { create } from "../../billing/subscriptions/fixtures.ts";

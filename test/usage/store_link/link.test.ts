@@ -6,7 +6,7 @@ import { openLog } from "../../../src/core/log.ts";
 import { systemClock } from "../../../src/core/time.ts";
 import { companyTable } from "../../../src/tenancy/companies/tables.ts";
 import { LinkedUsage } from "../../../src/usage/store_link/link.ts";
-import { findLink } from "../../../src/usage/queries.ts";
+import { findLink } from "../../../src/usage/store_link/queries.ts";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { CONSTRAINTS } from "../../../src/server/schema.ts";
 import { openStore } from "../../../src/store/open.ts";

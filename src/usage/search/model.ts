@@ -1,17 +1,13 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { LIMITS } from "../core/limits.ts";
-import { At, Id, nullable, oneOf, strict } from "../core/schema.ts";
-import type { ImportSource } from "./import/source.ts";
-import type { EventRows } from "../usage_store/event_rows.ts";
-import { EXPORT_FORMATS, type MetadataGroup } from "../usage_store/port.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
+import { SubscriptionKey } from "../subscription_key.ts";
+import type { MetadataGroup } from "../../usage_store/port.ts";
 
 const Metadata = Type.Object(
   {},
   { additionalProperties: true, description: "Free-form; an empty object when the event has none" },
 );
-
-/** The subscription of an event on the wire: `<company_id>:<external_subscription_id>`. */
-const SubscriptionKey = Type.String({ examples: ["1:acme-api"] });
 
 /** A stored event. `timestamp` is Unix time in ms; `usage` has at most six decimals. */
 export const UsageEvent = Type.Object(
@@ -26,122 +22,6 @@ export const UsageEvent = Type.Object(
   { title: "UsageEvent" },
 );
 export type UsageEvent = Static<typeof UsageEvent>;
-
-/** An event as it is sent, for the documentation: validate_events.ts checks the rules. */
-export const NewUsageEvent = strict(
-  {
-    id: Type.Optional(
-      Type.String({
-        format: "uuid",
-        description:
-          "The idempotency key, unique per company for all time; generated when absent. The same id with " +
-          "the same content counts as a duplicate, with other content it is a 409.",
-      }),
-    ),
-    external_subscription_id: Type.Optional(
-      Type.String({ description: "The company's own key of the subscription; or send subscription_id" }),
-    ),
-    subscription_id: Type.Optional(SubscriptionKey),
-    timestamp: Type.Optional(
-      Type.Integer({
-        description:
-          "Unix time in ms, by default now; within the subscription's life and at most an hour ahead",
-      }),
-    ),
-    usage: Type.Number({
-      exclusiveMinimum: -1e12,
-      exclusiveMaximum: 1e12,
-      description: "Rounded half away from zero to six decimals; negative is a correction",
-    }),
-    metadata: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          maxProperties: LIMITS.usage_metadata_keys,
-          description:
-            `Free-form, nested values too; at most ${LIMITS.usage_metadata_bytes} bytes of JSON. Its numbers ` +
-            "are doubles, so that whole ones beyond 2^53 are rounded: send long ids as strings.",
-        },
-      ),
-    ),
-  },
-  { title: "NewUsageEvent" },
-);
-
-const batch = Type.Array(NewUsageEvent, { minItems: 1, maxItems: LIMITS.usage_batch });
-
-/** The body of an ingest request. What arrives is checked by validate_events.ts, so that its type says nothing. */
-export const RecordUsage = Type.Unsafe<unknown>(
-  Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })]),
-);
-
-/** A usage event as a CloudEvent, for the documentation: cloud_events.ts checks the rules. */
-export const UsageCloudEvent = Type.Object(
-  {
-    specversion: Type.Literal("1.0"),
-    id: Type.String({
-      minLength: 1,
-      description:
-        "A UUID is the event's id as it is; any other becomes a UUIDv5 with its source, so that it is unique within that",
-    }),
-    source: Type.String({ minLength: 1 }),
-    type: Type.String({ minLength: 1 }),
-    subject: Type.String({ minLength: 1, description: "The external_subscription_id" }),
-    time: Type.Optional(nullable(Type.String({ format: "date-time", description: "By default now" }))),
-    datacontenttype: Type.Optional(nullable(Type.String({ examples: ["application/json"] }))),
-    data: strict({
-      usage: NewUsageEvent.properties.usage,
-      metadata: NewUsageEvent.properties.metadata,
-    }),
-  },
-  { title: "UsageCloudEvent", additionalProperties: true },
-);
-
-/** Any number up to a request's bound, none too. */
-export const UsageCloudEvents = Type.Array(UsageCloudEvent, { maxItems: LIMITS.usage_batch });
-
-/** A CloudEvent or a batch of them, as it came: checked by cloud_events.ts. */
-export const RecordCloudEvents = strict({ body: Type.Unknown(), is_batch: Type.Boolean() });
-
-/** How many events were stored by the request, and how many had been before. */
-export const RecordedUsage = Type.Object(
-  { accepted: Type.Integer(), duplicates: Type.Integer() },
-  { title: "RecordedUsage" },
-);
-export type RecordedUsage = Static<typeof RecordedUsage>;
-
-/** A row of an imported file that is read alone: what its columns or expressions gave, as text. `row` counts from 1. */
-export interface FileRow {
-  row: number;
-  /** Why the row can't be read at all, if so. */
-  problem: string | null;
-  id: string;
-  subscription: string | null;
-  timestamp: string | null;
-  usage: string | null;
-  metadata: string | null;
-}
-
-/** A block of an imported file. */
-export interface ImportUsage {
-  block: EventRows;
-  /** What the rows' `subscription` is, and which of them the block numbers. */
-  subscription_field: "external_subscription_id" | "subscription_id";
-  keys: readonly string[];
-  /** The file's content, which names the rows without an id. */
-  source: () => Promise<ImportSource>;
-}
-export const ImportUsage = Type.Unsafe<ImportUsage>(Type.Any());
-
-export const RejectedRow = Type.Object({ row: Type.Integer(), reason: Type.String() });
-export type RejectedRow = Static<typeof RejectedRow>;
-
-export const ImportedUsage = Type.Object({
-  ...RecordedUsage.properties,
-  rejected: Type.Array(RejectedRow),
-});
-export type ImportedUsage = Static<typeof ImportedUsage>;
 
 export const RELATIVE_WINDOWS = [
   "last_1h",
@@ -239,26 +119,6 @@ export type SearchUsage = Static<typeof SearchUsage>;
 
 /** What of a search does not decide which events it finds, and in which order. */
 export const PAGING = ["page", "limit", "cursor", "aggregate", "group_by"] as const;
-
-/** What is exported: a search whose whole result is wanted. */
-export const ExportUsage = strict(
-  {
-    format: oneOf(EXPORT_FORMATS),
-    ...Type.Omit(SearchUsage, PAGING).properties,
-  },
-  { title: "ExportUsage" },
-);
-export type ExportUsage = Static<typeof ExportUsage>;
-
-/** An export that whoever has the link may fetch, for a short time. */
-export const ExportLink = Type.Object(
-  { url: Type.String({ description: "GET it without a token" }), expires_at: At },
-  { title: "UsageExportLink" },
-);
-
-export const FollowExportLink = strict({
-  link: Type.String({ minLength: 1, maxLength: LIMITS.usage_export_link_characters }),
-});
 
 /** One page of events, newest first unless asked otherwise. */
 const UsagePage = Type.Object(

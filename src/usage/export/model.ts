@@ -1,0 +1,25 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/limits.ts";
+import { At, oneOf, strict } from "../../core/schema.ts";
+import { EXPORT_FORMATS } from "../../usage_store/port.ts";
+import { PAGING, SearchUsage } from "../search/model.ts";
+
+/** What is exported: a search whose whole result is wanted. */
+export const ExportUsage = strict(
+  {
+    format: oneOf(EXPORT_FORMATS),
+    ...Type.Omit(SearchUsage, PAGING).properties,
+  },
+  { title: "ExportUsage" },
+);
+export type ExportUsage = Static<typeof ExportUsage>;
+
+/** An export that whoever has the link may fetch, for a short time. */
+export const ExportLink = Type.Object(
+  { url: Type.String({ description: "GET it without a token" }), expires_at: At },
+  { title: "UsageExportLink" },
+);
+
+export const FollowExportLink = strict({
+  link: Type.String({ minLength: 1, maxLength: LIMITS.usage_export_link_characters }),
+});

@@ -1,0 +1,88 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../core/limits.ts";
+import { nullable, strict } from "../../core/schema.ts";
+import { SubscriptionKey } from "../subscription_key.ts";
+
+/** An event as it is sent, for the documentation: validate_events.ts checks the rules. */
+export const NewUsageEvent = strict(
+  {
+    id: Type.Optional(
+      Type.String({
+        format: "uuid",
+        description:
+          "The idempotency key, unique per company for all time; generated when absent. The same id with " +
+          "the same content counts as a duplicate, with other content it is a 409.",
+      }),
+    ),
+    external_subscription_id: Type.Optional(
+      Type.String({ description: "The company's own key of the subscription; or send subscription_id" }),
+    ),
+    subscription_id: Type.Optional(SubscriptionKey),
+    timestamp: Type.Optional(
+      Type.Integer({
+        description:
+          "Unix time in ms, by default now; within the subscription's life and at most an hour ahead",
+      }),
+    ),
+    usage: Type.Number({
+      exclusiveMinimum: -1e12,
+      exclusiveMaximum: 1e12,
+      description: "Rounded half away from zero to six decimals; negative is a correction",
+    }),
+    metadata: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          maxProperties: LIMITS.usage_metadata_keys,
+          description:
+            `Free-form, nested values too; at most ${LIMITS.usage_metadata_bytes} bytes of JSON. Its numbers ` +
+            "are doubles, so that whole ones beyond 2^53 are rounded: send long ids as strings.",
+        },
+      ),
+    ),
+  },
+  { title: "NewUsageEvent" },
+);
+
+const batch = Type.Array(NewUsageEvent, { minItems: 1, maxItems: LIMITS.usage_batch });
+
+/** The body of an ingest request. What arrives is checked by validate_events.ts, so that its type says nothing. */
+export const RecordUsage = Type.Unsafe<unknown>(
+  Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })]),
+);
+
+/** A usage event as a CloudEvent, for the documentation: cloud_events.ts checks the rules. */
+export const UsageCloudEvent = Type.Object(
+  {
+    specversion: Type.Literal("1.0"),
+    id: Type.String({
+      minLength: 1,
+      description:
+        "A UUID is the event's id as it is; any other becomes a UUIDv5 with its source, so that it is unique within that",
+    }),
+    source: Type.String({ minLength: 1 }),
+    type: Type.String({ minLength: 1 }),
+    subject: Type.String({ minLength: 1, description: "The external_subscription_id" }),
+    time: Type.Optional(nullable(Type.String({ format: "date-time", description: "By default now" }))),
+    datacontenttype: Type.Optional(nullable(Type.String({ examples: ["application/json"] }))),
+    data: strict({
+      usage: NewUsageEvent.properties.usage,
+      metadata: NewUsageEvent.properties.metadata,
+    }),
+  },
+  { title: "UsageCloudEvent", additionalProperties: true },
+);
+
+/** Any number up to a request's bound, none too. */
+export const UsageCloudEvents = Type.Array(UsageCloudEvent, { maxItems: LIMITS.usage_batch });
+
+/** A CloudEvent or a batch of them, as it came: checked by cloud_events.ts. */
+export const RecordCloudEvents = strict({ body: Type.Unknown(), is_batch: Type.Boolean() });
+
+/** How many events were stored by the request, and how many had been before. */
+export const RecordedUsage = Type.Object(
+  { accepted: Type.Integer(), duplicates: Type.Integer() },
+  { title: "RecordedUsage" },
+);
+export type RecordedUsage = Static<typeof RecordedUsage>;

@@ -1,0 +1,37 @@
+import type { AppendResult, NewEvent, UsageStore } from "../../usage_store/port.ts";
+import { type Problem, refusedEvents } from "./validate_events.ts";
+
+/**
+ * Stores the events, those aside that the store refuses: it has their id with other content, or they may
+ * only repeat and are new. `refused` tells of those by their position in `events`. Errors: unavailable when
+ * the commit fails; whatever was stored before stays and is a duplicate when it comes again.
+ */
+export async function storeFresh(
+  usage: UsageStore,
+  company_id: number,
+  events: readonly NewEvent[],
+  now_ms: number,
+): Promise<AppendResult & { refused: Problem[] }> {
+  const refused: Problem[] = [];
+  let remaining = events.map((event, position) => ({ event, position }));
+  while (remaining.length > 0) {
+    try {
+      const stored = await usage.append(
+        company_id,
+        remaining.map(({ event }) => event),
+        now_ms,
+      );
+      return { ...stored, refused };
+    } catch (error) {
+      // An answer may name the first hundred only: each round takes those out.
+      const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
+      if (named.size === 0) throw error;
+      remaining = remaining.filter(({ position }, index) => {
+        const problem = named.get(index);
+        if (problem !== undefined) refused.push({ ...problem, position });
+        return problem === undefined;
+      });
+    }
+  }
+  return { accepted: 0, duplicates: 0, refused };
+}

@@ -1,0 +1,135 @@
+import { and, eq, inArray } from "drizzle-orm";
+import { interleave } from "../../core/chunk.ts";
+import { filterOnly, idIn, listOf } from "../../store/expressions.ts";
+import type { ReadTx, Reads } from "../../store/store.ts";
+import { clientTable } from "../../tenancy/clients/tables.ts";
+import { productTable } from "../../billing/products/tables.ts";
+import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
+import { subscriptionInScope } from "../queries.ts";
+
+/** Which subscriptions are searched; every list given narrows further. */
+export interface SearchedSubscriptions {
+  subscription_ids?: readonly number[] | undefined;
+  external_subscription_ids?: readonly string[] | undefined;
+  client_ids?: readonly number[] | undefined;
+  product_ids?: readonly number[] | undefined;
+}
+
+/** The ids of the subscriptions that match. */
+export async function listSearchedSubscriptions(
+  tx: ReadTx,
+  filter: SearchedSubscriptions,
+): Promise<number[]> {
+  const t = tx.q.use(subscriptionTable);
+  const { subscription_ids, external_subscription_ids, client_ids, product_ids } = filter;
+  const [row] = await tx.q
+    .select({ ids: listOf(t.id) })
+    .from(t)
+    .where(
+      and(
+        subscriptionInScope(tx),
+        subscription_ids && inArray(t.id, [...subscription_ids]),
+        external_subscription_ids && inArray(t.external_subscription_id, [...external_subscription_ids]),
+        client_ids && inArray(t.client_id, [...client_ids]),
+        product_ids && inArray(t.product_id, [...product_ids]),
+      ),
+    );
+  return row?.ids ?? [];
+}
+
+/** Those of the ids that are subscriptions in the scope. */
+export function listKnownSubscriptionIds(tx: ReadTx, ids: readonly number[]): Promise<number[]> {
+  return listSearchedSubscriptions(tx, { subscription_ids: ids });
+}
+
+/** Those of the ids that are clients in the scope, deleted ones too: their usage stays on record. */
+export async function listKnownClientIds({ q, scope }: ReadTx, ids: readonly number[]): Promise<number[]> {
+  const t = q.use(clientTable);
+  const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
+  const rows = await q
+    .select({ id: t.id })
+    .from(t)
+    .where(and(eq(t.company_id, scope.company_id), own, inArray(t.id, [...ids])));
+  return rows.map(({ id }) => id);
+}
+
+/** Those of the ids that are products in the scope: for a client user, the products that it has or had. */
+export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): Promise<number[]> {
+  const { q, scope } = tx;
+  const products = q.use(productTable);
+  const subscriptions = q.use(subscriptionTable);
+  if (scope.client_id === undefined) {
+    const rows = await q
+      .select({ id: products.id })
+      .from(products)
+      .where(and(eq(products.company_id, scope.company_id), inArray(products.id, [...ids])));
+    return rows.map(({ id }) => id);
+  }
+  const rows = await q
+    .selectDistinct({ id: subscriptions.product_id })
+    .from(subscriptions)
+    .where(and(subscriptionInScope(tx), inArray(subscriptions.product_id, [...ids])));
+  return rows.map(({ id }) => id);
+}
+
+/** How a subscription, its client and its product are called. */
+export interface SubscriptionNames {
+  id: number;
+  external_subscription_id: string;
+  name: string;
+  client_id: number;
+  client_name: string;
+  product_id: number;
+  product_name: string;
+}
+
+/** Subscriptions that are named in one statement: what reading so many holds up is a few ms. */
+const NAMES_AT_ONCE = 1_000;
+
+/** The names around subscriptions, by subscription id. */
+export async function findSubscriptionNames(
+  tx: ReadTx,
+  ids: readonly number[],
+): Promise<Map<number, SubscriptionNames>> {
+  const s = tx.q.use(subscriptionTable);
+  const clients = tx.q.use(clientTable);
+  const products = tx.q.use(productTable);
+  const columns = {
+    id: s.id,
+    external_subscription_id: s.external_subscription_id,
+    name: s.name,
+    client_id: s.client_id,
+    product_id: s.product_id,
+  };
+  const client_names = new Map<number, string>();
+  const product_names = new Map<number, string>();
+  const names = new Map<number, SubscriptionNames>();
+  for await (const some of interleave(ids, NAMES_AT_ONCE)) {
+    const rows = await tx.q
+      .select(columns)
+      .from(s)
+      .where(and(idIn(s.id, some), filterOnly(subscriptionInScope(tx))));
+    const client_ids = rows.map(({ client_id }) => client_id);
+    const product_ids = rows.map(({ product_id }) => product_id);
+    await addNames(tx.q, clients, client_names, client_ids);
+    await addNames(tx.q, products, product_names, product_ids);
+    for (const row of rows) {
+      const client_name = client_names.get(row.client_id) ?? "";
+      names.set(row.id, { ...row, client_name, product_name: product_names.get(row.product_id) ?? "" });
+    }
+  }
+  return names;
+}
+
+/** Adds the names of those that are not known yet: many subscriptions share a few. */
+async function addNames(
+  q: Reads,
+  table: ReturnType<typeof clientTable> | ReturnType<typeof productTable>,
+  names: Map<number, string>,
+  ids: readonly number[],
+): Promise<void> {
+  const unknown = [...new Set(ids)].filter((id) => !names.has(id));
+  if (unknown.length === 0) return;
+  const rows = await q.select({ id: table.id, name: table.name }).from(table).where(idIn(table.id, unknown));
+  for (const { id, name } of rows) names.set(id, name);
+}

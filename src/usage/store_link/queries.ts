@@ -1,0 +1,65 @@
+import { eq } from "drizzle-orm";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { lastKey, raiseKey } from "../../store/key_sequences.ts";
+import type { Queries, Reads } from "../../store/store.ts";
+import { companyTable } from "../../tenancy/companies/tables.ts";
+import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
+import type { StoreFacts } from "../../usage_store/identity.ts";
+import { usageLinkTable } from "./tables.ts";
+
+/** The database's usage store as far as it knows it. */
+export async function findLink(q: Reads) {
+  const [link] = await q.select().from(q.use(usageLinkTable));
+  return link;
+}
+
+/** Gives the database its name, where it has none. */
+export async function insertLink(q: Queries, now: Temporal.Instant, database_id: string): Promise<void> {
+  const unknown = { store_id: null, opening_number: 0, opening_id: null, last_seq: 0, place: null };
+  await q
+    .insert(q.use(usageLinkTable))
+    .values({ id: 1, database_id, ...unknown, ...stamped(now) })
+    .onConflictDoNothing();
+}
+
+/** Writes down which usage store was opened with the database. */
+export async function updateLink(
+  q: Queries,
+  now: Temporal.Instant,
+  link: { store_id: string; opening_number: number; opening_id: string; last_seq: number; place: string },
+): Promise<void> {
+  await q.update(q.use(usageLinkTable)).set({ ...link, updated_at: iso(now) });
+}
+
+/** Notes how far the store has got; returns whether this opening of it is still the last one. */
+export async function updateProgress(
+  q: Queries,
+  now: Temporal.Instant,
+  opening_id: string,
+  last_seq: number,
+): Promise<boolean> {
+  const t = q.use(usageLinkTable);
+  const rows = await q
+    .update(t)
+    .set({ last_seq, updated_at: iso(now) })
+    .where(eq(t.opening_id, opening_id))
+    .returning({ id: t.id });
+  return rows.length > 0;
+}
+
+/** The highest keys that usage may be stored under. */
+export async function findLastKeys(q: Reads): Promise<Pick<StoreFacts, "company_id" | "subscription_id">> {
+  const companies = q.use(companyTable);
+  const subscriptions = q.use(subscriptionTable);
+  return { company_id: await lastKey(q, companies), subscription_id: await lastKey(q, subscriptions) };
+}
+
+/** Keeps the keys that usage is stored under from being given again. */
+export async function raiseKeys(
+  q: Queries,
+  { company_id, subscription_id }: Pick<StoreFacts, "company_id" | "subscription_id">,
+): Promise<void> {
+  await raiseKey(q, q.use(companyTable), company_id);
+  await raiseKey(q, q.use(subscriptionTable), subscription_id);
+}
