@@ -3,13 +3,12 @@ import type { Deps } from "../app/deps.ts";
 import { apiKeyRoutes, exchangeRoutes } from "../access/api_keys/routes.ts";
 import { auditRoutes } from "../audit/routes.ts";
 import { authorizationRoutes, metadataRoutes, oauthRoutes } from "../access/oauth/routes.ts";
+import { billingRecordRoutes, myBillingRoutes } from "../billing/records/routes.ts";
 import {
-  billingRecordRoutes,
   billingRunRoutes,
-  unbilledUsageRoutes,
-  myBillingRoutes,
   myPreviewRoutes,
   previewRoutes,
+  unbilledUsageRoutes,
 } from "../billing/runs/routes.ts";
 import { billingModelRoutes, billingTypeRoutes } from "../billing/billing_models/routes.ts";
 import { clientRoutes } from "../billing/clients/routes.ts";

@@ -8,13 +8,8 @@ import {
   authorizationTokenTable,
   oauthClientTable,
 } from "../access/oauth/tables.ts";
-import {
-  BILLING_CONSTRAINTS,
-  billingRecordTable,
-  billingRunTable,
-  unbilledUsageCheckTable,
-  unbilledUsageTable,
-} from "../billing/records/tables.ts";
+import { BILLING_CONSTRAINTS, billingRecordTable } from "../billing/records/tables.ts";
+import { billingRunTable, unbilledUsageCheckTable, unbilledUsageTable } from "../billing/runs/tables.ts";
 import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
   billingModelChangeTable,

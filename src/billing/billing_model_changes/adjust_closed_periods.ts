@@ -4,10 +4,10 @@ import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
-import { closedPeriods } from "../runs/due_periods.ts";
-import { findLastCount, listBillable, listRecordedBounds } from "../records/queries.ts";
+import { closedPeriods } from "../subscriptions/due_periods.ts";
+import { findLastCount, listRecordedBounds } from "../records/queries.ts";
 import { type RatedPeriod, rateProspectively, recordRated } from "../runs/reconcile.ts";
-import type { BillableSubscription } from "../runs/timelines.ts";
+import { type BillableSubscription, listBillable } from "../runs/billable.ts";
 
 // What closed periods come to by another timeline of models: rated before the transaction, written in it.
 

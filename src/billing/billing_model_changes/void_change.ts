@@ -2,7 +2,7 @@ import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
-import type { BillableSubscription } from "../runs/timelines.ts";
+import type { BillableSubscription } from "../runs/billable.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { updateSubscription } from "../subscriptions/queries.ts";

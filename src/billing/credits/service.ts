@@ -16,10 +16,10 @@ import {
 import { BillingModelChange } from "../billing_model_changes/model.ts";
 import { validateChange, earliestEffectiveAt } from "../billing_model_changes/rules.ts";
 import { timelineOf } from "../runs/meter_usage.ts";
-import { listBillable, listRecordedBounds } from "../records/queries.ts";
+import { listRecordedBounds } from "../records/queries.ts";
 import type { CreditMonth } from "../rating/charges.ts";
 import type { DuePeriod } from "../runs/outcomes.ts";
-import type { BillableSubscription } from "../runs/timelines.ts";
+import { type BillableSubscription, listBillable } from "../runs/billable.ts";
 import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { EventType } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";

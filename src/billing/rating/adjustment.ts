@@ -1,5 +1,6 @@
 import { isZero, roundMoney, subtract, sum } from "../../core/money.ts";
-import { type BillLine, sortLines } from "./charges.ts";
+import type { BillLine } from "./bill_line.ts";
+import { sortLines } from "./charges.ts";
 
 /**
  * What makes two lines the same charge: what it is for, under which model, over which stretch, and for how

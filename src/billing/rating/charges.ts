@@ -11,31 +11,11 @@ import {
   subtract,
   sum,
 } from "../../core/money.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import type { BillingType } from "../billing_models/billing_types.ts";
 import type { PriceTerms } from "../billing_models/price_terms.ts";
+import { type BillLine, LINE_KINDS } from "./bill_line.ts";
 import { joinStretches, type Proration, type Segment, stretchesOf } from "./segments.ts";
-
-export type LineKind = "fee" | "usage" | "maximum_cap" | "minimum_true_up" | "overage";
-
-/**
- * A line of a bill, as on the wire. `quantity` of a usage line is its units, of an overage line its credits.
- * `unit_price`: of one unit, package, credit or month; null where tiers or limits make the amount.
- * `event_count` and `usage_digest` are of a usage line's own events; null on other lines.
- */
-export interface BillLine {
-  readonly kind: LineKind;
-  readonly description: string;
-  readonly billing_model_id: number;
-  readonly from: IsoInstant;
-  readonly to: IsoInstant;
-  readonly quantity: Decimal;
-  readonly unit_price: Decimal | null;
-  readonly amount: Decimal;
-  readonly event_count: number | null;
-  readonly usage_digest: string | null;
-  readonly proration: Proration | null;
-}
 
 /** What was used in a segment: the sum of its events (corrections may make it negative) and their proof. */
 export interface Usage {
@@ -317,15 +297,13 @@ function present(lines: readonly (BillLine | null)[]): BillLine[] {
   return lines.filter((candidate) => candidate !== null);
 }
 
-const KINDS: readonly LineKind[] = ["fee", "usage", "maximum_cap", "minimum_true_up", "overage"];
-
 /** As a bill reads: by time, and at one time the fee first, whatever order they come in. */
 export function sortLines(lines: readonly BillLine[]): BillLine[] {
   const place = (billed_line: BillLine) =>
     [
       billed_line.from,
       billed_line.to,
-      KINDS.indexOf(billed_line.kind),
+      LINE_KINDS.indexOf(billed_line.kind),
       String(billed_line.billing_model_id).padStart(16, "0"),
       String(billed_line.proration?.numerator ?? 0).padStart(2, "0"),
     ].join(" ");

@@ -4,7 +4,7 @@ import type { Period } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
 import type { SubscriptionDetail } from "../subscriptions/detail.ts";
 import type { BillingRecordDetail } from "./model.ts";
-import type { BillLine } from "../rating/charges.ts";
+import type { BillLine } from "../rating/bill_line.ts";
 
 /** What an invoice is made of. */
 export interface InvoiceContent {

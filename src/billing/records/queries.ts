@@ -3,72 +3,17 @@ import type { Slice } from "../../core/pagination.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import type { Queries, ReadTx, Reads } from "../../store/store.ts";
-import { billingModelColumns } from "../billing_models/queries.ts";
-import { billingModelTable } from "../billing_models/tables.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import type { ClosedPeriods } from "../subscriptions/due_periods.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
 import { withStatus } from "../subscriptions/rules.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
-import type { ClosedPeriods } from "../runs/due_periods.ts";
-import type { BillingRecord, BillingRecordDetail } from "./model.ts";
-import type { BillLine } from "../rating/charges.ts";
+import { BillingRecord, type BillingRecordDetail } from "./model.ts";
 import { billingRecordTable } from "./tables.ts";
-import { type BillableSubscription, withTimelines } from "../runs/timelines.ts";
 
-// What is to be billed.
-
-interface BillableFilter {
-  /** Only these. */
-  ids: readonly number[] | undefined;
-  /** Where the batch before ended. */
-  after_id?: number;
-  limit: number;
-  /** For what is only told: as if the scheduled changes that are due by then had been applied. */
-  due_by?: IsoInstant | undefined;
-}
-
-/** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */
-export async function listBillable(
-  tx: ReadTx,
-  { ids, after_id = 0, limit, due_by }: BillableFilter,
-): Promise<BillableSubscription[]> {
-  const t = tx.q.use(subscriptionTable);
-  const billing_models = tx.q.use(billingModelTable);
-  const rows = await tx.q
-    .select({
-      id: t.id,
-      started_at: t.started_at,
-      ends_at: t.ends_at,
-      billing_anchor_day: t.billing_anchor_day,
-      billing_model: billingModelColumns(tx.q),
-    })
-    .from(t)
-    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
-    .where(
-      and(
-        eq(t.company_id, tx.scope.company_id),
-        tx.scope.client_id === undefined ? undefined : eq(t.client_id, tx.scope.client_id),
-        gt(t.id, after_id),
-        ids === undefined ? undefined : inArray(t.id, [...ids]),
-      ),
-    )
-    .orderBy(asc(t.id))
-    .limit(limit);
-  return withTimelines(tx, rows, due_by);
-}
-
-/** Which of the ids are subscriptions of the company. */
-export async function existingSubscriptions(
-  { q, scope }: ReadTx,
-  ids: readonly number[],
-): Promise<Set<number>> {
-  const t = q.use(subscriptionTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids])));
-  return new Set(rows.map(({ id }) => id));
-}
+// Periods that have a record.
 
 /** How many periods of each subscription have a record, where the first one starts, and the last one. */
 export async function listClosedPeriods(
@@ -85,7 +30,7 @@ export async function listClosedPeriods(
       last_end: max(t.billingEndAt),
     })
     .from(t)
-    .where(firstRecordsOf(tx, subscription_ids))
+    .where(and(ofSubscriptions(tx, subscription_ids), eq(t.sequence, 0)))
     .groupBy(t.subscription_id);
   return new Map(
     rows.flatMap(({ subscription_id, count: periods, first_start, last_start, last_end }) => {
@@ -108,7 +53,7 @@ export async function listRecordedBounds(
   const rows = await tx.q
     .select({ subscription_id, billingStartAt, billingEndAt })
     .from(t)
-    .where(and(firstRecordsOf(tx, subscription_ids), ...(touches ?? [])))
+    .where(and(ofSubscriptions(tx, subscription_ids), eq(t.sequence, 0), ...(touches ?? [])))
     .orderBy(asc(subscription_id), asc(billingStartAt));
   const groups = Map.groupBy(rows, (row) => row.subscription_id);
   return new Map(
@@ -134,18 +79,18 @@ export type RecordedCount = Pick<
  * settled by then.
  */
 export async function listCountedPeriods(
-  { q, scope }: ReadTx,
+  tx: ReadTx,
   subscription_ids: readonly number[],
   which: { open_since: Temporal.Instant } | { settled_by: Temporal.Instant },
 ): Promise<RecordedCount[]> {
-  const t = q.use(billingRecordTable);
+  const t = tx.q.use(billingRecordTable);
   const { subscription_id, billingStartAt } = t;
   const [ended, written] = [max(t.billingEndAt), max(t.created_at)];
   const wanted =
     "open_since" in which
       ? or(gt(ended, iso(which.open_since)), gt(written, iso(which.open_since)))
       : and(lte(ended, iso(which.settled_by)), lte(written, iso(which.settled_by)));
-  const rows = await q
+  const rows = await tx.q
     .select({
       subscription_id,
       billingStartAt,
@@ -155,7 +100,7 @@ export async function listCountedPeriods(
       last_written: written,
     })
     .from(t)
-    .where(and(eq(t.company_id, scope.company_id), inArray(subscription_id, [...subscription_ids])))
+    .where(ofSubscriptions(tx, subscription_ids))
     .groupBy(subscription_id, billingStartAt)
     .having(wanted);
   return rows.flatMap(({ billingEndAt, usage_until, last_written, ...row }) =>
@@ -165,14 +110,38 @@ export async function listCountedPeriods(
   );
 }
 
-function firstRecordsOf({ q, scope }: ReadTx, ids: readonly number[]) {
+function ofSubscriptions({ q, scope }: ReadTx, ids: readonly number[]): SQL | undefined {
   const t = q.use(billingRecordTable);
-  return and(eq(t.company_id, scope.company_id), inArray(t.subscription_id, [...ids]), eq(t.sequence, 0));
+  return and(eq(t.company_id, scope.company_id), inArray(t.subscription_id, [...ids]));
+}
+
+/** Up to when the records of a subscription's periods from `start` on have counted events, at the latest. */
+export async function findLastCount(
+  tx: ReadTx,
+  subscription_id: number,
+  start: IsoInstant,
+): Promise<IsoInstant | null> {
+  const t = tx.q.use(billingRecordTable);
+  const { company_id } = tx.scope;
+  const [row] = await tx.q
+    .select({ usage_until: t.usage_until })
+    .from(t)
+    .where(and(matching(t, { company_id, subscription_id }), gte(t.billingStartAt, start)))
+    .orderBy(desc(t.usage_until))
+    .limit(1);
+  return row?.usage_until ?? null;
+}
+
+/** The number of the last event that a bill of any company has counted; 0 where none has. */
+export async function findLastCounted(q: Reads): Promise<number> {
+  const t = q.use(billingRecordTable);
+  const [row] = await q.select({ seq: max(t.usage_seq) }).from(t);
+  return row?.seq ?? 0;
 }
 
 // Billing records.
 
-/** What is on record for a period, as far as the next record needs it. */
+/** A record of a period, as far as the next one needs it. */
 export interface RecordedPart {
   id: number;
   subscription_id: number;
@@ -186,45 +155,17 @@ export interface RecordedPart {
 
 /** The records of periods that start at `starts`, first to last. */
 export async function listRecorded(
-  { q, scope }: ReadTx,
+  tx: ReadTx,
   subscription_ids: readonly number[],
   starts: readonly IsoInstant[],
 ): Promise<RecordedPart[]> {
-  const t = q.use(billingRecordTable);
+  const t = tx.q.use(billingRecordTable);
   const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at } = t;
-  return q
+  return tx.q
     .select({ id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at })
     .from(t)
-    .where(
-      and(
-        eq(t.company_id, scope.company_id),
-        inArray(t.subscription_id, [...subscription_ids]),
-        inArray(t.billingStartAt, [...starts]),
-      ),
-    )
+    .where(and(ofSubscriptions(tx, subscription_ids), inArray(t.billingStartAt, [...starts])))
     .orderBy(asc(t.subscription_id), asc(t.billingStartAt), asc(t.sequence));
-}
-
-/** Up to when the records of a subscription's periods from `start` on have counted events, at the latest. */
-export async function findLastCount(
-  { q, scope }: ReadTx,
-  subscription_id: number,
-  start: IsoInstant,
-): Promise<IsoInstant | null> {
-  const t = q.use(billingRecordTable);
-  const [row] = await q
-    .select({ usage_until: t.usage_until })
-    .from(t)
-    .where(
-      and(
-        eq(t.company_id, scope.company_id),
-        eq(t.subscription_id, subscription_id),
-        gte(t.billingStartAt, start),
-      ),
-    )
-    .orderBy(desc(t.usage_until))
-    .limit(1);
-  return row?.usage_until ?? null;
 }
 
 /** A record still to be written. */
@@ -234,8 +175,7 @@ type StoredRecord = Omit<BillingRecord, "billedUnits"> & { billedUnits: string; 
 
 /** Writes the records whose place is free, and returns those: another run may have been first. */
 export async function insertRecords(
-  q: Queries,
-  now: Temporal.Instant,
+  { q, now }: Tx,
   records: readonly (NewRecord & { usage_seq: number })[],
 ): Promise<(BillingRecord & { lines: BillLine[] })[]> {
   if (records.length === 0) return [];
@@ -255,33 +195,10 @@ export function toRecord<R extends { billedUnits: string }>(
   return { ...row, billedUnits: Number(row.billedUnits) };
 }
 
-function recordColumns(q: Reads) {
-  const t = q.use(billingRecordTable);
-  const { id, subscription_id, billing_model_id, company_id, kind, sequence, adjusts_billing_record_id } = t;
-  const { billing_run_id, currency, billedUnits, totalCharges, billingStartAt, billingEndAt } = t;
-  const { usage_until, created_at, updated_at } = t;
-  return {
-    id,
-    subscription_id,
-    billing_model_id,
-    company_id,
-    kind,
-    sequence,
-    adjusts_billing_record_id,
-    billing_run_id,
-    currency,
-    billedUnits,
-    totalCharges,
-    billingStartAt,
-    billingEndAt,
-    usage_until,
-    created_at,
-    updated_at,
-  };
-}
+const recordColumns = (q: Reads) => columnsOf(q.use(billingRecordTable), BillingRecord);
 
-/** Which billing records are meant; every field given narrows further. */
-export interface RecordFilter {
+/** Which billing records are meant; each field that is given narrows further. */
+interface RecordFilter {
   subscription_id?: number;
   client_id?: number;
   kind?: BillingRecord["kind"];
@@ -290,24 +207,14 @@ export interface RecordFilter {
 /** Records without their lines, the last written first, and how many there are in all. */
 export async function listRecords(
   tx: ReadTx,
-  filter: RecordFilter,
-  { limit, offset }: Slice,
+  { client_id, ...fields }: RecordFilter,
+  slice: Slice,
 ): Promise<{ rows: BillingRecord[]; total: number }> {
   const t = tx.q.use(billingRecordTable);
-  const where = and(
-    recordsInScope(tx),
-    filter.subscription_id === undefined ? undefined : eq(t.subscription_id, filter.subscription_id),
-    filter.client_id === undefined ? undefined : ofClient(tx.q, filter.client_id),
-    filter.kind === undefined ? undefined : eq(t.kind, filter.kind),
-  );
-  const rows = await tx.q
-    .select(recordColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(desc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows: rows.map(toRecord), total: await tx.q.$count(t, where) };
+  const where = and(inScope(tx), matching(t, fields), ofClient(tx.q, client_id));
+  const page = { columns: recordColumns(tx.q), where, order: desc(t.id), slice };
+  const { rows, total } = await listRows(tx.q, t, page);
+  return { rows: rows.map(toRecord), total };
 }
 
 /** A record with its lines and its subscription as it is at `now`. */
@@ -318,31 +225,21 @@ export async function findRecord(tx: ReadTx, id: number): Promise<BillingRecordD
     .select({ ...recordColumns(tx.q), lines: t.lines, subscription: subscriptionColumns(tx.q) })
     .from(t)
     .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(recordsInScope(tx), eq(t.id, id)));
+    .where(and(inScope(tx), eq(t.id, id)));
   return row && { ...toRecord(row), subscription: withStatus(row.subscription, tx.now) };
 }
 
-function recordsInScope({ q, scope }: ReadTx): SQL | undefined {
-  const t = q.use(billingRecordTable);
-  return and(
-    eq(t.company_id, scope.company_id),
-    scope.client_id === undefined ? undefined : ofClient(q, scope.client_id),
-  );
+function inScope({ q, scope: { company_id, client_id } }: ReadTx): SQL | undefined {
+  return and(eq(q.use(billingRecordTable).company_id, company_id), ofClient(q, client_id));
 }
 
-function ofClient(q: Reads, client_id: number): SQL {
-  const billing_records = q.use(billingRecordTable);
+/** The records of a client's subscriptions; without a client it narrows nothing. */
+function ofClient(q: Reads, client_id: number | undefined): SQL | undefined {
+  if (client_id === undefined) return undefined;
   const subscriptions = q.use(subscriptionTable);
-  const of_client = q
+  const ids = q
     .select({ id: subscriptions.id })
     .from(subscriptions)
     .where(eq(subscriptions.client_id, client_id));
-  return inArray(billing_records.subscription_id, of_client);
-}
-
-/** The number of the last event that a bill of any company has counted; 0 where none has. */
-export async function findLastCounted(q: Reads): Promise<number> {
-  const t = q.use(billingRecordTable);
-  const [row] = await q.select({ seq: max(t.usage_seq) }).from(t);
-  return row?.seq ?? 0;
+  return inArray(q.use(billingRecordTable).subscription_id, ids);
 }

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Id } from "../../core/schema.ts";
-import { getBillingRecord, listBillingRecords } from "../runs/service.ts";
-import { verifyBillingRecord } from "./statements.ts";
+import { getBillingRecord, listBillingRecords, verifyBillingRecord } from "./service.ts";
 import { page } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";

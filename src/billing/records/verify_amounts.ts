@@ -4,7 +4,8 @@ import type { PriceTerms } from "../billing_models/price_terms.ts";
 import { lineKey } from "../rating/adjustment.ts";
 import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
-import { type BillLine, billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import { billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
 import type { Proration } from "../rating/segments.ts";
 
 /** A record as it stands, with what its sums should follow from. */

@@ -4,7 +4,7 @@ import type { TotalsOptions, UsageWindow, WindowTotal } from "../../usage_store/
 import { lineKey, isFullyReversed, netByLine, NO_EVENTS, subtractDigests } from "../rating/adjustment.ts";
 import type { Difference, UsageProof, Verification } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
-import type { BillLine } from "../rating/charges.ts";
+import type { BillLine } from "../rating/bill_line.ts";
 
 /**
  * What a usage line claims to hold: the events of its stretch that were stored when the record `until` was

@@ -6,7 +6,7 @@ import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { WindowTotal } from "../../usage_store/port.ts";
 import { type DuePeriod, type Outcome, attemptEach } from "./outcomes.ts";
 import { type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
-import type { BillableSubscription } from "./timelines.ts";
+import type { BillableSubscription } from "./billable.ts";
 
 /** A period's segments with what was used in each, up to the event of a number. */
 export interface MeteredPeriod {

@@ -1,6 +1,6 @@
 import type { Period } from "../../core/periods.ts";
-import type { RunRecord } from "../records/model.ts";
-import type { BillableSubscription } from "./timelines.ts";
+import type { RunRecord } from "./model.ts";
+import type { BillableSubscription } from "./billable.ts";
 
 /** A period of a subscription to reconcile; the subscription as it was read. */
 export interface DuePeriod {

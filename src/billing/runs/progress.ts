@@ -8,7 +8,7 @@ import type {
   RunCounts,
   RunError,
   RunRecord,
-} from "../records/model.ts";
+} from "./model.ts";
 import type { Outcome } from "./outcomes.ts";
 
 export const NO_COUNTS: RunCounts = {

@@ -10,17 +10,19 @@ import { recordEvents } from "../../webhooks/events/queries.ts";
 import { type MeteredPeriod, meterPeriods, usageUntil } from "./meter_usage.ts";
 import { creditMonth } from "../rating/credit_month.ts";
 import { adjustmentLines } from "../rating/adjustment.ts";
-import type { BillingRecord, RunRecord } from "../records/model.ts";
+import type { BillingRecord } from "../records/model.ts";
+import type { RunRecord } from "./model.ts";
 import { type DuePeriod, failure, type Outcome, attemptEach } from "./outcomes.ts";
 import {
   insertRecords,
-  listBillable,
   listRecorded,
   type NewRecord,
   type RecordedPart,
   toRecord,
 } from "../records/queries.ts";
-import { type BillLine, billedUnits, rate, total } from "../rating/charges.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import { billedUnits, rate, total } from "../rating/charges.ts";
+import { listBillable } from "./billable.ts";
 import { deleteBilled } from "./unbilled_queries.ts";
 
 /** For whom, by which run, and whether only to tell. */
@@ -172,7 +174,7 @@ async function writeAll(
   ready: RecordPlan["ready"],
 ): Promise<RunRecord[]> {
   const records = ready.map(({ record, usage_seq }) => ({ ...record, usage_seq }));
-  const written = await insertRecords(q, now, records);
+  const written = await insertRecords({ q, scope, now }, records);
   await deleteBilled({ q, scope, now }, written);
   await recordEvents({ q, scope, now }, written.map(eventOf));
   return written;

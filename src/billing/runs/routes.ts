@@ -1,19 +1,11 @@
-import { HTML_PAGE, page } from "../../http/responses.ts";
 import { myRoutes, route, routes } from "../../http/route.ts";
 import {
-  getBillingRecord,
   getBillingRun,
-  listBillingRecords,
   listBillingRuns,
   listUnbilledUsage,
+  previewSubscription,
   runBilling,
 } from "./service.ts";
-import { getInvoice, previewSubscription, verifyBillingRecord } from "../records/statements.ts";
-
-const ORDER = "The last written first. A record's lines are in its detail.";
-
-const VERIFY =
-  "Of each usage line: what the events come to that were stored when the record was written (expected), and what the record says (actual). Prices, amounts and sums are worked out again too: differences names what is not as it should be. It stays true when usage arrives later.";
 
 export const billingRunRoutes = routes({ tag: "Billing", admits: "company" }, [
   route("POST /billing-runs", runBilling, {
@@ -36,32 +28,6 @@ export const unbilledUsageRoutes = routes({ tag: "Billing", admits: "company" },
       "As the daily recheck found it, the latest found first: usage that came too late for it, which a run that names the month bills, and usage dated after its subscription's end.",
   }),
 ]);
-
-const RECORDS = [
-  route("GET /billing-records", listBillingRecords, {
-    summary: "List billing records",
-    my: "List my billing records",
-    description: ORDER,
-  }),
-  route("GET /billing-records/:id", getBillingRecord, {
-    summary: "Get a billing record with its lines and subscription",
-    my: "Get one of my billing records",
-  }),
-  route("GET /billing-records/:id/verify", verifyBillingRecord, {
-    summary: "Verify a billing record against its events",
-    description: VERIFY,
-    errors: [503],
-  }),
-  route("GET /billing-records/:id/invoice", getInvoice, {
-    summary: "Get a billing record as a printable page",
-    my: "Get one of my billing records as a printable page",
-    sends: page,
-    responses: HTML_PAGE,
-  }),
-];
-
-export const billingRecordRoutes = routes({ tag: "Billing", admits: "company" }, RECORDS);
-export const myBillingRoutes = myRoutes(RECORDS);
 
 const PREVIEWS = [
   route("GET /subscriptions/:id/preview", previewSubscription, {

@@ -10,14 +10,20 @@ import { applyDueOf } from "../billing_model_changes/apply_change.ts";
 import { listOverdue } from "../billing_model_changes/due_queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import { type MeteredPeriod, meterPeriods } from "./meter_usage.ts";
-import { hasNoUsage, type DuePeriods, isGapless, namedPeriod, unbilledPeriods } from "./due_periods.ts";
-import type { BillingRunResult } from "../records/model.ts";
+import {
+  hasNoUsage,
+  type DuePeriods,
+  isGapless,
+  namedPeriod,
+  unbilledPeriods,
+} from "../subscriptions/due_periods.ts";
+import type { BillingRunResult } from "./model.ts";
 import type { DuePeriod } from "./outcomes.ts";
 import type { Progress } from "./progress.ts";
 import * as queries from "../records/queries.ts";
 import { deleteRun, updateRun } from "./queries.ts";
 import { dueBy, reconcile, type ReconcileOptions } from "./reconcile.ts";
-import type { BillableSubscription } from "./timelines.ts";
+import { type BillableSubscription, listBillable } from "./billable.ts";
 import { recordUnbilledUsage } from "./unbilled_usage.ts";
 
 /** A run on its way: what it is asked to bill, and how far it is. */
@@ -106,7 +112,7 @@ async function billAll(run: BillingJob): Promise<boolean> {
   while (!ctx.background.is_stopping) {
     const limit = LIMITS.billing_batch_subscriptions;
     const due_by = dueBy(options, ctx.now);
-    const batch = await queries.listBillable(
+    const batch = await listBillable(
       { q: read, scope: options.scope, now: ctx.now },
       { ids, after_id, limit, due_by },
     );
@@ -174,10 +180,7 @@ async function withChangesApplied(
       );
     }
   }
-  const again = await queries.listBillable(
-    { q: store.read, scope, now },
-    { ids: applied, limit: applied.length },
-  );
+  const again = await listBillable({ q: store.read, scope, now }, { ids: applied, limit: applied.length });
   return [...batch.filter(({ id }) => !overdue.has(id)), ...again];
 }
 

@@ -1,36 +1,39 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
-import { withTimeout } from "../../core/time.ts";
+import { iso, withTimeout } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
+import { total } from "../rating/charges.ts";
+import { listRecordedBounds } from "../records/queries.ts";
+import { runningPeriod } from "../subscriptions/due_periods.ts";
+import { listZones } from "../subscriptions/queries.ts";
+import { existingSubscriptions, listBillable } from "./billable.ts";
 import {
-  BillingRecord,
-  BillingRecordDetail,
   BillingRun,
   BillingRunDetail,
   BillingRunResult,
-  ListBillingRecords,
+  BillPreview,
   ListBillingRuns,
   ListUnbilledUsage,
   RunBilling,
   UnbilledUsage,
-} from "../records/model.ts";
+} from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
-import * as queries from "../records/queries.ts";
-import * as runs from "./queries.ts";
+import * as queries from "./queries.ts";
+import { ratePreview } from "./reconcile.ts";
 import { type BillingJob, runToEnd } from "./run.ts";
 import { listUnbilled } from "./unbilled_queries.ts";
-import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
- * Bills: without `period` every period that ended at least BILLING_GRACE ago and has no record, with it the
- * periods that start in that month, again too, where late usage becomes an adjustment. A dry run writes no
- * record. Over HTTP it answers after a few seconds at the latest, with status `running` when the run goes on.
- * Errors: invalid (an id that is no subscription of the company). Decisions 0030–0033.
+ * Starts a billing run: without `period` over every period that ended at least BILLING_GRACE ago and has no record,
+ * with it over the periods that start in that month, again too, where late usage becomes an adjustment. A dry run
+ * writes no record. Over HTTP it returns after a few seconds at the latest, with status `running` when the run goes
+ * on. Errors: invalid (an id that is no subscription of the company). Decisions 0030–0033.
  */
 export const runBilling = operation({
   name: "run_billing",
@@ -45,8 +48,8 @@ export const runBilling = operation({
 });
 
 /**
- * Bills again what was closed lately: usage that came late for a period that ended, or whose last
- * record was written, in the last 90 days becomes an adjustment; other late usage is told as unbilled. Decisions 0033, 0126.
+ * Rechecks lately closed periods: usage that came late for one that ended, or whose last record was written, in
+ * the last 90 days becomes an adjustment; other late usage is recorded as unbilled. Decisions 0033, 0126.
  */
 export const recheckBilling = operation({
   name: "recheck_billing",
@@ -59,8 +62,8 @@ export const recheckBilling = operation({
 });
 
 /**
- * Marks the company's runs as interrupted that say they run while nobody can be running them: after a start
- * on a store that only this process uses. Decision 0030.
+ * Marks the company's running billing runs as interrupted, since nobody can be running them: after a start on a
+ * store that only this process uses. Decision 0030.
  */
 export const interruptRuns = operation({
   name: "interrupt_runs",
@@ -69,7 +72,7 @@ export const interruptRuns = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    await transaction(ctx, (tx) => runs.interruptRunsSilentSince(tx, ctx.now, ctx.now));
+    await transaction(ctx, (tx) => queries.interruptRunsSilentSince(tx, ctx.now));
     return {};
   },
 });
@@ -81,7 +84,7 @@ export const listBillingRuns = operation({
   input: ListBillingRuns,
   output: paged(BillingRun),
   run: (ctx, page) =>
-    pagedList(page, LIMITS.page_limit_default, (slice) => runs.listRuns(readTx(ctx), slice)),
+    pagedList(page, LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
 });
 
 /** Finds one billing run with its errors. Errors: not_found. Decision 0030. */
@@ -91,40 +94,9 @@ export const getBillingRun = operation({
   input: ById,
   output: BillingRunDetail,
   async run(ctx, { id }) {
-    const run = await runs.findRun(readTx(ctx), id);
+    const run = await queries.findRun(readTx(ctx), id);
     if (!run) throw notFound("Billing run", id);
     return run;
-  },
-});
-
-/**
- * Lists billing records without their lines, the last written first. A client user sees its client's.
- * Decision 0034.
- */
-export const listBillingRecords = operation({
-  name: "list_billing_records",
-  permission: "billing:read",
-  input: ListBillingRecords,
-  output: paged(BillingRecord),
-  run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
-      queries.listRecords(readTx(ctx), filter, slice),
-    ),
-});
-
-/**
- * Finds one billing record with its lines and its subscription. Errors: not_found, for a client user also when
- * it is another client's.
- */
-export const getBillingRecord = operation({
-  name: "get_billing_record",
-  permission: "billing:read",
-  input: ById,
-  output: BillingRecordDetail,
-  async run(ctx, { id }) {
-    const record = await queries.findRecord(readTx(ctx), id);
-    if (!record) throw notFound("Billing record", id);
-    return record;
   },
 });
 
@@ -143,25 +115,46 @@ export const listUnbilledUsage = operation({
     ),
 });
 
-/** What a run is asked to bill, and whether only to tell. */
+/**
+ * Previews the bill of the running period: the lines that it would have now, the fee whole. Of a cancelled
+ * subscription its last period, of one that has not started its first. Errors: not_found, for a client user also
+ * when it is another client's. Decision 0071.
+ */
+export const previewSubscription = operation({
+  name: "preview_subscription",
+  permission: "billing:read",
+  input: ById,
+  output: BillPreview,
+  async run(ctx, { id }) {
+    const tx = readTx(ctx);
+    const [subscription] = await listBillable(tx, { ids: [id], limit: 1 });
+    if (!subscription) throw notFound("Subscription", id);
+    const recorded = await listRecordedBounds(tx, [id]);
+    const period = runningPeriod(subscription, await listZones(tx), ctx.now, recorded.get(id));
+    const { lines, currency } = await ratePreview(ctx, tx.scope, { subscription, period });
+    const bounds = { from: iso(period.from), to: iso(period.to) };
+    return { ...bounds, lines: [...lines], total: total(lines, currency), currency };
+  },
+});
+
+/** What a run is to bill, and whether it only says what it would write. */
 type RunRequest = Pick<BillingJob, "period" | "closed_since" | "subscription_ids"> & { dry_run?: boolean };
 
-/** Begins a run and answers it as it ended or, over HTTP after a few seconds, as it stands. */
+/** Starts a run; returns it as it ended or, over HTTP after a few seconds, its progress so far. */
 async function startRun(
   ctx: Context,
   { dry_run = false, ...request }: RunRequest,
 ): Promise<BillingRunResult> {
-  const { store, actor, now, origin, background } = ctx;
-  const scope = scopeOf(actor);
+  const { actor, now, origin, background } = ctx;
   const requested_by = actor.kind === "user" ? actor.user_id : null;
   const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
-  const begun = await store.tx(async (q) => {
-    await runs.interruptRunsSilentSince({ q, scope, now }, silent_since, now);
+  const begun = await transaction(ctx, async (tx) => {
+    await queries.interruptRunsSilentSince(tx, silent_since);
     const row = { dry_run, period: request.period ?? null, requested_by, counts: NO_COUNTS };
-    return runs.insertRun({ q, scope, now }, row);
+    return queries.insertRun(tx, row);
   });
   const progress = new Progress(begun, now);
-  const options = { scope, billing_run_id: begun.id, dry_run };
+  const options = { scope: scopeOf(actor), billing_run_id: begun.id, dry_run };
   const run = background.track(
     runToEnd({ ctx, options, ...request, progress, discard_if_empty: origin === "job" }),
   );
@@ -169,8 +162,9 @@ async function startRun(
   return (await withTimeout(run, LIMITS.billing_run_wait_ms)) ?? progress.snapshot();
 }
 
+/** Errors: invalid for the first id that is no subscription of the company. */
 async function checkSubscriptions(tx: ReadTx, ids: readonly number[]): Promise<void> {
-  const existing = await queries.existingSubscriptions(tx, ids);
+  const existing = await existingSubscriptions(tx, ids);
   const unknown = ids.findIndex((id) => !existing.has(id));
   if (unknown >= 0) throw invalid(`/subscription_ids/${unknown}`, "names no subscription of this company");
 }

@@ -5,8 +5,8 @@ import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
-import type { UnbilledUsage } from "../records/model.ts";
-import { unbilledUsageCheckTable, unbilledUsageTable } from "../records/tables.ts";
+import type { UnbilledUsage } from "./model.ts";
+import { unbilledUsageCheckTable, unbilledUsageTable } from "./tables.ts";
 
 /** Usage that no bill counts, still to be written down. */
 export type NewUnbilled = Omit<UnbilledUsage, "id" | "company_id" | "created_at" | "updated_at">;

@@ -7,8 +7,9 @@ import { earlier, instant, iso, later } from "../../core/time.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { MAX_TIMESTAMP_MS, type UsageWindow } from "../../usage_store/port.ts";
-import type { UnbilledUsage } from "../records/model.ts";
-import { type RecordedCount, listBillable, listCountedPeriods, listRecorded } from "../records/queries.ts";
+import type { UnbilledUsage } from "./model.ts";
+import { type RecordedCount, listCountedPeriods, listRecorded } from "../records/queries.ts";
+import { listBillable } from "./billable.ts";
 import {
   findChecked,
   listEnded,

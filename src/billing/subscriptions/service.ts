@@ -5,7 +5,7 @@ import { listPage } from "../../core/pagination.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
-import { unbilledPeriods } from "../runs/due_periods.ts";
+import { unbilledPeriods } from "./due_periods.ts";
 import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
 import { changeEvent } from "../billing_model_changes/rules.ts";
 import { findBillingModel } from "../billing_models/queries.ts";

@@ -1,12 +1,7 @@
 import { type Period, periodStartingIn } from "../../../src/core/periods.ts";
 import { instant } from "../../../src/core/time.ts";
-import {
-  type BillLine,
-  rateStretch,
-  total,
-  type Usage,
-  type UsedSegment,
-} from "../../../src/billing/rating/charges.ts";
+import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
+import { rateStretch, total, type Usage, type UsedSegment } from "../../../src/billing/rating/charges.ts";
 import { type PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
 import { type Segment, segments, type TimelineEntry } from "../../../src/billing/rating/segments.ts";
 

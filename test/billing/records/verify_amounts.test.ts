@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import type { BillLine } from "../../../src/billing/rating/charges.ts";
+import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import type { Json } from "../../support/harness.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { adjustmentLines } from "../../../src/billing/rating/adjustment.ts";
 import { assertionsOf, storedBy, verify, windowOf } from "../../../src/billing/records/verify_usage.ts";
 import type { RecordedPart } from "../../../src/billing/records/queries.ts";
-import type { BillLine } from "../../../src/billing/rating/charges.ts";
+import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
 import type { UsageWindow, WindowTotal } from "../../../src/usage_store/port.ts";
 import { propertyCases } from "../../support/properties.ts";
 

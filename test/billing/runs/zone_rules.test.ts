@@ -183,8 +183,9 @@ describe("the database", () => {
     const [march] = await store.read.select().from(records).where(eq(records.subscription_id, id));
     if (!march) throw new Error("March has no record");
     const { id: _id, ...fields } = march;
+    const at = { scope: { company_id: fields.company_id }, now: billing.clock.now() };
     const insert = (bounds: object) =>
-      store.tx((q) => insertRecords(q, billing.clock.now(), [{ ...fields, usage_seq: 0, ...bounds }]));
+      store.tx((q) => insertRecords({ q, ...at }, [{ ...fields, usage_seq: 0, ...bounds }]));
     const refused = await insert({ billingStartAt, billingEndAt }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ kind: "conflict" });
     // The same period once more is no error: another run was first.

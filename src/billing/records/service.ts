@@ -1,0 +1,130 @@
+import { Type } from "@sinclair/typebox";
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
+import { readTx } from "../../app/transaction.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { notFound } from "../../core/errors.ts";
+import type { HtmlPage } from "../../core/html.ts";
+import { pagedList } from "../../core/pagination.ts";
+import { recordedPeriod } from "../../core/periods.ts";
+import { ById, paged } from "../../core/schema.ts";
+import { instant } from "../../core/time.ts";
+import type { ReadTx } from "../../store/store.ts";
+import { findCompany } from "../../tenancy/companies/queries.ts";
+import type { WindowTotal } from "../../usage_store/port.ts";
+import { priceTermsOf } from "../billing_models/price_terms.ts";
+import { findStoredModels } from "../billing_models/queries.ts";
+import { findSubscription, listZones } from "../subscriptions/queries.ts";
+import { invoicePage } from "./invoice_page.ts";
+import { BillingRecord, BillingRecordDetail, ListBillingRecords, Verification } from "./model.ts";
+import * as queries from "./queries.ts";
+import { differencesOf } from "./verify_amounts.ts";
+import { type UsageAssertion, assertionsOf, storedBy, verify, windowOf } from "./verify_usage.ts";
+
+/**
+ * Lists billing records without their lines, the last written first. A client user sees its client's.
+ * Decision 0034.
+ */
+export const listBillingRecords = operation({
+  name: "list_billing_records",
+  permission: "billing:read",
+  input: ListBillingRecords,
+  output: paged(BillingRecord),
+  run: (ctx, { page, limit, ...filter }) =>
+    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+      queries.listRecords(readTx(ctx), filter, slice),
+    ),
+});
+
+/**
+ * Finds one billing record with its lines and its subscription. Errors: not_found, for a client user also when
+ * it is another client's.
+ */
+export const getBillingRecord = operation({
+  name: "get_billing_record",
+  permission: "billing:read",
+  input: ById,
+  output: BillingRecordDetail,
+  run: (ctx, { id }) => requireRecord(readTx(ctx), id),
+});
+
+/**
+ * Verifies a billing record: counts the events of its usage lines that were stored when it was written, prices and
+ * adds up its lines again, and lists the differences. Errors: not_found. Decisions 0072, 0129.
+ */
+export const verifyBillingRecord = operation({
+  name: "verify_billing_record",
+  permission: "billing:read",
+  input: ById,
+  output: Verification,
+  async run(ctx, { id }) {
+    const tx = readTx(ctx);
+    const record = await requireRecord(tx, id);
+    const { subscription_id, billingStartAt, sequence, currency } = record;
+    const of_period = await queries.listRecorded(tx, [subscription_id], [billingStartAt]);
+    const recorded = of_period.filter((part) => part.sequence <= sequence);
+    const named = record.lines.map(({ billing_model_id }) => billing_model_id);
+    const models = await findStoredModels(tx, [...new Set(named)]);
+    const differences = differencesOf(record, recorded, (model_id) => {
+      const model = models.get(model_id);
+      if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
+      return priceTermsOf(model);
+    });
+    const assertions = assertionsOf(recorded, currency);
+    const counted = await countAssertions(ctx, tx.scope.company_id, subscription_id, assertions);
+    return verify(assertions, counted, recorded.at(-1)?.lines, differences);
+  },
+});
+
+/**
+ * Renders a billing record as a printable page. Errors: not_found, for a client user also when it is another
+ * client's. Decision 0073.
+ */
+export const getInvoice = operation({
+  name: "get_invoice",
+  permission: "billing:read",
+  input: ById,
+  output: Type.Unsafe<HtmlPage>(Type.Any()),
+  async run(ctx, { id }) {
+    const tx = readTx(ctx);
+    const record = await requireRecord(tx, id);
+    const [company, subscription, zones] = await Promise.all([
+      findCompany(tx),
+      findSubscription(tx, record.subscription_id),
+      listZones(tx),
+    ]);
+    if (!company || !subscription) throw notFound("Billing record", id);
+    const { adjusts_billing_record_id: adjusts } = record;
+    const original = adjusts === null ? null : await requireRecord(tx, adjusts);
+    const bounds = { from: instant(record.billingStartAt), to: instant(record.billingEndAt) };
+    const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
+    return invoicePage({ company_name: company.name, record, subscription, period, original });
+  },
+});
+
+async function requireRecord(tx: ReadTx, id: number): Promise<BillingRecordDetail> {
+  const record = await queries.findRecord(tx, id);
+  if (!record) throw notFound("Billing record", id);
+  return record;
+}
+
+/** Counts the events of each assertion: one usage query for each record that bounds any of them. */
+async function countAssertions(
+  { usage, config }: Pick<Context, "usage" | "config">,
+  company_id: number,
+  subscription_id: number,
+  assertions: readonly UsageAssertion[],
+): Promise<(assertion: UsageAssertion, record: queries.RecordedPart) => WindowTotal> {
+  const timeout_ms = config.usage_query_timeout_ms;
+  const windows = assertions.map(({ line }) => windowOf(line, subscription_id));
+  const bounding = assertions.flatMap(({ until, since }) => [until, since]).filter((part) => part !== null);
+  const totals = new Map<queries.RecordedPart, WindowTotal[]>();
+  for (const record of new Set(bounding)) {
+    totals.set(record, await usage.totals(company_id, windows, { ...storedBy(record), timeout_ms }));
+  }
+  return (assertion, record) => {
+    const found = totals.get(record)?.[assertions.indexOf(assertion)];
+    if (!found) throw new Error("Cannot verify a line: its usage was not counted");
+    return found;
+  };
+}
