@@ -25,7 +25,7 @@ import { emandateCustomerTable } from "../customers/tables.ts";
 import type { MandateOrder } from "../orders/queries.ts";
 import { nextQueryAt } from "../orders/rules.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
-import { listDuePayments } from "../payments/due_queries.ts";
+import { listDuePayments } from "../payments/open_queries.ts";
 import type { DueMandate } from "../payments/plan_payments.ts";
 import { OPEN_STATUSES } from "../payments/rules.ts";
 import { mandatePaymentTable } from "../payments/tables.ts";

@@ -5,7 +5,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { type DueCursor, listDuePayments } from "../payments/due_queries.ts";
+import { type DueCursor, listDuePayments } from "../payments/open_queries.ts";
 import { type DueMandate, planPayments } from "../payments/plan_payments.ts";
 import { insertPayments } from "../payments/queries.ts";
 import { dueAt, paymentEvent } from "../payments/rules.ts";

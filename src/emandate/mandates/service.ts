@@ -16,7 +16,7 @@ import { findConfig } from "../merchant_config/queries.ts";
 import { findOrCreateCustomer } from "../customers/queries.ts";
 import { findEmandateProduct } from "../products/queries.ts";
 import { findLastOrder } from "../orders/queries.ts";
-import { countWaiting } from "../payments/due_queries.ts";
+import { countOpenCollections } from "../payments/open_queries.ts";
 import { listPayments } from "../payments/queries.ts";
 import { applyAmendment, termsOf } from "./amendments.ts";
 import { submitMandateOrder } from "./submit_order.ts";
@@ -303,7 +303,7 @@ export const previewAmendment = operation({
     checkAmendable(mandate);
     const taken = applyAmendment(mandate, amendment, today, await findConfig(readTx(ctx)));
     const days = taken.due.filter(({ status }) => status === "scheduled");
-    const waiting_payments = amendment.amount === undefined ? 0 : await countWaiting(readTx(ctx), id);
+    const waiting_payments = amendment.amount === undefined ? 0 : await countOpenCollections(readTx(ctx), id);
     return {
       before: termsOf(mandate, today),
       after: termsOf({ ...mandate, ...taken.terms }, today),

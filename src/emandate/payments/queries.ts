@@ -1,23 +1,22 @@
-import { and, asc, count, desc, eq, gte, inArray, isNull, lt, lte, not, sql } from "drizzle-orm";
+import { Type } from "@sinclair/typebox";
+import { and, asc, count, desc, eq, gte, inArray, isNull, lt, lte, not } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
+import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
-import type { Frequency } from "../products/model.ts";
-import { recordEvents } from "../../webhooks/events/queries.ts";
-import { mandateOrderTable } from "../orders/tables.ts";
 import { mandateTable } from "../mandates/tables.ts";
-import type { MandatePayment, PaymentAttempt, PaymentStatus } from "./model.ts";
+import { mandateOrderTable } from "../orders/tables.ts";
+import type { Frequency } from "../products/model.ts";
+import { MandatePayment, PaymentAttempt, type PaymentStatus } from "./model.ts";
 import {
   COUNTED_STATUSES,
   type DebitedMandate,
   FAILED_STATUSES,
-  OPEN_STATUSES,
-  paymentEvent,
   type PaymentOutcome,
   type PlannedPayment,
 } from "./rules.ts";
@@ -25,36 +24,21 @@ import { mandatePaymentTable } from "./tables.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
 import type { DebitPeriod } from "../schedule.ts";
 
-function paymentColumns(q: Reads) {
-  const t = q.use(mandatePaymentTable);
-  const { id, mandate_id, period_key, due_date, amount, description, status, attempt_count } = t;
-  const { next_attempt_at, order_no, scheme_txn_id, response_code, response_message, paid_at } = t;
-  const { created_at, updated_at } = t;
-  return {
-    id,
-    mandate_id,
-    period_key,
-    due_date,
-    amount,
-    description,
-    status,
-    attempt_count,
-    next_attempt_at,
-    order_no,
-    scheme_txn_id,
-    response_code,
-    response_message,
-    paid_at,
-    created_at,
-    updated_at,
-  };
-}
+const StoredPayment = Type.Omit(MandatePayment, ["currency"]);
+
+/** The columns of a payment on the wire. */
+export const paymentColumns = (q: Reads) => columnsOf(q.use(mandatePaymentTable), StoredPayment);
 
 function toPayment(row: Omit<MandatePayment, "currency">): MandatePayment {
   return { ...row, currency: "MYR" };
 }
 
-/** Which payments are meant; every field given narrows further. Days are those on which they are due. */
+/** Payments that a statement returned, by id. */
+export function toPayments(rows: Omit<MandatePayment, "currency">[]): MandatePayment[] {
+  return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
+}
+
+/** Which payments are meant; every field given narrows further. `from` and `to` are due dates. */
 export interface PaymentFilter {
   status?: PaymentStatus;
   mandate_id?: number;
@@ -65,25 +49,19 @@ export interface PaymentFilter {
 /** Payments, newest first, and how many there are in all. */
 export async function listPayments(
   { q, scope }: ReadTx,
-  { status, mandate_id, from, to }: PaymentFilter,
-  { limit, offset }: Slice,
+  { from, to, ...equal }: PaymentFilter,
+  slice: Slice,
 ): Promise<{ rows: MandatePayment[]; total: number }> {
   const t = q.use(mandatePaymentTable);
   const where = and(
     companyOwned(t, scope),
-    status === undefined ? undefined : eq(t.status, status),
-    mandate_id === undefined ? undefined : eq(t.mandate_id, mandate_id),
+    matching(t, equal),
     from === undefined ? undefined : gte(t.due_date, from),
     to === undefined ? undefined : lte(t.due_date, to),
   );
-  const rows = await q
-    .select(paymentColumns(q))
-    .from(t)
-    .where(where)
-    .orderBy(desc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows: rows.map(toPayment), total: await q.$count(t, where) };
+  const columns = paymentColumns(q);
+  const { rows, total } = await listRows(q, t, { columns, where, order: desc(t.id), slice });
+  return { rows: rows.map(toPayment), total };
 }
 
 export async function findPayment({ q, scope }: ReadTx, id: number): Promise<MandatePayment | undefined> {
@@ -98,25 +76,14 @@ export async function findPayment({ q, scope }: ReadTx, id: number): Promise<Man
 /** The attempts of a payment, the first one first. */
 export async function listAttempts({ q, scope }: ReadTx, payment_id: number): Promise<PaymentAttempt[]> {
   const t = q.use(mandateOrderTable);
-  const { attempt_no, order_no, submitted_at, response_code, response_message, completed_at, flagged_at } = t;
   return q
-    .select({
-      attempt_no,
-      order_no,
-      submitted_at,
-      response_code,
-      response_message,
-      completed_at,
-      flagged_at,
-    })
+    .select(columnsOf(t, PaymentAttempt))
     .from(t)
     .where(and(companyOwned(t, scope), eq(t.payment_id, payment_id)))
     .orderBy(asc(t.attempt_no));
 }
 
-// What is due.
-
-/** A payment still to be written. */
+/** A payment to insert. */
 export interface NewPayment {
   mandate_id: number;
   period_key: string | null;
@@ -129,7 +96,7 @@ export interface NewPayment {
   next_attempt_at: IsoInstant | null;
 }
 
-/** Writes payments, but for periods that have one, and returns those that were written, by id. */
+/** Inserts payments, except for periods that have one, and returns those inserted, by id. */
 export async function insertPayments(
   { q, scope: { company_id }, now }: Tx,
   payments: readonly NewPayment[],
@@ -141,17 +108,15 @@ export async function insertPayments(
     payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })),
     { returning: paymentColumns(q), on_conflict_skip: [t.mandate_id, t.period_key] },
   );
-  return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
+  return toPayments(rows);
 }
 
-// What is submitted, and what became of it.
-
-/** A payment with what its mandate allows. */
+/** A payment with the terms of its mandate. */
 export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment, "debit_date" | "frequency"> {
   readonly mandate: DebitedMandate & {
     readonly id: number;
     readonly connector: ConnectorName;
-    /** What each collection takes now; null where it is debited by hand only. */
+    /** The amount of each collection; null for a mandate debited by hand only. */
     readonly bankscheme_txn_amount: Decimal | null;
   };
 }
@@ -165,20 +130,11 @@ export async function listWithMandates(
   const mandates = q.use(mandateTable);
   const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
   const { effective_date, expiry_date, bankscheme_txn_amount } = mandates;
+  const terms = { frequency, max_amount, max_no_debit, effective_date, expiry_date, bankscheme_txn_amount };
   const rows = await q
     .select({
       payment: { ...paymentColumns(q), debit_date: t.debit_date, frequency: t.frequency },
-      mandate: {
-        id,
-        connector,
-        status,
-        frequency,
-        max_amount,
-        max_no_debit,
-        effective_date,
-        expiry_date,
-        bankscheme_txn_amount,
-      },
+      mandate: { id, connector, status, ...terms },
     })
     .from(t)
     .innerJoin(mandates, eq(mandates.id, t.mandate_id))
@@ -188,8 +144,8 @@ export async function listWithMandates(
 }
 
 /**
- * How many debits of a frequency mandates have in a period of it, made or under way; `planned` counts those that wait
- * for their day too, and those in `except` do not count.
+ * The number of debits of each mandate in a period of a frequency, made or under way. With `planned` scheduled ones
+ * count too; those in `except` do not.
  */
 export async function countDebits(
   { q, scope }: ReadTx,
@@ -221,31 +177,7 @@ export async function countDebits(
   return new Map(rows.map(({ mandate_id, debits }) => [mandate_id, debits]));
 }
 
-/** Marks those payments as submitted on a day that still wait, each with its next attempt; returns them by id. */
-export async function submitWaitingPayments(
-  { q, scope, now }: Tx,
-  ids: readonly number[],
-  { debit_date, from }: { debit_date: string; from: readonly PaymentStatus[] },
-): Promise<MandatePayment[]> {
-  if (ids.length === 0) return [];
-  const t = q.use(mandatePaymentTable);
-  const rows = await q
-    .update(t)
-    .set({
-      status: "submitted",
-      debit_date,
-      attempt_count: sql`${t.attempt_count} + 1`,
-      // As `debitOrderNo` has it.
-      order_no: sql`'D' || ${t.id} || '-' || (${t.attempt_count} + 1)`,
-      next_attempt_at: null,
-      updated_at: iso(now),
-    })
-    .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), inArray(t.status, [...from])))))
-    .returning(paymentColumns(q));
-  return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
-}
-
-/** Says on which day payments are debited that went out on another one than was planned. */
+/** Sets the debit date of payments that went out on another day than planned. */
 export async function setDebitDate(
   { q, scope }: Tx,
   ids: readonly number[],
@@ -259,7 +191,7 @@ export async function setDebitDate(
     .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))));
 }
 
-/** What happens to a payment, beside its state. */
+/** The changed fields of a payment. */
 export type PaymentChange = Partial<
   Pick<
     MandatePayment,
@@ -267,30 +199,20 @@ export type PaymentChange = Partial<
   >
 > & { status: PaymentStatus; forgiven_at?: IsoInstant | null };
 
-/** Changes a payment that still stands where it was read; else returns nothing. */
-export async function movePayment(
-  tx: Tx,
-  payment: Pick<MandatePayment, "id" | "status">,
-  change: PaymentChange,
-): Promise<MandatePayment | undefined> {
-  const [moved] = await movePayments(tx, [{ payment, change }]);
-  return moved;
-}
-
-/** A payment as it was read, and what is to happen to it. */
+/** A payment as it was read, and its change. */
 export interface PaymentMove {
   readonly payment: Pick<MandatePayment, "id" | "status">;
   readonly change: PaymentChange;
 }
 
-/** Changes the payments that still stand where they were read, and returns them, by id. */
+/** Changes payments by compare-and-set on the state that was read; returns those changed, by id. */
 export async function movePayments(
   { q, scope, now }: Tx,
   moves: readonly PaymentMove[],
 ): Promise<MandatePayment[]> {
   const t = q.use(mandatePaymentTable);
   const returning = paymentColumns(q);
-  const moved: MandatePayment[] = [];
+  const moved: Omit<MandatePayment, "currency">[] = [];
   const alike = Map.groupBy(
     moves,
     ({ payment, change }) => `${payment.status} ${Object.keys(change).join()}`,
@@ -300,29 +222,12 @@ export async function movePayments(
     if (!first) continue;
     const rows = batch.map(({ payment: { id }, change }) => ({ id, ...change, updated_at: iso(now) }));
     const where = and(companyOwned(t, scope), eq(t.status, first.payment.status));
-    moved.push(...(await updateRows(q, t, rows, { where, returning })).map(toPayment));
+    moved.push(...(await updateRows(q, t, rows, { where, returning })));
   }
-  return moved.toSorted((a, b) => a.id - b.id);
+  return toPayments(moved);
 }
 
-/** Cancels the payments of a mandate that still wait, because it is no longer in force, and tells of them. */
-export async function cancelOpenPayments(tx: Tx, mandate_id: number): Promise<void> {
-  const t = tx.q.use(mandatePaymentTable);
-  const response_message = "The mandate is no longer in force";
-  const rows = await tx.q
-    .update(t)
-    .set({ status: "cancelled", next_attempt_at: null, response_message, updated_at: iso(tx.now) })
-    .where(
-      and(companyOwned(t, tx.scope), eq(t.mandate_id, mandate_id), inArray(t.status, [...OPEN_STATUSES])),
-    )
-    .returning(paymentColumns(tx.q));
-  const cancelled = rows.map(toPayment).toSorted((a, b) => a.id - b.id);
-  await recordEvents(tx, cancelled.map(paymentEvent));
-}
-
-// What counts against mandates.
-
-/** The payments of mandates that were paid, or failed for good and were not forgiven. */
+/** Payments of mandates that were paid, or failed for good and are not forgiven. */
 export async function listOutcomes(
   { q, scope }: ReadTx,
   mandate_ids: readonly number[],
@@ -342,7 +247,7 @@ export async function listOutcomes(
     );
 }
 
-/** Forgives what failed of a mandate. */
+/** Forgives the failed payments of a mandate: they no longer count towards its suspension. */
 export async function forgiveFailures({ q, scope, now }: Tx, mandate_id: number): Promise<void> {
   const t = q.use(mandatePaymentTable);
   const failed = and(inArray(t.status, [...FAILED_STATUSES]), isNull(t.forgiven_at));

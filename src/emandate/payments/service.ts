@@ -1,24 +1,25 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { dayAt } from "../working_days.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import type { ReadTx } from "../../store/store.ts";
-import { openConnector } from "../merchant_config/open_connector.ts";
-import { findConfig } from "../merchant_config/queries.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
+import { openConnector } from "../merchant_config/open_connector.ts";
+import { findConfig } from "../merchant_config/queries.ts";
+import type { MandateOrder } from "../orders/queries.ts";
+import { debitPeriod } from "../schedule.ts";
+import { dayAt } from "../working_days.ts";
 import { CreateMandatePayment, ListMandatePayments, MandatePayment, MandatePaymentDetail } from "./model.ts";
 import * as queries from "./queries.ts";
 import { debitProblem, type DebitProblem, dueAt, PAYMENT_TRANSITIONS, paymentEvent } from "./rules.ts";
-import { type Connectors, sendDebits, submitPayments } from "./submit.ts";
-import { readTx, transaction } from "../../app/transaction.ts";
-import { debitPeriod } from "../schedule.ts";
+import { sendDebits, submitPayments } from "./submit.ts";
 
 /** Lists payments, newest first. */
 export const listMandatePayments = operation({
@@ -42,9 +43,8 @@ export const getMandatePayment = operation({
 });
 
 /**
- * Debits a mandate by hand: at once where that is due today or earlier, else when its day has come. Errors:
- * not_found; conflict where the mandate is not active; invalid for more than it allows, at once or in the period.
- * Decision 0096.
+ * Debits a mandate by hand: at once where that is due today or earlier, else on its day. Errors: not_found; conflict
+ * where the mandate is not active; invalid for more than it allows, at once or in the period. Decision 0096.
  */
 export const createMandatePayment = operation({
   name: "create_mandate_payment",
@@ -52,51 +52,42 @@ export const createMandatePayment = operation({
   input: CreateMandatePayment,
   output: MandatePaymentDetail,
   async run(ctx, { id, amount, due_date, description = null }) {
-    const { store, actor, now } = ctx;
-    const scope = scopeOf(actor);
-    const today = dayAt(now);
+    const today = dayAt(ctx.now);
     const due = due_date === undefined ? today : Temporal.PlainDate.from(due_date);
-    const stored = await findMandate({ q: store.read, scope, now }, id);
-    checkDue(due, today, stored);
-    const day = Temporal.PlainDate.compare(due, today) > 0 ? due : today;
-    const connectors = await connectorsOf(ctx, scope, stored);
-    const created = await store.tx(async (q) => {
-      const mandate = await findMandate({ q, scope, now }, id);
+    const found = await findMandate(readTx(ctx), id);
+    checkDue(due, today, found);
+    const is_ahead = Temporal.PlainDate.compare(due, today) > 0;
+    const day = is_ahead ? due : today;
+    return debitNow(ctx, found, async (tx) => {
+      const mandate = await findMandate(tx, id);
       const { frequency } = mandate;
       const period = { ...debitPeriod(frequency, day), frequency };
-      const debits = await queries.countDebits({ q, scope, now }, [id], period, { planned: true });
+      const debits = await queries.countDebits(tx, [id], period, { planned: true });
       const problem = debitProblem(mandate, amount, day, debits.get(id) ?? 0);
       if (problem) throw refusal(id, problem);
-      const payment = exactlyOne(
-        await queries.insertPayments({ q, scope, now }, [
-          {
-            mandate_id: id,
-            period_key: null,
-            due_date: due.toString(),
-            debit_date: day.toString(),
-            frequency,
-            amount,
-            description,
-            status: "scheduled",
-            next_attempt_at: dueAt(due),
-          },
-        ]),
-      );
-      await recordEvents({ q, scope, now }, [paymentEvent(payment)]);
-      if (Temporal.PlainDate.compare(day, today) > 0) return { id: payment.id, orders: [] };
-      const options = { today, collection_run_id: null };
-      const { orders } = await submitPayments({ q, scope, now }, [payment.id], options);
-      return { id: payment.id, orders };
+      const planned: queries.NewPayment = {
+        mandate_id: id,
+        period_key: null,
+        due_date: due.toString(),
+        debit_date: day.toString(),
+        frequency,
+        amount,
+        description,
+        status: "scheduled",
+        next_attempt_at: dueAt(due),
+      };
+      const payment = exactlyOne(await queries.insertPayments(tx, [planned]));
+      await recordEvents(tx, [paymentEvent(payment)]);
+      if (is_ahead) return { payment_id: payment.id, orders: [] };
+      const { orders } = await submitPayments(tx, [payment.id], { today, collection_run_id: null });
+      return { payment_id: payment.id, orders };
     });
-    await sendDebits(ctx, scope, connectors, created.orders);
-    return findDetail({ q: store.read, scope, now }, created.id);
   },
 });
 
 /**
- * Tries a payment again now that waits for its next attempt, which counts as one, or makes one that was skipped, as
- * a debit of today. Errors: not_found; conflict where it is neither, or the mandate does not allow it now.
- * Decision 0142.
+ * Tries a payment again now that waits for its next attempt, which counts as one, or makes a skipped one as a debit
+ * of today. Errors: not_found; conflict where it is neither, or the mandate does not allow it now. Decision 0142.
  */
 export const retryMandatePayment = operation({
   name: "retry_mandate_payment",
@@ -104,46 +95,36 @@ export const retryMandatePayment = operation({
   input: ById,
   output: MandatePaymentDetail,
   async run(ctx, { id }) {
-    const { store, actor, now } = ctx;
-    const scope = scopeOf(actor);
-    const { mandate_id } = await findPayment({ q: store.read, scope, now }, id);
-    const connectors = await connectorsOf(
-      ctx,
-      scope,
-      await findMandate({ q: store.read, scope, now }, mandate_id),
-    );
-    const retried = await store.tx(async (q) => {
-      const { status } = await findPayment({ q, scope, now }, id);
+    const { mandate_id } = await findPayment(readTx(ctx), id);
+    return debitNow(ctx, await findMandate(readTx(ctx), mandate_id), async (tx) => {
+      const { status } = await findPayment(tx, id);
       if (status !== "retry_scheduled" && status !== "skipped") throw cannot("retry", id, `it is ${status}`);
-      const options = { today: dayAt(now), collection_run_id: null, from: [status] };
-      const { orders, refused } = await submitPayments({ q, scope, now }, [id], options);
+      const options = { today: dayAt(ctx.now), collection_run_id: null, from: [status] };
+      const { orders, refused } = await submitPayments(tx, [id], options);
       if (orders.length === 0) {
         throw cannot("retry", id, refused[0]?.response_message ?? "its mandate is not active");
       }
-      return { id, orders };
+      return { payment_id: id, orders };
     });
-    await sendDebits(ctx, scope, connectors, retried.orders);
-    return findDetail({ q: store.read, scope, now }, id);
   },
 });
 
-/** Cancels a payment that waits. Errors: not_found; conflict where it does not. */
+/** Cancels an open payment. Errors: not_found; conflict where it is not open. */
 export const cancelMandatePayment = operation({
   name: "cancel_mandate_payment",
   permission: "emandate:write",
   input: ById,
   output: MandatePaymentDetail,
-  async run(ctx, { id }) {
-    return transaction(ctx, async (tx) => {
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
       const payment = await findPayment(tx, id);
       const status = PAYMENT_TRANSITIONS[payment.status].cancel;
-      const change = status && { status, next_attempt_at: null };
-      const cancelled = change && (await queries.movePayment(tx, payment, change));
+      const moves = status ? [{ payment, change: { status, next_attempt_at: null } }] : [];
+      const [cancelled] = await queries.movePayments(tx, moves);
       if (!cancelled) throw cannot("cancel", id, `it is ${payment.status}`);
       await recordEvents(tx, [paymentEvent(cancelled)]);
       return findDetail(tx, id);
-    });
-  },
+    }),
 });
 
 /** Errors: not_found. */
@@ -166,10 +147,19 @@ async function findMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
   return mandate;
 }
 
-/** The way to the scheme of one mandate, before anything is written down. Errors: conflict. */
-async function connectorsOf(ctx: Context, scope: Scope, { connector }: StoredMandate): Promise<Connectors> {
-  const config = await findConfig({ q: ctx.store.read, scope, now: ctx.now });
-  return new Map([[connector, await openConnector(ctx, config, connector)]]);
+/**
+ * Persists a payment's orders by `submit`, then sends them. Errors: conflict where the connector can't be opened,
+ * before anything is written, and those of `submit`.
+ */
+async function debitNow(
+  ctx: Context,
+  { connector: name }: StoredMandate,
+  submit: (tx: Tx) => Promise<{ payment_id: number; orders: readonly MandateOrder[] }>,
+): Promise<MandatePaymentDetail> {
+  const connector = await openConnector(ctx, await findConfig(readTx(ctx)), name);
+  const { payment_id, orders } = await transaction(ctx, submit);
+  await sendDebits(ctx, scopeOf(ctx.actor), new Map([[name, connector]]), orders);
+  return findDetail(readTx(ctx), payment_id);
 }
 
 /** Nothing was due before there was a mandate. Errors: invalid. */

@@ -2,30 +2,29 @@ import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { insertOrders, listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
 import { isFinal } from "../mandates/rules.ts";
+import { insertOrders, listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
+import { applyPaymentResults, type OrderResult } from "../results/apply_to_payment.ts";
 import type { ConnectorName, SchemeConnector } from "../scheme/connector.ts";
 import { cancelUnpayable, MISSED, type Refusal } from "./cancel_unpayable.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
-import { applyPaymentResults, type OrderResult } from "../results/apply_to_payment.ts";
-import * as queries from "./queries.ts";
+import { submitOpenPayments } from "./open_queries.ts";
+import { countDebits, listWithMandates, type PaymentWithMandate } from "./queries.ts";
 import { debitOrderNo, debitProblem, isMissed, OPEN_STATUSES, paymentEvent } from "./rules.ts";
 import { debitPeriod } from "../schedule.ts";
 
-/**
- * How a debit leaves the house: one transaction checks it again and writes down that it is submitted, with the
- * number of its order; then the scheme is called, once; then its answers are written down. A crash in between
- * leaves an order of which the scheme is asked what became of it, and that is never sent again. Decision 0096.
- */
+// Debit submission, write-ahead: one transaction checks the payment again and persists it as submitted, with its
+// order; then the scheme is called once; then its result is recorded. After a crash in between the outcome is polled,
+// and the order never sent again. Decision 0096.
 
-/** What submitting some payments came to. */
+/** What submitting a batch of payments came to. */
 export interface Submitted {
   readonly orders: readonly MandateOrder[];
-  /** Those that may not be made any more. */
+  /** Payments that can't be made any more: cancelled or skipped. */
   readonly refused: readonly MandatePayment[];
 }
 
-/** How payments are submitted: on which day, by which run if by one, and from which states. */
+/** The debit date, the run if one submits, and the states to submit from. */
 export interface SubmitOptions {
   readonly today: Temporal.PlainDate;
   readonly collection_run_id: number | null;
@@ -33,21 +32,21 @@ export interface SubmitOptions {
 }
 
 /**
- * Submits the payments that still wait, as debits of the day. Those whose mandate rests go on waiting; those
- * whose period is over, or that the mandate does not allow, are given up.
+ * Submits the payments that are still open, as debits of the day. Those of suspended mandates stay open; those whose
+ * period is over, or that the mandate does not allow, are cancelled.
  */
 export async function submitPayments(
   tx: Tx,
   ids: readonly number[],
   { today, collection_run_id, from = OPEN_STATUSES }: SubmitOptions,
 ): Promise<Submitted> {
-  // Those that another run submitted since they were listed are none of ours.
-  const listed = await queries.listWithMandates(tx, ids);
+  // Another run may have submitted some since they were listed.
+  const listed = await listWithMandates(tx, ids);
   const payments = listed.filter(({ status }) => from.some((open) => open === status));
-  // What was skipped is collected again because somebody asks for it: its own period is long over.
+  // Skipped ones are here on request: their own period is long over.
   const skipped = new Set(payments.flatMap(({ id, status }) => (status === "skipped" ? id : [])));
   const { payable, unpayable } = await partitionPayable(tx, payments, today, skipped);
-  const submitted = await queries.submitWaitingPayments(
+  const submitted = await submitOpenPayments(
     tx,
     payable.map(({ id }) => id),
     { debit_date: today.toString(), from },
@@ -72,27 +71,28 @@ export async function submitPayments(
 }
 
 /**
- * Parts those that may go from those that may not, in order: each that goes counts for those after it. Everything
- * about a payment goes by the frequency under which it was made. Of those in `request` the period is not asked for.
+ * Partitions payments into those that may be debited and those that may never be; each payable one counts for those
+ * after it. All checks go by the frequency under which a payment was made. The period of those in `any_period` is
+ * not checked.
  */
 export async function partitionPayable(
   tx: Tx,
-  payments: readonly queries.PaymentWithMandate[],
+  payments: readonly PaymentWithMandate[],
   today: Temporal.PlainDate,
-  asked: ReadonlySet<number> = new Set(),
-): Promise<{ payable: queries.PaymentWithMandate[]; unpayable: Refusal[] }> {
-  const payable: queries.PaymentWithMandate[] = [];
+  any_period: ReadonlySet<number>,
+): Promise<{ payable: PaymentWithMandate[]; unpayable: Refusal[] }> {
+  const payable: PaymentWithMandate[] = [];
   const unpayable: Refusal[] = [];
   for (const [frequency, batch] of Map.groupBy(payments, (payment) => payment.frequency)) {
     const mandate_ids = [...new Set(batch.map(({ mandate_id }) => mandate_id))];
     const period = { ...debitPeriod(frequency, today), frequency };
     const except = batch.map(({ id }) => id);
-    const debit_counts = await queries.countDebits(tx, mandate_ids, period, { except });
+    const debit_counts = await countDebits(tx, mandate_ids, period, { except });
     for (const payment of batch) {
       const { id, mandate, mandate_id } = payment;
       const debits = debit_counts.get(mandate_id) ?? 0;
       const problem =
-        !asked.has(id) && isMissed(payment, today)
+        !any_period.has(id) && isMissed(payment, today)
           ? MISSED
           : debitProblem({ ...mandate, frequency }, payment.amount, today, debits);
       if (problem === null) {
@@ -104,32 +104,31 @@ export async function partitionPayable(
   return { payable, unpayable };
 }
 
-/** The ways to the scheme that are open: each mandate is debited by the one that it began with. */
+/** The open connectors by name: a mandate is debited by the one that it began with. */
 export type Connectors = ReadonlyMap<ConnectorName, SchemeConnector>;
 
-/** Calls the scheme for orders that were just written down, and writes down what it answers at once. Never throws. */
+/** Calls the scheme for orders that were just persisted, and records its immediate results. Never throws. */
 export async function sendDebits(
-  ctx: Pick<Context, "store" | "log" | "now" | "request_id">,
+  { store, now, log, request_id }: Pick<Context, "store" | "log" | "now" | "request_id">,
   scope: Scope,
   connectors: Connectors,
   orders: readonly MandateOrder[],
 ): Promise<void> {
-  const { store, now, log, request_id } = ctx;
   try {
     const ids = orders.map(({ id }) => id);
-    const orders_sent = await listSchemeOrders({ q: store.read, scope, now }, ids);
-    const answered: OrderResult[] = [];
-    for (const [name, batch] of Map.groupBy(orders_sent, ({ order }) => order.connector)) {
-      const results = await connectors.get(name)?.collect(batch.map((one) => one.request));
+    const scheme_orders = await listSchemeOrders({ q: store.read, scope, now }, ids);
+    const received: OrderResult[] = [];
+    for (const [name, batch] of Map.groupBy(scheme_orders, ({ order }) => order.connector)) {
+      const results = await connectors.get(name)?.collect(batch.map(({ request }) => request));
       for (const { order } of batch) {
         const result = results?.get(order.order_no);
-        if (result && result.status !== "pending") answered.push({ order, result });
+        if (result && result.status !== "pending") received.push({ order, result });
       }
     }
-    if (answered.length === 0) return;
-    await store.tx((q) => applyPaymentResults({ q, scope, now }, answered));
+    if (received.length === 0) return;
+    await store.tx((q) => applyPaymentResults({ q, scope, now }, received));
   } catch (error) {
-    // The scheme is asked later what became of them.
+    // The outcome is polled later.
     log.error({ err: error, request_id, company_id: scope.company_id }, "debits sent without an answer");
   }
 }

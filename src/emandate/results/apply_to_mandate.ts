@@ -11,7 +11,7 @@ import {
   updateOrder,
 } from "../orders/queries.ts";
 import { FIRST_AWAITED } from "../orders/rules.ts";
-import { amendPayments } from "../payments/amend_payments.ts";
+import { onMandateAmended } from "../payments/on_mandate_changed.ts";
 import { collectionStart, applyAmendment } from "../mandates/amendments.ts";
 import type { MandateTrigger } from "../mandates/model.ts";
 import { transitionMandate, recordMandateEvent } from "../mandates/transition.ts";
@@ -189,7 +189,7 @@ async function answerAmendment(
   const after = await updateMandate({ q, scope, now }, mandate, change);
   if (!after) return "ignored";
   const { amount = null } = is_good ? wanted : {};
-  await amendPayments({ q, scope, now }, mandate.id, { due: taken.due, amount });
+  await onMandateAmended({ q, scope, now }, mandate.id, { due: taken.due, amount });
   const type = is_good ? "emandate.mandate.amended" : "emandate.mandate.amendment_refused";
   await recordMandateEvent({ q, scope, now }, after, type, reason);
   return "applied";

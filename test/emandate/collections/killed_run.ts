@@ -6,7 +6,7 @@ import { dayAt } from "../../../src/emandate/working_days.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { collectDue } from "../../../src/emandate/collections/service.ts";
 import { listDueMandates } from "../../../src/emandate/collections/queries.ts";
-import { listDuePayments } from "../../../src/emandate/payments/due_queries.ts";
+import { listDuePayments } from "../../../src/emandate/payments/open_queries.ts";
 import { dueAt, OPEN_STATUSES } from "../../../src/emandate/payments/rules.ts";
 import { sandbox } from "../../../src/emandate/scheme/sandbox.ts";
 
