@@ -56,9 +56,8 @@ describe("send", () => {
     const outcome = await attempt(`http://127.0.0.1:${port}/`);
     expect(outcome).toMatchObject({ status_code: 200, error: null });
     expect(outcome.response_excerpt).toBe("a".repeat(1_024));
-    const read = sent;
-    await Bun.sleep(200);
-    expect(sent - read, "the connection is closed").toBeLessThan(4 * 64 * 1_024);
+    // The connection is closed: nothing more is sent, once what lay in buffers is gone.
+    for (let before = -1; before !== sent; await Bun.sleep(200)) before = sent;
   });
 
   test("an excerpt is text of at most 1 KB that can be stored, whatever the bytes", async () => {
