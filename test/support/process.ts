@@ -51,7 +51,8 @@ export async function runHere(words: string[], env: Record<string, string>): Pro
     spyOn(console, "log").mockImplementation((text) => void (printed.out += `${text}\n`)),
     spyOn(console, "error").mockImplementation((text) => void (printed.err += `${text}\n`)),
   ];
-  const own = { ...process.env };
+  // The object itself comes back: a copy of it would set no variable that the runtime reads, such as a proxy's.
+  const own = process.env;
   process.env = { LOG_LEVEL: "fatal", ...env };
   try {
     await runCommand(words);
