@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/usage/limits.ts";
 import { roundUsage } from "../../src/usage/ingest/rules.ts";
 import { openDuckDb } from "../../src/usage_store/duckdb/duckdb_store.ts";
 import { canonicalJson } from "../../src/usage_store/metadata.ts";

@@ -3,7 +3,7 @@ import { principalOf, scopeOf } from "../core/access.ts";
 import type { Background } from "../core/background.ts";
 import { AppError } from "../core/errors.ts";
 import { RateLimiter } from "../core/rate_limiter.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import type { Store } from "../store/store.ts";
 import { insertEntry, type NewEntry } from "./queries.ts";
 import { entryOf, nounOf } from "./recorder.ts";

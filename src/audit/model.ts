@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../core/access.ts";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../core/schema.ts";
 
 export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;
@@ -53,7 +53,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 const word = Type.Optional(
   Type.String({
     pattern: "^[a-z][a-z0-9_]*$",
-    maxLength: LIMITS.name_length,
+    maxLength: SHARED_LIMITS.name_length,
     description: "lower-case letters, digits and _",
   }),
 );

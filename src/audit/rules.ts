@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
 import { pointerPart } from "../core/errors.ts";
 import { isSecretName } from "../core/secret_names.ts";
 import type { Change, Plain } from "./model.ts";
@@ -23,7 +24,8 @@ export function redact(value: unknown): Redacted {
   let room = LIMITS.audit_entry_characters;
 
   function withhold(path: string): undefined {
-    if (withheld.length < LIMITS.audit_entry_withheld) withheld.push(path.slice(0, LIMITS.name_length));
+    if (withheld.length < LIMITS.audit_entry_withheld)
+      withheld.push(path.slice(0, SHARED_LIMITS.name_length));
     return undefined;
   }
 

@@ -1,5 +1,5 @@
 import { operation } from "../app/operation.ts";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
 import { invalid, notFound } from "../core/errors.ts";
 import { pagedList } from "../core/pagination.ts";
 import { deleteInBatches } from "../core/delete_in_batches.ts";
@@ -20,7 +20,7 @@ export const listAuditEntries = operation({
   async run(ctx, { page, limit, ...filter }) {
     if (filter.target_id !== undefined && filter.target_type === undefined)
       throw invalid("/target_type", "is required with target_id");
-    return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    return pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listEntries(readTx(ctx), filter, slice),
     );
   },

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import { type Config, readConfig } from "../core/config.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../usage/limits.ts";
 import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
 import { openDeps } from "../server/open_deps.ts";

@@ -1,7 +1,7 @@
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import { readConfig } from "../core/config.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../server/limits.ts";
 import { lowerWorkerPriority } from "../server/thread_priority.ts";
 import { decode } from "../core/validate.ts";
 import { openDeps } from "../server/open_deps.ts";

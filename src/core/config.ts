@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { passwordProblem } from "./password_policy.ts";
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 
 /** Everything that may be set from outside, read once at the start. */
 export interface Config {
@@ -117,11 +117,11 @@ function secretsKeys(value: string): readonly Uint8Array[] {
     const encoding = /^[0-9a-f]{64}$/i.test(part) ? "hex" : "base64";
     return /^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(part) ? Buffer.from(part, encoding) : null;
   });
-  const read = keys.filter((key) => key?.length === LIMITS.secret_bytes);
-  if (read.length === keys.length && keys.length <= LIMITS.secrets_keys)
+  const read = keys.filter((key) => key?.length === SHARED_LIMITS.secret_bytes);
+  if (read.length === keys.length && keys.length <= SHARED_LIMITS.secrets_keys)
     return read.filter((key) => key !== null);
   throw new BadSetting(
-    `must be ${LIMITS.secret_bytes} bytes in base64 or hexadecimal digits, and may have an older key after a comma`,
+    `must be ${SHARED_LIMITS.secret_bytes} bytes in base64 or hexadecimal digits, and may have an older key after a comma`,
   );
 }
 
@@ -168,7 +168,7 @@ function adminEmail(value: string): string {
 }
 
 function adminPassword(value: string): string {
-  const { password_length_min: min, password_length_max: max } = LIMITS;
+  const { password_length_min: min, password_length_max: max } = SHARED_LIMITS;
   if (value.length >= min && value.length <= max) return value;
   throw new BadSetting(`must be ${min} to ${max} characters`);
 }
@@ -179,18 +179,18 @@ function size(value: string): string {
 }
 
 function metricsToken(value: string): string {
-  if (/^[\x21-\x7e]+$/.test(value) && value.length >= LIMITS.secret_bytes) return value;
+  if (/^[\x21-\x7e]+$/.test(value) && value.length >= SHARED_LIMITS.secret_bytes) return value;
   throw new BadSetting(
-    `must be at least ${LIMITS.secret_bytes} letters, digits and punctuation of ASCII, without spaces`,
+    `must be at least ${SHARED_LIMITS.secret_bytes} letters, digits and punctuation of ASCII, without spaces`,
   );
 }
 
 /** A shorter one could be found by trying, from any token that it signed. */
 function signingSecret(value: string): string {
   const bytes = new TextEncoder().encode(value).length;
-  if (bytes >= LIMITS.secret_bytes) return value;
+  if (bytes >= SHARED_LIMITS.secret_bytes) return value;
   throw new BadSetting(
-    `must have at least ${LIMITS.secret_bytes} bytes, and has ${bytes}: make one with \`openssl rand -base64 48\`, or leave it unset`,
+    `must have at least ${SHARED_LIMITS.secret_bytes} bytes, and has ${bytes}: make one with \`openssl rand -base64 48\`, or leave it unset`,
   );
 }
 

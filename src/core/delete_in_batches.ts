@@ -1,5 +1,5 @@
 import type { Background } from "./background.ts";
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 
 /**
  * Forgets rows some at a time, so that nothing waits long for one transaction: `deleteSome` deletes at most
@@ -9,6 +9,6 @@ export async function deleteInBatches(
   background: Background,
   deleteSome: (limit: number) => Promise<number>,
 ): Promise<void> {
-  const limit = LIMITS.prune_rows;
+  const limit = SHARED_LIMITS.prune_rows;
   while (!background.is_stopping && (await deleteSome(limit)) === limit) await Bun.sleep(0);
 }

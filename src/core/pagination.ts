@@ -1,4 +1,4 @@
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 
 /** A page asked for: 1-based page, `limit` rows. */
 export interface PageQuery {
@@ -35,10 +35,12 @@ export async function listPage<T>(
   find: (slice: Slice) => Promise<{ rows: T[]; total: number }>,
 ): Promise<Listed<T>> {
   if (query.page === undefined && query.limit === undefined) {
-    const { rows, total } = await find({ limit: LIMITS.list_rows, offset: 0 });
-    return total <= rows.length ? { data: rows } : { data: rows, meta: pageMeta(1, LIMITS.list_rows, total) };
+    const { rows, total } = await find({ limit: SHARED_LIMITS.list_rows, offset: 0 });
+    return total <= rows.length
+      ? { data: rows }
+      : { data: rows, meta: pageMeta(1, SHARED_LIMITS.list_rows, total) };
   }
-  return pagedList(query, LIMITS.page_limit_default, find);
+  return pagedList(query, SHARED_LIMITS.page_limit_default, find);
 }
 
 /** Answers one page of a list that always has pages, with `meta`. */

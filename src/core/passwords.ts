@@ -1,4 +1,4 @@
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 import { AppError } from "./errors.ts";
 import { randomAlphanumeric } from "./random_secrets.ts";
 
@@ -28,8 +28,8 @@ export function openPasswords(cost = PASSWORD_COST): Passwords {
   let decoy: Promise<string> | undefined;
 
   async function turn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= LIMITS.password_hashes) {
-      if (waiting.length >= LIMITS.password_hashes_waiting) {
+    if (running >= SHARED_LIMITS.password_hashes) {
+      if (waiting.length >= SHARED_LIMITS.password_hashes_waiting) {
         throw new AppError("rate_limited", "Too many sign-ins at once: try again", { retry_after_s: 5 });
       }
       await new Promise<void>((resume) => waiting.push(resume));

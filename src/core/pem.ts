@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 import { iso } from "./time.ts";
 
 // What users send as PEM text, read and judged. Reading the same text gives the same answer: nothing is looked up.
@@ -34,7 +34,7 @@ export function readCertificate(pem: string): ReadPem<X509Certificate> {
 
 function sizeProblem(key: KeyObject): string | null {
   const bits = key.asymmetricKeyType === "rsa" ? (key.asymmetricKeyDetails?.modulusLength ?? 0) : 0;
-  const { rsa_bits_min: min, rsa_bits_max: max } = LIMITS;
+  const { rsa_bits_min: min, rsa_bits_max: max } = SHARED_LIMITS;
   return bits >= min && bits <= max ? null : `must have an RSA key of ${min} to ${max} bits`;
 }
 

@@ -1,4 +1,4 @@
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 import { AppError } from "./errors.ts";
 
 /** A window is cut into so many slots; a slot's events count until the window after the last of them has passed. */
@@ -46,7 +46,8 @@ export class RateLimiter {
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
     const oldest = this.#buckets.keys().next().value;
-    if (this.#buckets.size > LIMITS.rate_limit_buckets && oldest !== undefined) this.#buckets.delete(oldest);
+    if (this.#buckets.size > SHARED_LIMITS.rate_limit_buckets && oldest !== undefined)
+      this.#buckets.delete(oldest);
   }
 
   /** How many places the key has left, at least one, without taking any. Errors: rate_limited. */

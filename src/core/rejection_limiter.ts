@@ -1,5 +1,5 @@
 import type { AppError, ErrorKind } from "./errors.ts";
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
 /** Refusals of a request as such, whatever the records say. */
@@ -15,7 +15,7 @@ const COUNTED_KINDS: ReadonlySet<ErrorKind> = new Set([
 /** Counts refused requests by whoever sent them, so that nobody has the service read and refuse without end. */
 export class Refusals {
   readonly #is_on: boolean;
-  readonly #limiter = new RateLimiter(LIMITS.refused_minute);
+  readonly #limiter = new RateLimiter(SHARED_LIMITS.refused_minute);
   readonly #senders = new WeakMap<Request, string>();
 
   constructor({ rate_limit_enabled }: { rate_limit_enabled: boolean }) {

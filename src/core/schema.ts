@@ -1,5 +1,5 @@
 import { FormatRegistry, type Static, type TSchema, Type } from "@sinclair/typebox";
-import { LIMITS } from "./limits.ts";
+import { SHARED_LIMITS } from "./limits.ts";
 import { isCurrency } from "./money.ts";
 
 // The pieces that wire shapes are made of. Where a text breaks a pattern or a format, its `description` is
@@ -56,20 +56,20 @@ export const Day = Type.String({
 });
 
 /** A name that people read: trimmed, not blank. */
-export const Name = trimmedText(LIMITS.name_length);
+export const Name = trimmedText(SHARED_LIMITS.name_length);
 
 export const Search = Type.String({
   minLength: 1,
-  maxLength: LIMITS.name_length,
-  description: `1 to ${LIMITS.name_length} characters, a part of what is looked for`,
+  maxLength: SHARED_LIMITS.name_length,
+  description: `1 to ${SHARED_LIMITS.name_length} characters, a part of what is looked for`,
 });
 
 export const Email = Type.Transform(
   Type.String({
     format: "email-address",
-    maxLength: LIMITS.email_length,
+    maxLength: SHARED_LIMITS.email_length,
     description: "an email address",
-    "x-schema": { type: "string", format: "email", maxLength: LIMITS.email_length },
+    "x-schema": { type: "string", format: "email", maxLength: SHARED_LIMITS.email_length },
   }),
 )
   .Decode((text) => text.toLowerCase())
@@ -122,12 +122,12 @@ export function strict<T extends Parameters<typeof Type.Object>[0]>(
 /** A page of a list, of at most so many rows: both optional. */
 export function pageFieldsUpTo(page_limit: number) {
   return {
-    page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: SHARED_LIMITS.page_number })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: page_limit })),
   };
 }
 
-export const pageFields = pageFieldsUpTo(LIMITS.page_limit);
+export const pageFields = pageFieldsUpTo(SHARED_LIMITS.page_limit);
 
 export const PageMeta = Type.Object(
   { page: Type.Integer(), limit: Type.Integer(), total: Type.Integer(), total_pages: Type.Integer() },

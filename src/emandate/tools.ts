@@ -1,4 +1,4 @@
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { Id, pageFieldsUpTo } from "../core/schema.ts";
 import { pageOf } from "../mcp/params.ts";
 import { describe } from "../mcp/wire_schema.ts";

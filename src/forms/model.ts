@@ -1,5 +1,6 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../core/schema.ts";
 
 export const FIELD_TYPES = [
@@ -53,7 +54,7 @@ const FormField = strict(
 export const FormStructure = strict(
   {
     title: visible(LIMITS.form_text_length),
-    description: Type.Optional(upTo(LIMITS.description_length)),
+    description: Type.Optional(upTo(SHARED_LIMITS.description_length)),
     fields: Type.Array(FormField, { minItems: 1, maxItems: LIMITS.form_fields }),
   },
   { title: "FormStructure" },
@@ -88,8 +89,8 @@ const formFields = {
   description: Type.Optional(
     nullable(
       Type.String({
-        maxLength: LIMITS.description_length,
-        description: `at most ${LIMITS.description_length} characters`,
+        maxLength: SHARED_LIMITS.description_length,
+        description: `at most ${SHARED_LIMITS.description_length} characters`,
       }),
     ),
   ),

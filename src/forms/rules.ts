@@ -1,5 +1,6 @@
 import { Value } from "@sinclair/typebox/value";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { type ErrorDetail, pointerPart } from "../core/errors.ts";
 import { Email } from "../core/schema.ts";
 import { invalidInput } from "../core/validate.ts";
@@ -146,7 +147,7 @@ const TEXTS: Record<
   textarea: { noun: "a text", max: LIMITS.form_long_answer_length, fits: () => true },
   email: {
     noun: "an email address",
-    max: LIMITS.email_length,
+    max: SHARED_LIMITS.email_length,
     fits: (text) => Value.Check(Email, text),
   },
   tel: { noun: "a telephone number", max: 30, fits: (text) => TELEPHONE.test(text) },

@@ -1,7 +1,8 @@
 import { Value } from "@sinclair/typebox/value";
 import { operation } from "../app/operation.ts";
 import { type Actor, type Scope, scopeOf } from "../core/access.ts";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { AppError, notFound } from "../core/errors.ts";
 import { listPage, pagedList } from "../core/pagination.ts";
 import { ById, listed, Nothing, paged } from "../core/schema.ts";
@@ -27,7 +28,7 @@ export const listForms = operation({
   input: ListForms,
   output: paged(FormConfig),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listForms(readTx(ctx), filter, slice),
     ),
 });

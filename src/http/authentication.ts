@@ -1,7 +1,7 @@
 import { type Actor, type Level, levelOf, principalOf } from "../core/access.ts";
 import type { Context } from "../app/context.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { networkOf, readAddress } from "../core/network.ts";
 import type { Caller, Deps } from "../app/deps.ts";
 import type { Reads } from "../store/store.ts";

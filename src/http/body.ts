@@ -1,6 +1,6 @@
 import { principalOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { BodyMemory, type Sender } from "./body_memory.ts";
 import { decodeUtf8, type JsonBounds, parseJson, REQUEST_JSON, assertStorable } from "./json.ts";
 

@@ -1,6 +1,6 @@
 import { type Actor, principalOf, scopeOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { networkOf } from "../core/network.ts";
 
 /** Who sends a body. */

@@ -1,5 +1,6 @@
 import { AppError, invalid, pointerPart } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 
 /** What a JSON text may hold. */
 export interface JsonBounds {
@@ -178,7 +179,7 @@ class OpenContainers {
     let end = start + 1;
     while (end < bytes.length && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
     const key = Buffer.from(bytes.subarray(start, end + 1)).toString();
-    return unquote(key).slice(0, LIMITS.name_length).toWellFormed();
+    return unquote(key).slice(0, SHARED_LIMITS.name_length).toWellFormed();
   }
 }
 

@@ -1,4 +1,4 @@
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { AppError, invalid } from "../core/errors.ts";
 import { withTimeout } from "../core/time.ts";
 import { type BodyPieces, byteBuffer, openBody } from "./body.ts";

@@ -1,5 +1,5 @@
 import type { Claim, StoredResponse, KeyedRequest } from "../app/claim.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { AppError } from "../core/errors.ts";
 import type { Queries, Store } from "../store/store.ts";
 import * as queries from "./queries.ts";

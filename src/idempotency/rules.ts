@@ -1,6 +1,6 @@
 import type { StoredResponse } from "../app/claim.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { isMaskedIcNumber } from "../core/malaysia.ts";
 import { instant } from "../core/time.ts";
 import { isSecretName } from "../core/secret_names.ts";

@@ -3,7 +3,7 @@ import type { Claim } from "../app/claim.ts";
 import type { Caller, Deps } from "../app/deps.ts";
 import { type Actor, principalOf, privilegesOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { decode } from "../core/validate.ts";
 import { parseExactly } from "../core/whole_number.ts";
 import { unavailableError } from "../store/constraints.ts";

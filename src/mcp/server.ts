@@ -1,7 +1,7 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
 import { getMe } from "../access/sessions/service.ts";
 import { type ToolCall, callTool } from "./call_tool.ts";
 import type { ToolSet } from "./tool_set.ts";
@@ -34,7 +34,7 @@ export async function serverFor(
   server.server.setRequestHandler("tools/call", ({ params }) => {
     const tool = tools.find(viewer, params.name);
     if (!tool) {
-      const tool_name = params.name.slice(0, LIMITS.name_length);
+      const tool_name = params.name.slice(0, SHARED_LIMITS.name_length);
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${tool_name}`);
     }
     return callTool(deps, tools, caller, tool, params.arguments);

@@ -3,7 +3,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { Context } from "../app/context.ts";
 import { type Actor, ENVIRONMENTS, type Level, levelOf, may, type Permission } from "../core/access.ts";
 import type { Config } from "../core/config.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../idempotency/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
 import { mayChange } from "../audit/recorder.ts";
 import { outlineOf, describe, omitFields, type WireSchema, wireSchema } from "./wire_schema.ts";

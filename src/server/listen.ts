@@ -1,6 +1,6 @@
 import type { Deps } from "../app/deps.ts";
 import { buildApp } from "./http_app.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { listenForMetrics } from "../http/metrics.ts";
 import { Dispatcher } from "../webhooks/deliveries/dispatcher.ts";
 

@@ -5,7 +5,8 @@ import type { Deps } from "../app/deps.ts";
 import { Background } from "../core/background.ts";
 import type { Config } from "../core/config.ts";
 import { openDataDir } from "../core/data_dir.ts";
-import { LIMITS } from "../core/limits.ts";
+import { SHARED_LIMITS } from "../core/limits.ts";
+import { LIMITS as USAGE_LIMITS } from "../usage/limits.ts";
 import { makePrivate } from "../core/file_permissions.ts";
 import { RateLimiter } from "../core/rate_limiter.ts";
 import { type Log, openLog } from "../core/log.ts";
@@ -153,7 +154,7 @@ const RESERVED_THREADS = 4;
  */
 export function usageReaders(): number {
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
-  return Math.max(1, Math.min(LIMITS.usage_readers, threads - RESERVED_THREADS));
+  return Math.max(1, Math.min(USAGE_LIMITS.usage_readers, threads - RESERVED_THREADS));
 }
 
 /** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
@@ -186,12 +187,12 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
   return {
     memory_limit: config.usage_memory_limit ?? defaultUsageMemory(),
     readers,
-    readers_waiting: LIMITS.usage_readers_waiting,
+    readers_waiting: USAGE_LIMITS.usage_readers_waiting,
     // Also with few threads: one whose receiver takes its time holds none, and must not hold up another company.
-    exports: LIMITS.usage_exports,
-    exports_waiting: LIMITS.usage_exports_waiting,
-    exports_waiting_company: LIMITS.usage_exports_waiting_company,
-    pending_events: LIMITS.usage_pending_events,
+    exports: USAGE_LIMITS.usage_exports,
+    exports_waiting: USAGE_LIMITS.usage_exports_waiting,
+    exports_waiting_company: USAGE_LIMITS.usage_exports_waiting_company,
+    pending_events: USAGE_LIMITS.usage_pending_events,
     on_failure: (error, message) => log.warn(error === undefined ? {} : { err: error }, message),
   };
 }
@@ -261,7 +262,7 @@ function loadJwtSecret(data_dir: string): string {
   }
   chmodSync(file, 0o600);
   const stored = readFileSync(file, "utf8").trim();
-  if (stored.length < LIMITS.secret_bytes) {
+  if (stored.length < SHARED_LIMITS.secret_bytes) {
     throw new Error(`Cannot sign tokens: ${file} is damaged; remove it, and everyone signs in again`);
   }
   return stored;

@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { dirname, join } from "node:path";
 import type { WriteContent } from "../core/download.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { KeyedMutex } from "../core/keyed_mutex.ts";
 
 // Where documents' bytes lie: <data directory>/documents/<company>/<first two digits>/<sha256>, and, while they

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { operation } from "../app/operation.ts";
 import { scopeOf } from "../core/access.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { strict } from "../core/schema.ts";
 
 const CheckedUsage = Type.Object({

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/audit/limits.ts";
 import { type Api, type Json, TestClock, useService } from "../support/harness.ts";
 
 // What the log tells of who came in, what was given away, and what was refused.

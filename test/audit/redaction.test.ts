@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/audit/limits.ts";
 import { changesBetween, redact } from "../../src/audit/rules.ts";
 import { isSecretName } from "../../src/core/secret_names.ts";
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/forms/limits.ts";
 import { type Api, type Json, type Tenant, TestClock, useService } from "../support/harness.ts";
 import { create, tally } from "../billing/subscriptions/fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/forms/limits.ts";
 import { FIELD_TYPES } from "../../src/forms/model.ts";
 import { checkForm, problemText } from "../../src/forms/rules.ts";
 import type { Json } from "../support/harness.ts";

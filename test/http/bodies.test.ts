@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/http/limits.ts";
 import { addSubscription } from "../usage/fixtures.ts";
 import { tokenOf } from "../usage/ingest/streams.ts";
 import { type Tenant, useService } from "../support/harness.ts";

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { assert, jsonValue, property } from "fast-check";
 import { AppError } from "../../src/core/errors.ts";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/http/limits.ts";
+import { LIMITS as USAGE_LIMITS } from "../../src/usage/limits.ts";
 import { parseJson } from "../../src/http/json.ts";
 import { addSubscription } from "../usage/fixtures.ts";
 import { NDJSON } from "../usage/ingest/streams.ts";
@@ -70,8 +71,8 @@ test("a text that is too long is refused at its place, before anything looks at 
 });
 
 test("a batch may be as large as its events may, and a stream as long as it likes", async () => {
-  const full = event(keys(LIMITS.usage_metadata_keys));
-  const batch = Array(LIMITS.usage_batch).fill(full);
+  const full = event(keys(USAGE_LIMITS.usage_metadata_keys));
+  const batch = Array(USAGE_LIMITS.usage_batch).fill(full);
   expect((await service.api("POST", "/usage/events", `[${batch.join(",")}]`)).status).toBe(201);
   // Over the values of three batches.
   const line = event(`"a":[${ids(4_000)}]`);

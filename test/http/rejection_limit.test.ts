@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { LIMITS } from "../../src/core/limits.ts";
+import { SHARED_LIMITS } from "../../src/core/limits.ts";
 import { addSubscription } from "../usage/fixtures.ts";
 import { type Service, startService, TestClock } from "../support/harness.ts";
 
@@ -7,14 +7,14 @@ import { type Service, startService, TestClock } from "../support/harness.ts";
 
 const START = "2026-03-10T12:00:00.000Z";
 const clock = new TestClock(START);
-const limits = { ...LIMITS };
+const limits = { ...SHARED_LIMITS };
 
 let service: Service;
 
 beforeAll(async () => {
-  Object.assign(LIMITS, { refused_minute: 5 });
+  Object.assign(SHARED_LIMITS, { refused_minute: 5 });
   service = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_LOGIN: "1000" } });
-  Object.assign(LIMITS, limits);
+  Object.assign(SHARED_LIMITS, limits);
   await addSubscription(service, "acme");
 });
 afterAll(() => service.stop());

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/idempotency/limits.ts";
 import { idempotencyKeyTable } from "../../src/idempotency/tables.ts";
 import { JOBS, runJob } from "../../src/server/scheduler.ts";
 import { type Answer, type Api, type Json, TestClock, useService } from "../support/harness.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/idempotency/limits.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { FoundKey } from "../../src/idempotency/model.ts";
 import { replay, isDone, isStorable, showsSecret } from "../../src/idempotency/rules.ts";

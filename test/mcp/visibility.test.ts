@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/mcp/limits.ts";
 import { TOOLS } from "../../src/server/tools.ts";
 import { type Service, type Json, startService, type Tenant, TestClock } from "../support/harness.ts";
 import { type McpClient, agentFor, CLIENTS, tokensOf } from "../support/mcp_clients.ts";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmedText } from "../../core/schema.ts";
 
 const role = oneOf(KEY_ROLES, "lender, agent or ingest");

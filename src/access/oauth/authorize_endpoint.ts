@@ -3,7 +3,7 @@ import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { errorPage } from "../../core/page_layout.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { isSameSecret, randomSecret } from "../../core/random_secrets.ts";
 import { decode } from "../../core/validate.ts";
 import { page } from "../../http/responses.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { Id } from "../../core/schema.ts";
 import { sha256, randomSecret } from "../../core/random_secrets.ts";
 import { iso } from "../../core/time.ts";

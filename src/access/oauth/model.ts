@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, nullable, pageFields, strict } from "../../core/schema.ts";
 
 /** The one thing that an agent can be granted: to use the tools as the user. */
@@ -28,7 +29,8 @@ export const ListAuthorizations = strict(pageFields);
 
 // What follows has the names of OAuth's specifications. Agents may send more than is read here.
 
-const { agent_redirect_uris, agent_redirect_uri_length, name_length } = LIMITS;
+const { agent_redirect_uris, agent_redirect_uri_length } = LIMITS;
+const { name_length } = SHARED_LIMITS;
 const APPLICATION_TYPES = ["native", "web"] as const;
 
 /** What an agent says of itself: RFC 7591, section 2. */

@@ -1,7 +1,7 @@
 import { operation } from "../../app/operation.ts";
 import { type Actor, scopeOf } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";

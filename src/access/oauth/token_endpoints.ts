@@ -3,7 +3,8 @@ import type { Context } from "../../app/context.ts";
 import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { decode } from "../../core/validate.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
 import { addressRateLimit } from "../../http/address_rate_limit.ts";
@@ -102,7 +103,7 @@ export function readFields(
   const fields = new Map<string, string>();
   for (const [name, value] of form) {
     if (fields.has(name) && !repeatable.includes(name))
-      throw new OAuthError("invalid_request", `${name.slice(0, LIMITS.name_length)} is there twice`);
+      throw new OAuthError("invalid_request", `${name.slice(0, SHARED_LIMITS.name_length)} is there twice`);
     // Sent without a value is as good as not sent: RFC 6749, 3.1.
     if (value !== "") fields.set(name, value);
   }

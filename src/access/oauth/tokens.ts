@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { Nothing } from "../../core/schema.ts";
 import { sha256 } from "../../core/random_secrets.ts";
 import { instant, iso } from "../../core/time.ts";

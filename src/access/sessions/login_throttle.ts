@@ -2,7 +2,8 @@ import type { LoginGuard } from "../../app/credentials.ts";
 import type { Config } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { RateLimiter } from "../../core/rate_limiter.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { networkOf } from "../../core/network.ts";
 import type { Clock } from "../../core/time.ts";
 
@@ -126,7 +127,7 @@ class Gates {
   /** Until someone leaves. Errors: rate_limited when too many wait. */
   wait(key: string): Promise<void> {
     const waiting = this.#waiting.get(key) ?? [];
-    if (waiting.length >= LIMITS.password_hashes_waiting) {
+    if (waiting.length >= SHARED_LIMITS.password_hashes_waiting) {
       throw new AppError("rate_limited", "Too many sign-ins at once: try again", { retry_after_s: 5 });
     }
     this.#waiting.set(key, waiting);
@@ -163,6 +164,7 @@ class KnownPairs {
     this.#pairs.delete(pair);
     this.#pairs.add(pair);
     const oldest = this.#pairs.values().next().value;
-    if (this.#pairs.size > LIMITS.rate_limit_buckets && oldest !== undefined) this.#pairs.delete(oldest);
+    if (this.#pairs.size > SHARED_LIMITS.rate_limit_buckets && oldest !== undefined)
+      this.#pairs.delete(oldest);
   }
 }

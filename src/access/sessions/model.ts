@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { PERMISSIONS } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Email, oneOf, strict } from "../../core/schema.ts";
 import { Password, User } from "../users/model.ts";
 
 // Signing in takes any password: the rules are for new ones, and naming them here would help guessing.
-const AnyPassword = Type.String({ minLength: 1, maxLength: LIMITS.password_length_max });
+const AnyPassword = Type.String({ minLength: 1, maxLength: SHARED_LIMITS.password_length_max });
 
 export const Login = strict(
   {

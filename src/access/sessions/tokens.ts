@@ -1,7 +1,7 @@
 import { type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type { SignedToken, Tokens } from "../../app/credentials.ts";
 import { KEY_ROLES, type KeyRole } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
 

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Email, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
-const { password_length_min, password_length_max } = LIMITS;
+const { password_length_min, password_length_max } = SHARED_LIMITS;
 
 export const Password = Type.String({
   minLength: password_length_min,

@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
@@ -98,8 +99,8 @@ function nullableDecimal() {
 }
 
 const Description = Type.String({
-  maxLength: LIMITS.description_length,
-  description: `at most ${LIMITS.description_length} characters`,
+  maxLength: SHARED_LIMITS.description_length,
+  description: `at most ${SHARED_LIMITS.description_length} characters`,
 });
 
 const optionalPricing = {

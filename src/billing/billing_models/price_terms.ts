@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { compare, type Decimal, toBig, isCurrency, isZero } from "../../core/money.ts";
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { type Bounds, isSameStart, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import { ById, Nothing } from "../../core/schema.ts";

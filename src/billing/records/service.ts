@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { notFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { pagedList } from "../../core/pagination.ts";
@@ -31,7 +31,7 @@ export const listBillingRecords = operation({
   input: ListBillingRecords,
   output: paged(BillingRecord),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listRecords(readTx(ctx), filter, slice),
     ),
 });

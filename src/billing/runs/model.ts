@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { BillLine, DecimalText } from "../rating/bill_line.ts";
 import { BillingRecord } from "../records/model.ts";

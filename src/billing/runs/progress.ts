@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { roundMoney, sum } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type {

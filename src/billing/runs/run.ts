@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { chunks } from "../../core/chunk.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";

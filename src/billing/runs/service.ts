@@ -2,7 +2,8 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
@@ -84,7 +85,7 @@ export const listBillingRuns = operation({
   input: ListBillingRuns,
   output: paged(BillingRun),
   run: (ctx, page) =>
-    pagedList(page, LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
+    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
 });
 
 /** Finds one billing run with its errors. Errors: not_found. Decision 0030. */
@@ -110,7 +111,7 @@ export const listUnbilledUsage = operation({
   input: ListUnbilledUsage,
   output: paged(UnbilledUsage),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       listUnbilled(readTx(ctx), filter, slice),
     ),
 });

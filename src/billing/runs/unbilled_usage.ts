@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { chunks } from "../../core/chunk.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { subtract, sum } from "../../core/money.ts";
 import { earlier, instant, iso, later } from "../../core/time.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";

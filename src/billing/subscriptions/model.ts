@@ -1,5 +1,5 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, InstantText, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
 export const SUBSCRIPTION_STATUSES = ["active", "cancelled"] as const;
@@ -30,10 +30,10 @@ FormatRegistry.Set("external-id", (text) => text.isWellFormed() && !/^\s|\s$|\p{
 /** The id that the caller's own system has for a subscription, kept exactly as sent. Decision 0013. */
 export const ExternalId = Type.String({
   minLength: 1,
-  maxLength: LIMITS.external_id_length,
+  maxLength: SHARED_LIMITS.external_id_length,
   format: "external-id",
-  description: `1 to ${LIMITS.external_id_length} characters, without control characters and without white space at either end`,
-  "x-schema": { type: "string", minLength: 1, maxLength: LIMITS.external_id_length },
+  description: `1 to ${SHARED_LIMITS.external_id_length} characters, without control characters and without white space at either end`,
+  "x-schema": { type: "string", minLength: 1, maxLength: SHARED_LIMITS.external_id_length },
 });
 
 export const ListSubscriptions = strict({

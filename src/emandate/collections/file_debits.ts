@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import type { Tx } from "../../store/store.ts";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict } from "../../core/schema.ts";
 import { CONNECTORS } from "../scheme/connector.ts";
 

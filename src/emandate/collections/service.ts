@@ -5,7 +5,8 @@ import { type Scope, scopeOf } from "../../core/access.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { dayAt } from "../working_days.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
 import { withTimeout } from "../../core/time.ts";
@@ -90,7 +91,7 @@ export const listCollectionRuns = operation({
   input: ListCollectionRuns,
   output: paged(CollectionRun),
   run: (ctx, page) =>
-    pagedList(page, LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
+    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
 });
 
 /** Finds one collection run. Errors: not_found. */
@@ -132,8 +133,8 @@ export const getCollectionFile = operation({
         }
       },
       {
-        idle_ms: LIMITS.usage_export_idle_ms,
-        bytes_s: LIMITS.download_bytes_s,
+        idle_ms: SHARED_LIMITS.download_idle_ms,
+        bytes_s: SHARED_LIMITS.download_bytes_s,
         onError: (error) =>
           ctx.log.warn({ err: error, request_id: ctx.request_id, id }, "collection file broke off"),
       },

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 
 /** A name in the form that the scheme accepts. */

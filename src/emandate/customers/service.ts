@@ -1,6 +1,6 @@
 import { operation } from "../../app/operation.ts";
 import { notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { EmandateCustomer, ListEmandateCustomers } from "./model.ts";
@@ -14,7 +14,7 @@ export const listEmandateCustomers = operation({
   input: ListEmandateCustomers,
   output: paged(EmandateCustomer),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listEmandateCustomers(readTx(ctx), filter, slice),
     ),
 });

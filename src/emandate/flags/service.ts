@@ -1,6 +1,6 @@
 import { operation } from "../../app/operation.ts";
 import { AppError, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { ListMandateFlags, MandateFlag, ResolveMandateFlag } from "./model.ts";
@@ -14,7 +14,7 @@ export const listMandateFlags = operation({
   input: ListMandateFlags,
   output: paged(MandateFlag),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listFlags(readTx(ctx), filter, slice),
     ),
 });

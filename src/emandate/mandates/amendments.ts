@@ -1,5 +1,5 @@
 import { dayAt, startOfDay } from "../working_days.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { instant, iso } from "../../core/time.ts";
 import { collectionDays, firstCollection, hasExpired, nextCollection, planCollection } from "../schedule.ts";
 import { planPayments } from "../payments/plan_payments.ts";

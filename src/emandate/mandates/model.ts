@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import {
   At,
   ById,
@@ -182,8 +183,8 @@ export const CreateMandate = strict(
   {
     customer_name: CustomerName,
     customer_email: Email,
-    customer_phone: Type.Optional(Type.String({ maxLength: LIMITS.name_length })),
-    customer_ic_number: Type.Optional(Type.String({ maxLength: LIMITS.name_length })),
+    customer_phone: Type.Optional(Type.String({ maxLength: SHARED_LIMITS.name_length })),
+    customer_ic_number: Type.Optional(Type.String({ maxLength: SHARED_LIMITS.name_length })),
     emandate_product_id: Type.Optional(Id),
     bankscheme_txn_amount: Type.Optional(Amount),
     frequency_mode: Type.Optional(oneOf(FREQUENCY_MODES)),

@@ -3,7 +3,8 @@ import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { dayAt, startOfDay } from "../working_days.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { readIcNumber, readPhone } from "../../core/malaysia.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
@@ -53,7 +54,7 @@ export const listMandates = operation({
   input: ListMandates,
   output: paged(Mandate),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listMandates(readTx(ctx), filter, slice),
     ),
 });

@@ -1,6 +1,6 @@
 import type { Job } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { refreshEmandateBanks, resealEmandateKey } from "./service.ts";
 
 export const EMANDATE_CONFIG_JOBS: readonly Job[] = [

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Day, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import { CONNECTORS } from "../scheme/connector.ts";
 
@@ -44,8 +45,8 @@ const SchemeId = Type.String({
 });
 const Url = Type.String({
   minLength: 1,
-  maxLength: LIMITS.webhook_url_length,
-  description: `an https URL of at most ${LIMITS.webhook_url_length} characters`,
+  maxLength: SHARED_LIMITS.url_length,
+  description: `an https URL of at most ${SHARED_LIMITS.url_length} characters`,
 });
 const Pem = Type.String({
   minLength: 1,

@@ -1,7 +1,7 @@
 import { describeCertificate, type ReadPem, readCertificate, readPrivateKey } from "../../core/pem.ts";
 import type { Config } from "../../core/config.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import {
   addressProblem,
   literalAddresses,

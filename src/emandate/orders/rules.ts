@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { ConnectorName, OrderAwaits, OrderKind } from "../scheme/connector.ts";
 
 /** What an order awaits first. */

@@ -1,5 +1,5 @@
 import { dayAt } from "../working_days.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { Decimal } from "../../core/money.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
 import type { NewPayment } from "./queries.ts";

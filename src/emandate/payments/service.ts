@@ -3,7 +3,8 @@ import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
@@ -28,7 +29,7 @@ export const listMandatePayments = operation({
   input: ListMandatePayments,
   output: paged(MandatePayment),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listPayments(readTx(ctx), filter, slice),
     ),
 });

@@ -1,5 +1,5 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { fromMinorUnits, compare, type Decimal, toMinorUnits } from "../../core/money.ts";
 import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 

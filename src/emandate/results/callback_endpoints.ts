@@ -3,7 +3,7 @@ import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { errorPage } from "../../core/page_layout.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { page } from "../../http/responses.ts";
 import { readFormText } from "../../http/body.ts";
 import { addressRateLimit } from "../../http/address_rate_limit.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { AppError, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { compare } from "../../core/money.ts";
 import type { Queries } from "../../store/store.ts";
 import { readFpxCallback } from "../merchant_config/verify_callback.ts";

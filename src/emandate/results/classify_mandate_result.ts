@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { instant } from "../../core/time.ts";
 import type { OrderStatus } from "../orders/model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "../orders/rules.ts";

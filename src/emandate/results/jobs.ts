@@ -1,6 +1,6 @@
 import type { Job } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { listCompaniesWithDueOrders } from "./polling_queries.ts";
 import { pollOrders, pruneSchemeCallbacks } from "./service.ts";
 

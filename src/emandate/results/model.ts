@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { Id, nullable, strict } from "../../core/schema.ts";
 
 /** What came of a callback. */

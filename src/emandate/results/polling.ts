@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { instant } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";

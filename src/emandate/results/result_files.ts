@@ -1,6 +1,6 @@
 import type { Scope } from "../../core/access.ts";
 import { chunks } from "../../core/chunk.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import type { Queries, Store } from "../../store/store.ts";
 import { listDebitOrders, type MandateOrder } from "../orders/queries.ts";

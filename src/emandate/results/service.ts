@@ -3,7 +3,7 @@ import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, strict } from "../../core/schema.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";

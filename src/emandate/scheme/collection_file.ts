@@ -2,7 +2,7 @@ import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { fromMinorUnits, type Decimal, toMinorUnits } from "../../core/money.ts";
 import { findResponseCode, resultOf } from "./response_codes.ts";
 import type { SchemeResult } from "./connector.ts";

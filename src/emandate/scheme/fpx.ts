@@ -1,6 +1,6 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { type Decimal, fromMinorUnits, toMinorUnits } from "../../core/money.ts";
 import { schemeBanks } from "./banks.ts";
 import {

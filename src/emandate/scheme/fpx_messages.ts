@@ -1,6 +1,6 @@
 import { createSign, createVerify, type KeyObject, type X509Certificate } from "node:crypto";
 import fpx from "../../../data/seed/fpx.json" with { type: "json" };
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { compare } from "../../core/money.ts";
 import { validityOf } from "../../core/pem.ts";
 import { schemeBanks } from "./banks.ts";

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 
 /** What a call came to: the text of a good answer, or why there is none. */
 export type Posted = { text: string; problem?: undefined } | { text?: undefined; problem: string };

@@ -1,5 +1,5 @@
 import { type ErrorDetail, invalidAll } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { ageOn } from "../../core/malaysia.ts";
 import { compare, multiply, roundMoney } from "../../core/money.ts";
 import { instant, iso } from "../../core/time.ts";

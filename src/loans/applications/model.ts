@@ -1,6 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS as FORM_LIMITS } from "../../forms/limits.ts";
+import { LIMITS } from "../limits.ts";
 import {
   At,
   Email,
@@ -208,8 +210,8 @@ export const UpdateLoanApplication = strict(
 const Note = Type.Optional(
   nullable(
     Type.String({
-      maxLength: LIMITS.description_length,
-      description: `at most ${LIMITS.description_length} characters`,
+      maxLength: SHARED_LIMITS.description_length,
+      description: `at most ${SHARED_LIMITS.description_length} characters`,
     }),
   ),
 );
@@ -222,7 +224,7 @@ export const RequestAction = strict(
           kind: oneOf(MISSING_KINDS),
           code: Type.String({
             minLength: 1,
-            maxLength: LIMITS.form_name_length,
+            maxLength: FORM_LIMITS.form_name_length,
             description: "a document's type, a consent's code or a field's name",
           }),
           note: Note,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { EventType, NewEvent } from "../../webhooks/events/model.ts";

@@ -2,7 +2,8 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { pagedList, type Slice } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
@@ -51,7 +52,7 @@ export const listLoanApplications = operation({
   input: ListLoanApplications,
   output: paged(LoanApplication),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       listMasked(ctx, { ...filter, sent: true }, slice),
     ),
 });
@@ -72,7 +73,7 @@ export const listAgentApplications = operation({
   input: ListLoanApplications,
   output: paged(LoanApplication),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) => listMasked(ctx, filter, slice)),
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) => listMasked(ctx, filter, slice)),
 });
 
 /** Finds one of the agent's own applications. Errors: not_found. */

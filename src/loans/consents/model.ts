@@ -1,7 +1,8 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import ipaddr from "ipaddr.js";
 import { ENVIRONMENTS } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict, trimmedText } from "../../core/schema.ts";
 import { Code } from "../programs/model.ts";
 
@@ -84,7 +85,7 @@ export type ConsentText = Pick<
 >;
 
 const textFields = {
-  title: trimmedText(LIMITS.name_length),
+  title: trimmedText(SHARED_LIMITS.name_length),
   purpose_text: trimmedText(LIMITS.consent_text_length),
   data_text: trimmedText(LIMITS.consent_text_length),
   data_categories: Type.Array(trimmedText(LIMITS.consent_audience_length), {

@@ -1,5 +1,5 @@
 import { AppError, invalid } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import type { LoanApplication } from "../applications/model.ts";

@@ -2,7 +2,7 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { type LoanScope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { listPage } from "../../core/pagination.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";

@@ -1,4 +1,5 @@
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { Reads } from "../../store/store.ts";
 import type { BlobStore } from "../../store/blob_store.ts";
 import { listExpectedFiles } from "./queries.ts";
@@ -19,7 +20,7 @@ export async function checkFiles(
 ): Promise<CheckedFiles> {
   const result: CheckedFiles = { documents: 0, broken: 0, problems: [] };
   for (let after_id = 0; ; ) {
-    const batch = await listExpectedFiles(q, { after_id, limit: LIMITS.prune_rows });
+    const batch = await listExpectedFiles(q, { after_id, limit: SHARED_LIMITS.prune_rows });
     for (const { id, company_id, ...written } of batch) {
       const problem = await files.problemOf(company_id, written, reads_bytes);
       result.documents++;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import type { Reads } from "../../store/store.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import type { ApplicationStatus } from "../applications/model.ts";
 import { nextStatus as nextApplicationStatus } from "../applications/rules.ts";

@@ -4,7 +4,8 @@ import { operation } from "../../app/operation.ts";
 import { type Actor, type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
 import { AppError, notFound } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { listPage } from "../../core/pagination.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
@@ -61,8 +62,8 @@ export const downloadLoanDocument = operation({
     const scope = loanScopeOf(ctx.actor);
     const { content_type, file_name, sha256 } = await findDocument(loanReadTx(ctx), id);
     const body = await createDownloadStream(await ctx.documents.read(scope.company_id, sha256), {
-      idle_ms: LIMITS.document_idle_ms,
-      bytes_s: LIMITS.download_bytes_s,
+      idle_ms: SHARED_LIMITS.download_idle_ms,
+      bytes_s: SHARED_LIMITS.download_bytes_s,
       onError: (error) =>
         ctx.log.warn({ err: error, request_id: ctx.request_id }, "a document's download broke off"),
     });

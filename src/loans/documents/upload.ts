@@ -1,5 +1,5 @@
 import { AppError, invalid } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { decode } from "../../core/validate.ts";
 import { type IncomingFile, readMultipart } from "../../http/multipart.ts";
 import type { DocumentType } from "../programs/model.ts";

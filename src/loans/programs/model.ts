@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 
@@ -113,8 +114,8 @@ const extras = {
   description: Type.Optional(
     nullable(
       Type.String({
-        maxLength: LIMITS.description_length,
-        description: `at most ${LIMITS.description_length} characters`,
+        maxLength: SHARED_LIMITS.description_length,
+        description: `at most ${SHARED_LIMITS.description_length} characters`,
       }),
     ),
   ),

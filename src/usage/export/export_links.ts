@@ -5,7 +5,7 @@ import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import type { Download } from "../../core/download.ts";
 import { AppError, invalid } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { iso } from "../../core/time.ts";
 import { decode } from "../../core/validate.ts";
 import { publicOrigin } from "../../http/origin.ts";

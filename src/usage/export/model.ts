@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, oneOf, strict } from "../../core/schema.ts";
 import { EXPORT_FORMATS } from "../../usage_store/port.ts";
 import { PAGING, SearchUsage } from "../search/model.ts";

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import { ExportUsage } from "./model.ts";
@@ -46,8 +47,8 @@ export const exportUsage = operation({
     const body = await createDownloadStream(
       (write, signal) => ctx.usage.export(query, write, { ...limits, signal }),
       {
-        idle_ms: LIMITS.usage_export_idle_ms,
-        bytes_s: LIMITS.download_bytes_s,
+        idle_ms: SHARED_LIMITS.download_idle_ms,
+        bytes_s: SHARED_LIMITS.download_bytes_s,
         onError: (error) => ctx.log.info({ err: error, request_id: ctx.request_id }, "export broken off"),
       },
     );

@@ -2,7 +2,7 @@
  * The SQL that reads a file's rows as events, where that is provably what the rules of ingest say; every other
  * row keeps its texts, to be read one by one.
  */
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { ROW } from "../../usage_store/event_rows.ts";
 import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
 

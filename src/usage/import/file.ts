@@ -3,7 +3,7 @@
  * block, so that a file of any size passes through.
  */
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { blockSql, canonicalPattern, KEYS_TYPE, ROLES, type Role, type RoleValues } from "./columns_sql.ts";
 import { engineReason, type FileFormat, type FileHead, readHead } from "./file_head.ts";
 import { csvTable, type FileTable, ndjsonTable, parquetTable, quoteName } from "./file_tables.ts";

@@ -3,7 +3,7 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { chunks } from "../../core/chunk.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./file_head.ts";
 import { parseObject, rejectedRows, toIngestEvent, writeDerivedId } from "./rows.ts";

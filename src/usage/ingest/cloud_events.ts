@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { pointerPart } from "../../core/errors.ts";
 import {
   invalidBody,

@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { mediaTypeOf, readJson } from "../../http/body.ts";
 import { EVENTS_JSON } from "../../http/json.ts";

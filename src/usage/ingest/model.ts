@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { nullable, strict } from "../../core/schema.ts";
 import { SubscriptionKey } from "../subscription_key.ts";
 

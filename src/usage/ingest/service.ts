@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { readCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "./store_fresh.ts";

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError, type ErrorDetail, fieldName } from "../../core/errors.ts";
 import { unavailableError } from "../../store/constraints.ts";
 import type { RecordedUsage } from "./model.ts";

@@ -1,4 +1,5 @@
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError, type ErrorDetail, pointerPart } from "../../core/errors.ts";
 import { iso } from "../../core/time.ts";
 import type { MeteredSubscription } from "./queries.ts";
@@ -103,7 +104,7 @@ export function externalIdsOf(company_id: number, raws: readonly unknown[]): str
   const ids = new Set<string>();
   for (const raw of raws) {
     const id = isObject(raw) ? externalIdIn(company_id, raw) : undefined;
-    if (id === undefined || ids.has(id) || id.length > LIMITS.external_id_length) continue;
+    if (id === undefined || ids.has(id) || id.length > SHARED_LIMITS.external_id_length) continue;
     // What is no text names nothing, and is no text for the database either.
     if (!id.includes("\0") && id.isWellFormed()) ids.add(id);
   }

@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { type Scope } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { toBig } from "../../core/money.ts";
 import type { SearchUsage } from "./model.ts";

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import { SubscriptionKey } from "../subscription_key.ts";
 import type { MetadataGroup } from "../../usage_store/port.ts";
@@ -64,7 +65,7 @@ export const SearchUsage = strict(
   {
     client_ids: filterOf(Id),
     subscription_ids: filterOf(Id),
-    external_subscription_ids: filterOf(Type.String({ maxLength: LIMITS.external_id_length })),
+    external_subscription_ids: filterOf(Type.String({ maxLength: SHARED_LIMITS.external_id_length })),
     product_ids: filterOf(Id),
     metadata: Type.Optional(
       // Not Type.Record, whose patterns miss keys that hold a line break.
@@ -95,7 +96,7 @@ export const SearchUsage = strict(
     max_usage: Type.Optional(Type.Number()),
     sort_by: Type.Optional(oneOf(["timestamp", "usage"])),
     sort_order: Type.Optional(oneOf(["asc", "desc"])),
-    page: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.page_number })),
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: SHARED_LIMITS.page_number })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.usage_search_limit })),
     cursor: Type.Optional(
       Type.String({
@@ -169,7 +170,7 @@ export type FoundUsage = Static<typeof FoundUsage>;
 
 /** Which metadata is asked about: that of the newest events which meet every condition. */
 export const ListMetadataKeys = strict({
-  external_subscription_id: Type.Optional(Type.String({ maxLength: LIMITS.external_id_length })),
+  external_subscription_id: Type.Optional(Type.String({ maxLength: SHARED_LIMITS.external_id_length })),
   start_time: Type.Optional(Milliseconds),
   end_time: Type.Optional(Milliseconds),
   relative: Type.Optional(oneOf(RELATIVE_WINDOWS)),

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { myRoutes, route, routes } from "../../http/route.ts";
 import { listMetadataKeys, searchUsage } from "./service.ts";
 

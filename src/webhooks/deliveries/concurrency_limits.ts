@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 
 /** Limits concurrent attempts: in all, for each endpoint, and lower ones for failing endpoints. */
 export class ConcurrencyLimits {

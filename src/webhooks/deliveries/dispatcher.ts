@@ -1,7 +1,7 @@
 import type { Background } from "../../core/background.ts";
 import type { Config } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Secrets } from "../../core/secret_box.ts";
 import type { Clock } from "../../core/time.ts";

@@ -1,5 +1,5 @@
 import { chunks } from "../../core/chunk.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import type { Store } from "../../store/store.ts";
 import { environmentOf, type Event } from "../events/model.ts";
 import { type ClaimedEvent, claimUndispatched, listEventsById, listUndispatched } from "../events/queries.ts";

@@ -1,5 +1,5 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { EVENT_TYPES, typesMatching } from "../events/model.ts";
 

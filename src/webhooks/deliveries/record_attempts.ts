@@ -1,4 +1,4 @@
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { iso } from "../../core/time.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordSystemChange } from "../../audit/recorder.ts";

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { addressesOf, ForbiddenDestination, type Resolve, resolveHost } from "../endpoints/destination.ts";
 import { readUrl, type DestinationPolicy } from "../endpoints/rules.ts";
 import { type AttemptResult, hasSucceeded } from "./rules.ts";

@@ -2,7 +2,8 @@ import type { Static } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { loanScopeOf, scopeOf } from "../../core/access.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { AppError, orNotFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
@@ -124,7 +125,7 @@ function list(
   scope: queries.LogScope,
   { page, limit, ...filter }: Static<typeof ListWebhookLogs>,
 ) {
-  return pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+  return pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
     queries.listLogs({ q: store.read, scope, now }, filter, slice),
   );
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { EventPattern, matchesPattern } from "../events/model.ts";
 
@@ -40,15 +41,15 @@ export interface SigningSecret {
 const endpointFields = {
   url: Type.String({
     minLength: 1,
-    maxLength: LIMITS.webhook_url_length,
-    description: `an https URL of at most ${LIMITS.webhook_url_length} characters`,
+    maxLength: SHARED_LIMITS.url_length,
+    description: `an https URL of at most ${SHARED_LIMITS.url_length} characters`,
   }),
   event_types: Type.Array(EventPattern, { minItems: 1, maxItems: LIMITS.webhook_event_types }),
   description: Type.Optional(
     nullable(
       Type.String({
-        maxLength: LIMITS.description_length,
-        description: `at most ${LIMITS.description_length} characters`,
+        maxLength: SHARED_LIMITS.description_length,
+        description: `at most ${SHARED_LIMITS.description_length} characters`,
       }),
     ),
   ),

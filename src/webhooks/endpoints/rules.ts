@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { SigningSecret } from "./model.ts";
 

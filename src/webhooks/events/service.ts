@@ -1,5 +1,6 @@
 import { operation } from "../../app/operation.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, paged } from "../../core/schema.ts";
@@ -14,7 +15,7 @@ export const listEvents = operation({
   input: ListEvents,
   output: paged(Event),
   run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, LIMITS.page_limit_default, (slice) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
       queries.listEvents(readTx(ctx), filter, slice),
     ),
 });

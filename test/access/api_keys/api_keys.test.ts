@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/access/limits.ts";
 import { apiKeyTable } from "../../../src/access/api_keys/tables.ts";
 import { auditLogTable } from "../../../src/audit/tables.ts";
 import { idempotencyKeyTable } from "../../../src/idempotency/tables.ts";

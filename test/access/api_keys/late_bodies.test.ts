@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/http/limits.ts";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
 import { grantAccess } from "../../support/mcp_clients.ts";
 import { openRequest, statusOf } from "../../support/raw_request.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import type { Actor } from "../../../src/core/access.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/access/limits.ts";
 import { findWaitingAgent, grantAuthorization, signInToAuthorize } from "../../../src/access/oauth/grants.ts";
 import { authorizationRequestTable } from "../../../src/access/oauth/tables.ts";
 import {

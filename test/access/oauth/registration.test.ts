@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/access/limits.ts";
 import { oauthClientTable } from "../../../src/access/oauth/tables.ts";
 import { type Service, startService, TestClock, useService } from "../../support/harness.ts";
 import { OAuthClient, open, pkce, REDIRECT, register } from "./fixtures.ts";

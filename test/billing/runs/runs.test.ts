@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/billing/limits.ts";
 import type { Json } from "../../support/harness.ts";
 import { type Company, FLAT, GRADUATED, PER_UNIT, useBooks } from "../fixtures.ts";
 

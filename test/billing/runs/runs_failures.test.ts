@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { eq } from "drizzle-orm";
 import postgres from "postgres";
 import { AppError } from "../../../src/core/errors.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/billing/limits.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { billingRunTable } from "../../../src/billing/runs/tables.ts";
 import { billingModelTable } from "../../../src/billing/billing_models/tables.ts";

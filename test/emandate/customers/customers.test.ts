@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/emandate/limits.ts";
 import { MANDATE_STATUSES } from "../../../src/emandate/mandates/model.ts";
 import { type Json, type Tenant, useService } from "../../support/harness.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";

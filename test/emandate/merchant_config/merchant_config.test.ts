@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/emandate/limits.ts";
 import { makeIdentity, makeKey } from "../../support/certificates.ts";
 import { type Api, type Service, type Json, startService, type Tenant } from "../../support/harness.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/emandate/limits.ts";
+import { LIMITS as HTTP_LIMITS } from "../../../src/http/limits.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
 import { type Answer, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
@@ -187,7 +188,7 @@ describe("a callback", () => {
 
   test("of another kind or size is refused before it is read", async () => {
     expect((await post("{}", { "content-type": "application/json" })).status).toBe(415);
-    expect((await post(`a=${"x".repeat(LIMITS.open_body_bytes)}`)).status).toBe(413);
+    expect((await post(`a=${"x".repeat(HTTP_LIMITS.open_body_bytes)}`)).status).toBe(413);
     expect((await post("a=%00")).status).toBe(422);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { parse } from "csv-parse/sync";
 import * as fc from "fast-check";
 import { AppError } from "../../../src/core/errors.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/emandate/limits.ts";
 import {
   COLLECTION_HEADER,
   type CollectionLine,

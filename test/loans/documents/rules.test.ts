@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/loans/limits.ts";
 import { DOCUMENT_STATUSES, type DocumentStatus } from "../../../src/loans/documents/model.ts";
 import {
   cleanFileName,

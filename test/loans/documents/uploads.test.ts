@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/store/limits.ts";
 import { type Answer, useService } from "../../support/harness.ts";
 import { type Borrowing, filesOf, folderOf, JPEG, openBorrowing, PDF, PNG, send } from "./fixtures.ts";
 import { beginUpload, BOUNDARY, chunk, HEAD, TAIL } from "./raw_upload.ts";

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { SHARED_LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/usage/limits.ts";
 import { type Service, type Json, PASSWORD, type Tenant } from "../../support/harness.ts";
 import {
   CSV_HEADER,
@@ -250,8 +251,8 @@ describe("an export that is long", () => {
   }, 60_000);
 
   test("of a receiver that takes a little now and then is broken off, and its place is free", async () => {
-    const limits = { ...LIMITS };
-    Object.assign(LIMITS, { usage_export_idle_ms: 500, download_bytes_s: 50_000_000 });
+    const limits = { ...SHARED_LIMITS };
+    Object.assign(SHARED_LIMITS, { download_idle_ms: 500, download_bytes_s: 50_000_000 });
     const { socket, closed, text } = await hold("ndjson");
     // Three megabytes a second would be enough for a receiver that is only asked to take something.
     const sip = setInterval(() => {
@@ -260,7 +261,7 @@ describe("an export that is long", () => {
     }, 20);
     socket.once("close", () => clearInterval(sip));
     await closed;
-    Object.assign(LIMITS, limits);
+    Object.assign(SHARED_LIMITS, limits);
     expect(text().split(":long").length).toBeLessThan(EVENTS);
     const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", bearer));
     expect(whole).toHaveLength(EVENTS);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/http/limits.ts";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
 import { addSubscription, ms, search, uuid } from "../fixtures.ts";
 import { eventLines, NDJSON, sendLines, tokenOf } from "./streams.ts";

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS as HTTP_LIMITS } from "../../../src/http/limits.ts";
+import { LIMITS } from "../../../src/usage/limits.ts";
 import { JsonLines } from "../../../src/http/json_lines.ts";
 import {
   type Service,
@@ -29,6 +30,7 @@ const START = "2026-03-10T12:00:00.000Z";
 const good = { external_subscription_id: "acme", usage: 1 };
 const clock = new TestClock(START);
 const limits = { ...LIMITS };
+const http_limits = { ...HTTP_LIMITS };
 
 let service: Service;
 let tenant: Tenant;
@@ -44,6 +46,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   Object.assign(LIMITS, limits);
+  Object.assign(HTTP_LIMITS, http_limits);
   clock.set(START);
 });
 afterAll(() => service.stop());
@@ -123,7 +126,7 @@ describe("a stream under way", () => {
   });
 
   test("that sends too little in its time is a 408", async () => {
-    Object.assign(LIMITS, { line_block_ms: 1_000 });
+    Object.assign(HTTP_LIMITS, { line_block_ms: 1_000 });
     const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_300)));
     const pulse = setInterval(() => stream.write("\n"), 20);
@@ -209,13 +212,13 @@ describe("many streams", () => {
     const stream = await openStream(service, tenant);
     stream.write(text(eventLines(1_200)));
     await untilStored(1_000);
-    Object.assign(LIMITS, { bodies_bytes: 20_000 });
+    Object.assign(HTTP_LIMITS, { bodies_bytes: 20_000 });
     stream.write(text(eventLines(500, { metadata: { filler: "x".repeat(1_000) } }, 1_201)));
     const { status, body, headers } = await stream.answer;
     expect([status, body.line, body.accepted]).toEqual([503, 1_001, 1_000]);
     expect(headers.get("retry-after")).toBe("1");
     stream.end();
-    Object.assign(LIMITS, limits);
+    Object.assign(HTTP_LIMITS, http_limits);
     // All of it was given back.
     expect((await sendLines(tenant.api, eventLines(5_000))).status).toBe(201);
   });
@@ -263,7 +266,7 @@ test("a block ends with the bytes of a JSON body, too", async () => {
   const request = new Request("http://localhost/", { method: "POST", body: large.repeat(500) });
   const lines = new JsonLines(request, SENDER, 1_000);
   const first = await lines.nextBlock();
-  expect(first.length).toBe(Math.ceil(LIMITS.body_bytes / (large.length - 1)));
+  expect(first.length).toBe(Math.ceil(HTTP_LIMITS.body_bytes / (large.length - 1)));
   expect((await lines.nextBlock()).length).toBe(500 - first.length);
   expect(await lines.nextBlock()).toEqual([]);
   lines.close();

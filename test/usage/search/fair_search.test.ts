@@ -1,4 +1,4 @@
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/usage/limits.ts";
 import { beforeAll, expect, test } from "bun:test";
 import { usageReaders } from "../../../src/server/open_deps.ts";
 import { AppError } from "../../../src/core/errors.ts";
