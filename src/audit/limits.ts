@@ -1,14 +1,14 @@
 /** Hard limits of the audit log. */
 export const LIMITS = {
-  /** What an entry of the audit log keeps of an input: characters in all and of one text, depth, members. */
+  /** How much of an input an entry keeps: characters in all and of one text, depth, members. */
   audit_entry_characters: 4_000,
   audit_entry_text: 500,
   audit_entry_depth: 8,
   audit_entry_members: 100,
-  /** Places of what an entry leaves out that it names. */
+  /** Withheld fields that an entry names. */
   audit_entry_withheld: 20,
-  /** Refusals of one user or API key that are written down in a minute. */
+  /** Refusals of one user or API key that are recorded in a minute. */
   audit_refusals_minute: 20,
-  /** A failed sign-in is written down so long after its answer, which must not tell whether the email is known. */
+  /** A failed sign-in is recorded so long after its response, which must not reveal whether the email is known. */
   audit_sign_in_delay_ms: 100,
 } as const;

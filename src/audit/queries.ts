@@ -1,15 +1,17 @@
-import { and, desc, eq, gte, inArray, lt } from "drizzle-orm";
+import { and, desc, eq, gte, lt } from "drizzle-orm";
 import type { Target } from "../app/context.ts";
 import type { Role } from "../core/access.ts";
 import type { Slice } from "../core/pagination.ts";
 import { instant, iso } from "../core/time.ts";
 import { companyOwned } from "../store/expressions.ts";
+import { deleteBatch } from "../store/delete_batch.ts";
 import { insertRows } from "../store/insert_rows.ts";
+import { matching } from "../store/list_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
 import type { AuditEntry, AuditFilter } from "./model.ts";
 import { auditLogTable } from "./tables.ts";
 
-/** An entry as it is written; the log gives it its id. */
+/** An entry to be inserted. */
 export interface NewEntry extends Omit<AuditEntry, "id" | "at" | "actor" | "target"> {
   at: Temporal.Instant;
   actor: {
@@ -50,12 +52,12 @@ function entryColumns(q: Reads) {
   };
 }
 
-/** Writes down what was done, in the transaction in which it is done. */
+/** Inserts the entry of a change, in the transaction of the change. */
 export function insertEntry(q: Queries, entry: NewEntry): Promise<void> {
   return insertEntries(q, [entry]);
 }
 
-/** The same of many records, by one statement. */
+/** The same for many records, in one statement. */
 export async function insertEntries(q: Queries, entries: readonly NewEntry[]): Promise<void> {
   const rows = entries.map(({ at, actor, target: { type: target_type, id: target_id }, ...entry }) => {
     const { kind: actor_kind, user_id = null, email = null, role = null } = actor;
@@ -69,18 +71,13 @@ export async function insertEntries(q: Queries, entries: readonly NewEntry[]): P
 /** A page of entries, newest first. */
 export async function listEntries(
   { q, scope }: ReadTx,
-  { user_id, key_id, operation, target_type, target_id, origin, from, to }: AuditFilter,
+  { from, to, ...filter }: AuditFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: AuditEntry[]; total: number }> {
   const t = q.use(auditLogTable);
   const where = and(
     companyOwned(t, scope),
-    user_id === undefined ? undefined : eq(t.user_id, user_id),
-    key_id === undefined ? undefined : eq(t.key_id, key_id),
-    operation === undefined ? undefined : eq(t.operation, operation),
-    target_type === undefined ? undefined : eq(t.target_type, target_type),
-    target_id === undefined ? undefined : eq(t.target_id, target_id),
-    origin === undefined ? undefined : eq(t.origin, origin),
+    matching(t, filter),
     from === undefined ? undefined : gte(t.at, iso(instant(from))),
     to === undefined ? undefined : lt(t.at, iso(instant(to))),
   );
@@ -103,7 +100,7 @@ export async function findEntry({ q, scope }: ReadTx, id: number): Promise<Audit
   return entry;
 }
 
-/** Deletes the entries of a record that is forgotten, because nothing came of it. */
+/** Deletes the entries of a record that is discarded as empty. */
 export async function deleteEntriesOf(
   { q, scope }: Tx,
   { type, id }: { type: string; id: number },
@@ -112,17 +109,12 @@ export async function deleteEntriesOf(
   await q.delete(t).where(and(companyOwned(t, scope), eq(t.target_type, type), eq(t.target_id, id)));
 }
 
-/** Deletes some of the entries from before an instant. Returns how many. */
-export async function deleteEntriesBefore(
+/** Deletes a batch of the entries from before an instant. Returns how many. */
+export function deleteEntriesBefore(
   { q, scope }: Tx,
   before: Temporal.Instant,
   limit: number,
 ): Promise<number> {
   const t = q.use(auditLogTable);
-  const old = q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(companyOwned(t, scope), lt(t.at, iso(before))))
-    .limit(limit);
-  return (await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id })).length;
+  return deleteBatch(q, t, t.id, { where: and(companyOwned(t, scope), lt(t.at, iso(before))), limit });
 }

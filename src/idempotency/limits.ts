@@ -1,11 +1,11 @@
 /** Hard limits of idempotency keys. */
 export const LIMITS = {
-  /** How long an Idempotency-Key is remembered. */
+  /** How long an Idempotency-Key is kept. */
   idempotency_hours: 24,
-  /** A request that has not been answered for so long is believed to be dead: a repeat takes its key over. */
+  /** The lease of a claim: after it, a repeat takes the key over. */
   idempotency_lease_s: 60,
-  /** When a repeat of a request that is under way is told to come back, at most. */
+  /** The longest Retry-After of a repeat while the first request runs. */
   idempotency_retry_s: 5,
-  /** Longer answers are not kept for repeats. */
+  /** Longer responses are not stored for repeats. */
   idempotency_answer_characters: 1024 * 1024,
 } as const;

@@ -1,17 +1,19 @@
-import { and, eq, inArray, lte, sql } from "drizzle-orm";
+import { and, eq, lte, sql } from "drizzle-orm";
 import type { StoredResponse, KeyedRequest } from "../app/claim.ts";
 import { iso } from "../core/time.ts";
+import { deleteBatch } from "../store/delete_batch.ts";
+import { matching } from "../store/list_rows.ts";
 import type { Queries, Reads, Tx } from "../store/store.ts";
 import type { FoundKey } from "./model.ts";
 import { idempotencyKeyTable } from "./tables.ts";
 
-/** How long a claim is believed to be alive, and its key is remembered. */
+/** How long a claim is leased for, and its key is kept. */
 export interface Ttl {
   lease: Temporal.Duration;
   keep: Temporal.Duration;
 }
 
-/** Claims a key that is new or expired, or whose claim has died. Returns the row's id, null when it is taken. */
+/** Claims a key that is new or expired, or whose lease has run out. Returns the row's id; null if it is taken. */
 export async function insertClaim(
   q: Queries,
   { now, owner, ...request }: KeyedRequest,
@@ -19,7 +21,7 @@ export async function insertClaim(
   { lease, keep }: Ttl,
 ): Promise<number | null> {
   const t = q.use(idempotencyKeyTable);
-  const anew = {
+  const fields = {
     digest: request.digest,
     state: "in_progress" as const,
     claim,
@@ -31,17 +33,17 @@ export async function insertClaim(
   };
   const rows = await q
     .insert(t)
-    .values({ ...request, ...anew, owner_kind: owner.kind, owner_id: owner.id })
+    .values({ ...request, ...fields, owner_kind: owner.kind, owner_id: owner.id })
     .onConflictDoUpdate({
       target: [t.owner_kind, t.owner_id, t.method, t.path, t.key],
-      set: anew,
+      set: fields,
       setWhere: sql`${t.expires_at} <= ${iso(now)} OR (${t.state} = 'in_progress' AND ${t.lease_until} <= ${iso(now)})`,
     })
     .returning({ id: t.id });
   return rows[0]?.id ?? null;
 }
 
-/** The key of a request as it stands. */
+/** The row of a request's key. */
 export async function findKey(
   q: Reads,
   { owner, method, path, key }: KeyedRequest,
@@ -57,19 +59,11 @@ export async function findKey(
       response: t.answer,
     })
     .from(t)
-    .where(
-      and(
-        eq(t.owner_kind, owner.kind),
-        eq(t.owner_id, owner.id),
-        eq(t.method, method),
-        eq(t.path, path),
-        eq(t.key, key),
-      ),
-    );
+    .where(matching(t, { owner_kind: owner.kind, owner_id: owner.id, method, path, key }));
   return found;
 }
 
-/** Says that the claim's change is on record. Returns whether the claim still holds the key. */
+/** Marks the claim's change as committed. Returns whether the claim still holds the key. */
 export async function updateCommitted(
   q: Queries,
   id: number,
@@ -85,7 +79,7 @@ export async function updateCommitted(
   return rows.length === 1;
 }
 
-/** Keeps the claim's answer; without one it only says that there was one. */
+/** Stores the claim's response; null: there was one that is not stored. */
 export async function saveResponse(
   q: Queries,
   id: number,
@@ -99,13 +93,13 @@ export async function saveResponse(
     .where(and(eq(t.id, id), eq(t.claim, claim)));
 }
 
-/** Gives a claim up whose request changed nothing. */
+/** Releases a claim whose request changed nothing. */
 export async function deleteClaim(q: Queries, id: number, claim: string): Promise<void> {
   const t = q.use(idempotencyKeyTable);
   await q.delete(t).where(and(eq(t.id, id), eq(t.claim, claim), eq(t.state, "in_progress")));
 }
 
-/** Ends the company's claims whose process is gone: what was not committed was not done, other answers are lost. */
+/** Releases the company's claims of a process that ended; responses to committed changes are lost. */
 export async function endClaims({ q, scope }: Tx): Promise<void> {
   const t = q.use(idempotencyKeyTable);
   const inCompany = eq(t.company_id, scope.company_id);
@@ -116,13 +110,9 @@ export async function endClaims({ q, scope }: Tx): Promise<void> {
     .where(and(inCompany, eq(t.state, "committed")));
 }
 
-/** Deletes some of the keys that have expired. Returns how many. */
-export async function deleteExpired({ q, scope, now }: Tx, limit: number): Promise<number> {
+/** Deletes a batch of the keys that have expired. Returns how many. */
+export function deleteExpired({ q, scope, now }: Tx, limit: number): Promise<number> {
   const t = q.use(idempotencyKeyTable);
-  const expired = q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), lte(t.expires_at, iso(now))))
-    .limit(limit);
-  return (await q.delete(t).where(inArray(t.id, expired)).returning({ id: t.id })).length;
+  const where = and(eq(t.company_id, scope.company_id), lte(t.expires_at, iso(now)));
+  return deleteBatch(q, t, t.id, { where, limit });
 }

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import type { Actor } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { SCOPE } from "../access/oauth/model.ts";
+import { SCOPE } from "../access/authorizations/model.ts";
 import { challengeAt } from "../access/oauth/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
 import { errorResponse } from "../http/errors.ts";

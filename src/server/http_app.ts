@@ -2,7 +2,8 @@ import { type AnyElysia, Elysia } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import { apiKeyRoutes, exchangeRoutes } from "../access/api_keys/routes.ts";
 import { auditRoutes } from "../audit/routes.ts";
-import { authorizationRoutes, metadataRoutes, oauthRoutes } from "../access/oauth/routes.ts";
+import { authorizationRoutes } from "../access/authorizations/routes.ts";
+import { metadataRoutes, oauthRoutes } from "../access/oauth/routes.ts";
 import { billingRecordRoutes, myBillingRoutes } from "../billing/records/routes.ts";
 import {
   billingRunRoutes,

@@ -16,15 +16,14 @@ import { Refusals } from "../core/rejection_limiter.ts";
 import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
 import { type Clock, systemClock } from "../core/time.ts";
-import { openFailedSignInLog } from "../audit/failed_sign_ins.ts";
+import { openRefusalLog } from "../audit/refusals.ts";
 import { recordOperation } from "../audit/recorder.ts";
-import { authenticateAccessToken } from "../access/oauth/authenticate_access_token.ts";
 import { countUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
 import { BlobStore } from "../store/blob_store.ts";
 import { openLoginGuard } from "../access/sessions/login_throttle.ts";
 import { openPasswords, type PasswordCost } from "../core/passwords.ts";
-import { authenticate } from "../access/sessions/service.ts";
+import { authenticate, authenticateAccessToken } from "../access/authenticate.ts";
 import { openTokens } from "../access/sessions/tokens.ts";
 import { LinkedUsage } from "../usage/store_link/link.ts";
 import { type DuckDbOptions, openDuckDb } from "../usage_store/duckdb/duckdb_store.ts";
@@ -80,7 +79,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     observe: metrics.observeOperation.bind(metrics),
     annotateAudit: () => undefined,
     record: recordOperation,
-    refused: openFailedSignInLog(store, background),
+    refused: openRefusalLog(store, background),
   };
   return {
     config,

@@ -2,12 +2,8 @@ import type { ColumnKit, TableDefinition } from "../store/columns.ts";
 import type { Constraints } from "../store/constraints.ts";
 import { API_KEY_CONSTRAINTS, apiKeyTable } from "../access/api_keys/tables.ts";
 import { auditLogTable } from "../audit/tables.ts";
-import {
-  authorizationRequestTable,
-  authorizationTable,
-  authorizationTokenTable,
-  oauthClientTable,
-} from "../access/oauth/tables.ts";
+import { authorizationRequestTable, authorizationTokenTable } from "../access/oauth/tables.ts";
+import { authorizationTable, oauthClientTable } from "../access/authorizations/tables.ts";
 import { BILLING_CONSTRAINTS, billingRecordTable } from "../billing/records/tables.ts";
 import { billingRunTable, unbilledUsageCheckTable, unbilledUsageTable } from "../billing/runs/tables.ts";
 import {

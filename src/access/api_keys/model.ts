@@ -6,24 +6,24 @@ import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmedText } from
 const role = oneOf(KEY_ROLES, "lender, agent or ingest");
 const environment = oneOf(ENVIRONMENTS, "staging or production");
 
-/** What a company's machine calls with. Decision 0100. */
+/** The credentials of a company's machine. Decision 0100. */
 export const ApiKey = Type.Object(
   {
     id: Id,
     company_id: Id,
-    clientId: Type.String({ description: "stg_ or prd_ and 24 letters and digits" }),
+    clientId: Type.String({ description: "stg_ or prd_, then 24 letters and digits" }),
     name: Type.String(),
     role,
     environment,
-    last4: Type.String({ description: "how the clientSecret ends" }),
+    last4: Type.String({ description: "The last four characters of the clientSecret" }),
     old_secret_ends_at: Type.Union([At, Type.Null()], {
-      description: "until when the clientSecret before this one works; null: it does not",
+      description: "Until when the previous clientSecret works; null: it does not",
     }),
     replaces_id: Type.Union([Id, Type.Null()], {
-      description: "the revoked key whose applications this agent's key carries on",
+      description: "The revoked agent's key whose applications this one took over",
     }),
     last_used_at: Type.Union([At, Type.Null()], {
-      description: "when it was last exchanged for a token, to the minute",
+      description: "When it was last exchanged for a token, to the minute",
     }),
     revoked_at: nullable(At),
     created_at: At,
@@ -36,7 +36,7 @@ export type ApiKey = Static<typeof ApiKey>;
 export const ApiKeyWithSecret = Type.Object(
   {
     ...ApiKey.properties,
-    clientSecret: Type.String({ description: "base64url of 32 random bytes; shown only now" }),
+    clientSecret: Type.String({ description: "base64url of 32 random bytes; shown only once" }),
   },
   { title: "ApiKeyWithSecret" },
 );
@@ -44,7 +44,7 @@ export const ApiKeyWithSecret = Type.Object(
 export const ListApiKeys = strict({
   role: Type.Optional(role),
   environment: Type.Optional(environment),
-  revoked: Type.Optional(Type.Boolean({ description: "only those that are revoked, or only the others" })),
+  revoked: Type.Optional(Type.Boolean({ description: "true: only revoked keys; false: only active ones" })),
   search: Type.Optional(Search),
   ...pageFields,
 });
@@ -58,7 +58,7 @@ export const CreateApiKey = strict(
     replaces_id: Type.Optional(
       Type.Union([Id, Type.Null()], {
         description:
-          "a revoked agent's key of the same environment: its applications are this key's from now on",
+          "a revoked agent's key of the same environment, whose applications the new key takes over",
       }),
     ),
   },
@@ -73,14 +73,14 @@ export const RotateApiKey = strict(
         minimum: 0,
         maximum: LIMITS.api_key_grace_hours,
         default: LIMITS.api_key_grace_hours_default,
-        description: "for how long the clientSecret until now works beside the new one; 0: it ends at once",
+        description: "How long the old clientSecret works beside the new one; 0: it ends at once",
       }),
     ),
   },
   { title: "ApiKeyRotation" },
 );
 
-// Any text: the rules are those of what we make, and naming them here would help guessing.
+// Any text: naming the format of real credentials would help guessing.
 const credential = Type.String({ minLength: 1, maxLength: LIMITS.api_key_credential_length });
 
 export const ExchangeApiKey = strict(

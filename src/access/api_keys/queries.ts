@@ -2,50 +2,30 @@ import { and, asc, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm"
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, companyOwned } from "../../store/expressions.ts";
+import { companyOwned, containing } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import { preparedQuery } from "../../store/prepared_query.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
-import type { ApiKey, ApiKeyFilter } from "./model.ts";
+import { ApiKey, type ApiKeyFilter } from "./model.ts";
 import type { KeySecrets } from "./rules.ts";
 import { apiKeyTable } from "./tables.ts";
 
-/** The columns of a key on the wire: never what is kept of its secrets. */
-function keyColumns(q: Reads) {
-  const t = q.use(apiKeyTable);
-  const { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at } = t;
-  const { replaces_id, last_used_at, revoked_at, created_at, updated_at } = t;
-  const shown = { id, company_id, clientId, name, role, environment, last4, old_secret_ends_at };
-  return { ...shown, replaces_id, last_used_at, revoked_at, created_at, updated_at };
-}
+const keyColumns = (q: Reads) => columnsOf(q.use(apiKeyTable), ApiKey);
 
-/** Keys by id, and how many there are in all. */
-export async function listApiKeys(
-  { q, scope }: ReadTx,
-  { role, environment, revoked, search }: ApiKeyFilter,
-  { limit, offset }: Slice,
-): Promise<{ rows: ApiKey[]; total: number }> {
-  const t = q.use(apiKeyTable);
-  const found = search === undefined ? undefined : or(contains(t.name, search), contains(t.clientId, search));
+export function listApiKeys(tx: ReadTx, { revoked, search, ...filter }: ApiKeyFilter, slice: Slice) {
+  const t = tx.q.use(apiKeyTable);
   const where = and(
-    companyOwned(t, scope),
-    role === undefined ? undefined : eq(t.role, role),
-    environment === undefined ? undefined : eq(t.environment, environment),
+    companyOwned(t, tx.scope),
+    matching(t, filter),
     revoked === undefined ? undefined : (revoked ? isNotNull : isNull)(t.revoked_at),
-    found,
+    or(containing(t.name, search), containing(t.clientId, search)),
   );
-  const rows = await q
-    .select(keyColumns(q))
-    .from(t)
-    .where(where)
-    .orderBy(asc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  return listRows(tx.q, t, { columns: keyColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-/** The first of the keys that a key carries on the work of; itself when it is that. */
+/** The first key of the chain in which each replaces the one before; the key itself if it replaces none. */
 export async function findFirstKeyId({ q, scope }: ReadTx, id: number): Promise<number> {
   const t = q.use(apiKeyTable);
   const [key] = await q
@@ -64,7 +44,7 @@ export async function findApiKey({ q, scope }: ReadTx, id: number): Promise<ApiK
   return key;
 }
 
-/** How many of the company's keys are not revoked. */
+/** The number of the company's active keys. */
 export function countApiKeys({ q, scope }: ReadTx): Promise<number> {
   const t = q.use(apiKeyTable);
   return q.$count(t, and(companyOwned(t, scope), isNull(t.revoked_at))).then(Number);
@@ -86,8 +66,8 @@ export async function insertApiKey(
 }
 
 /**
- * Gives a key that is not revoked another secret. The one until now is good until `old_until`, null for no longer;
- * the one before that ends. All of it is one statement: of many at once each finds what the one before left.
+ * Rotates an active key's secret. The old one works until `old_until`, null: ends now; the one before that ends. One
+ * statement, so that concurrent rotations follow one another.
  */
 export function rotateApiKey(
   tx: Tx,
@@ -96,7 +76,7 @@ export function rotateApiKey(
 ): Promise<ApiKey | undefined> {
   const t = tx.q.use(apiKeyTable);
   const { secret_hash, last4, old_until } = secret;
-  return updateLive(tx, id, {
+  return updateActive(tx, id, {
     secret_hash,
     last4,
     secret_version: sql`${t.secret_version} + 1`,
@@ -105,14 +85,14 @@ export function rotateApiKey(
   });
 }
 
-/** Revokes a key, once. */
+/** Revokes an active key. */
 export function revokeApiKey(tx: Tx, id: number): Promise<ApiKey | undefined> {
   const end = { revoked_at: iso(tx.now), old_secret_hash: null, old_secret_ends_at: null };
-  return updateLive(tx, id, end);
+  return updateActive(tx, id, end);
 }
 
-/** Changes a key that is not revoked. */
-async function updateLive(
+/** Changes an active key. */
+async function updateActive(
   { q, scope, now }: Tx,
   id: number,
   change: {
@@ -133,7 +113,7 @@ async function updateLive(
   return key;
 }
 
-/** Writes down that a key was used, which is no change of it. */
+/** Notes that a key was used, which does not count as a change. */
 export async function updateLastUsed({ q, scope, now }: Tx, id: number): Promise<void> {
   const t = q.use(apiKeyTable);
   await q
@@ -142,7 +122,7 @@ export async function updateLastUsed({ q, scope, now }: Tx, id: number): Promise
     .where(and(companyOwned(t, scope), eq(t.id, id)));
 }
 
-/** What the door needs to know of a key, whatever the company. */
+/** A key with its secrets, of any company. */
 export interface Credentials
   extends KeySecrets,
     Pick<ApiKey, "id" | "company_id" | "clientId" | "role" | "environment" | "last_used_at"> {

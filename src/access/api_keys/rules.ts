@@ -2,10 +2,10 @@ import type { Environment, KeyRole } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { instant } from "../../core/time.ts";
 
-/** How clientIds begin, so that nobody takes one world's key for the other's. */
+/** Prefixes of clientIds, so that keys of the two environments are not confused. */
 export const PREFIXES: Record<Environment, string> = { staging: "stg_", production: "prd_" };
 
-/** What is known of a key's secrets. */
+/** A key's secrets, as stored. */
 export interface KeySecrets {
   secret_hash: string;
   secret_version: number;
@@ -14,14 +14,14 @@ export interface KeySecrets {
   revoked_at: string | null;
 }
 
-/** A secret that is good; `ends_at` is null for the one that is until the key is revoked. */
+/** A secret that is valid until `ends_at`; null: until the key is revoked. */
 export interface ValidSecret {
   version: number;
   hash: string;
   ends_at: Temporal.Instant | null;
 }
 
-/** The secrets of a key that are good at `now`: none of a revoked one, never more than two. Decision 0100. */
+/** The secrets of a key that are valid at `now`: none of a revoked key, at most two. Decision 0100. */
 export function validSecrets(key: KeySecrets, now: Temporal.Instant): ValidSecret[] {
   const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = key;
   if (revoked_at !== null) return [];
@@ -32,7 +32,7 @@ export function validSecrets(key: KeySecrets, now: Temporal.Instant): ValidSecre
   return Temporal.Instant.compare(now, ends_at) < 0 ? [newest, old] : [newest];
 }
 
-/** Usage is billed: there is no world in which it is only tried out. Errors: invalid. Decision 0101. */
+/** Rejects staging keys for ingest: usage is billed, and has no staging. Errors: invalid. Decision 0101. */
 export function checkEnvironment(role: KeyRole, environment: Environment): void {
   if (role === "ingest" && environment === "staging")
     throw invalid("/environment", "must be production for the role ingest: usage has no staging");

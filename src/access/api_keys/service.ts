@@ -7,8 +7,7 @@ import { ById, listed, Nothing } from "../../core/schema.ts";
 import { sha256, isSameSecret, randomAlphanumeric, randomSecret } from "../../core/random_secrets.ts";
 import { earlier, instant, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
-import { insertEntry } from "../../audit/queries.ts";
-import { recordFailedSignIn } from "../../audit/failed_sign_ins.ts";
+import { recordFailedSignIn, recordSignIn, type SignIn } from "../../audit/sign_ins.ts";
 import { LoginResponse } from "../sessions/model.ts";
 import {
   ApiKey,
@@ -22,7 +21,7 @@ import * as queries from "./queries.ts";
 import { checkEnvironment, type ValidSecret, validSecrets, PREFIXES } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** Lists the company's keys by id, revoked ones too; whole when no page is asked for. */
+/** Lists the company's keys by id, revoked ones included. */
 export const listApiKeys = operation({
   name: "list_api_keys",
   permission: "api_keys:read",
@@ -46,9 +45,9 @@ export const getApiKey = operation({
 });
 
 /**
- * Makes a key and answers its secret, this once. Errors: invalid (a staging key for ingest; a key to carry on from
- * that is no revoked agent's one of the environment), conflict when the company has as many as it may, or another
- * key carries on from that one. Decisions 0100, 0101.
+ * Creates a key and returns its secret, only this once. Errors: invalid (a staging key for ingest; a replaced key that
+ * is no revoked agent's key of the environment), conflict when the company has the most it may have, or another key
+ * replaces that one. Decisions 0100, 0101.
  */
 export const createApiKey = operation({
   name: "create_api_key",
@@ -80,8 +79,8 @@ export const createApiKey = operation({
 });
 
 /**
- * Gives a key a new secret and answers it, this once. The one until now works for `grace_hours`, 24 unless told;
- * the one before that ends. Errors: not_found, conflict for a revoked key. Decision 0100.
+ * Rotates a key's secret and returns the new one, only this once. The old one works for `grace_hours` more; the one
+ * before that ends. Errors: not_found, conflict for a revoked key. Decision 0100.
  */
 export const rotateApiKey = operation({
   name: "rotate_api_key",
@@ -93,13 +92,13 @@ export const rotateApiKey = operation({
     const old_until = grace_hours === 0 ? null : ctx.now.add({ hours: grace_hours });
     return transaction(ctx, async (tx) => {
       const key = await queries.rotateApiKey(tx, id, { ...secret, old_until });
-      if (!key) throw await exchangeProblem(tx, id, "rotate");
+      if (!key) throw await changeProblem(tx, id, "rotate");
       return { ...key, clientSecret };
     });
   },
 });
 
-/** Ends a key, its secrets and its tokens; it stays listed. Errors: not_found, conflict for a revoked key. */
+/** Revokes a key with its secrets and tokens; it stays listed. Errors: not_found, conflict for a revoked key. */
 export const revokeApiKey = operation({
   name: "revoke_api_key",
   permission: "api_keys:write",
@@ -108,15 +107,15 @@ export const revokeApiKey = operation({
   run: (ctx, { id }) =>
     transaction(ctx, async (tx) => {
       const key = await queries.revokeApiKey(tx, id);
-      if (!key) throw await exchangeProblem(tx, id, "revoke");
+      if (!key) throw await changeProblem(tx, id, "revoke");
       return {};
     }),
 });
 
 /**
- * Exchanges a key for a token that is good for an hour, or for as long as the secret. Failures are counted by
- * network and clientId, and told to the key's company. Errors: unauthorized (the same for an unknown id, a wrong
- * secret and a revoked key), rate_limited. Decision 0100.
+ * Exchanges a key for a token that is valid for an hour, or until the secret ends. Failures count by network and
+ * clientId, and are recorded for the key's company. Errors: unauthorized (the same for an unknown id, a wrong secret
+ * and a revoked key), rate_limited. Decision 0100.
  */
 export const exchangeApiKey = operation({
   name: "exchange_api_key",
@@ -131,7 +130,7 @@ export const exchangeApiKey = operation({
       { address, names: [clientId], is_password: false },
       async () => secret !== undefined,
     );
-    if (key && fits.length === 0) recordFailedSignIn(ctx, exchangeError(key));
+    if (key && fits.length === 0) recordFailedSignIn(ctx, signInOf(key, { kind: "anonymous" }));
     if (!key || !secret || fits.length === 0) throw new AppError("unauthorized", "Invalid credentials");
     await recordUse(ctx, key);
     const hour = now.add({ hours: LIMITS.api_key_token_hours });
@@ -141,18 +140,18 @@ export const exchangeApiKey = operation({
   },
 });
 
-/** Compared with where there is nothing to compare with: an unknown id takes as long as a known one. */
-const NO_SECRET: ValidSecret = { version: 0, hash: "", ends_at: null };
+/** A decoy to compare with, so that an unknown id takes as long as a known one. */
+const DECOY: ValidSecret = { version: 0, hash: "", ends_at: null };
 
-function findSecret(good: ValidSecret[], clientSecret: string): ValidSecret | undefined {
+function findSecret(valid: ValidSecret[], clientSecret: string): ValidSecret | undefined {
   const sent_hash = sha256(clientSecret);
-  return (good.length > 0 ? good : [NO_SECRET]).find(({ hash }) => isSameSecret(hash, sent_hash));
+  return (valid.length > 0 ? valid : [DECOY]).find(({ hash }) => isSameSecret(hash, sent_hash));
 }
 
-function exchangeError({ id, company_id, clientId }: queries.Credentials) {
+function signInOf({ id, company_id, clientId }: queries.Credentials, actor: SignIn["actor"]): SignIn {
   return {
     company_id,
-    actor: { kind: "anonymous" as const },
+    actor,
     operation: "exchange_api_key",
     target: { type: "api_key", id },
     input: { clientId },
@@ -160,39 +159,25 @@ function exchangeError({ id, company_id, clientId }: queries.Credentials) {
   };
 }
 
-/** Writes down that a key was used, in the log too; what was written a moment ago is good enough. */
+/** Records that a key was used, unless that was recorded a moment ago. */
 async function recordUse(ctx: Context, key: queries.Credentials) {
-  const { store, now, origin, address, request_id } = ctx;
-  const { id, company_id, clientId, last_used_at } = key;
+  const { store, now } = ctx;
+  const { id, company_id, last_used_at } = key;
   const since = now.subtract({ minutes: LIMITS.api_key_used_minutes });
   if (last_used_at !== null && Temporal.Instant.compare(instant(last_used_at), since) > 0) return;
-  const entry = {
-    company_id,
-    at: now,
-    origin,
-    address,
-    request_id,
-    actor: { kind: "key" as const, key_id: id },
-    operation: "exchange_api_key",
-    outcome: "ok" as const,
-    target: { type: "api_key", id },
-    input: { clientId },
-    withheld: ["/clientSecret"],
-    changes: null,
-  };
   await store.tx(async (q) => {
     await queries.updateLastUsed({ q, scope: { company_id }, now }, id);
-    await insertEntry(q, entry);
+    await recordSignIn(ctx, q, signInOf(key, { kind: "key", key_id: id }));
   });
 }
 
-/** A new secret, and what is kept of it. */
+/** A new secret, and what is stored of it. */
 function newSecret() {
   const clientSecret = randomSecret();
   return { clientSecret, secret_hash: sha256(clientSecret), last4: clientSecret.slice(-4) };
 }
 
-/** The first of the keys whose work an agent's new key carries on. Errors: invalid. */
+/** The first key of the chain that an agent's new key continues. Errors: invalid. */
 async function findReplaced(
   tx: ReadTx,
   id: number,
@@ -208,8 +193,8 @@ async function findReplaced(
   return queries.findFirstKeyId(tx, id);
 }
 
-/** Why a key was not changed: it is not there, or it is revoked. */
-async function exchangeProblem(tx: ReadTx, id: number, action: string): Promise<AppError> {
+/** Why a key was not changed: it does not exist, or is revoked. */
+async function changeProblem(tx: ReadTx, id: number, action: string): Promise<AppError> {
   const key = await queries.findApiKey(tx, id);
   if (!key) return notFound("API key", id);
   return new AppError("conflict", `Cannot ${action} API key ${id}: it is revoked`);

@@ -14,29 +14,29 @@ import { publicOrigin } from "../../http/origin.ts";
 import { Login } from "../sessions/model.ts";
 import { readFields, type EndpointRequest } from "./token_endpoints.ts";
 import {
+  refuseAuthorization,
   findWaitingAgent,
   grantAuthorization,
   openAuthorization,
-  refuseAuthorization,
   pageExpired,
   signInToAuthorize,
 } from "./grants.ts";
 import { type SignInPageContent, signInPage } from "./authorize_page.ts";
 import { csrfOf, AuthorizationError } from "./rules.ts";
 
-/** The sign-in page of an agent's request, and the user's answer to it. */
+/** The authorization endpoint: the sign-in page, and the user's decision (RFC 6749, 3.1). */
 export function authorizeEndpoint(deps: Deps) {
   const count = addressRateLimit(deps, LIMITS.oauth_calls_minute);
   return {
-    show: (visit: EndpointRequest) =>
+    show: (sent: EndpointRequest) =>
       htmlResponse(async () => {
-        count(visit.ctx);
-        return show(deps, visit);
+        count(sent.ctx);
+        return show(deps, sent);
       }),
-    decide: (visit: EndpointRequest) =>
+    decide: (sent: EndpointRequest) =>
       htmlResponse(async () => {
-        count(visit.ctx);
-        return decide(deps, visit);
+        count(sent.ctx);
+        return decide(deps, sent);
       }),
   };
 }
@@ -45,18 +45,19 @@ async function show({ config }: Deps, { ctx, request, server }: EndpointRequest)
   const origin = publicOrigin(config, server);
   const query = readFields(new URL(request.url).searchParams, ["resource"]);
   if ((query.state ?? "").length > LIMITS.oauth_state_length)
-    throw new AppError("malformed", `The agent's state is over ${LIMITS.oauth_state_length} characters`);
-  const { transaction, waiting } = await call(ctx, openAuthorization, { origin, query });
+    throw new AppError("malformed", `The app's state is over ${LIMITS.oauth_state_length} characters`);
+  const { transaction, authorization } = await call(ctx, openAuthorization, { origin, query });
   // A browser keeps its cookie, so that a second tab does not break the first.
   const browser = browserOf(request, origin) ?? randomSecret();
-  const facts = { transaction, authorization: waiting, csrf: csrfOf(browser, transaction) };
-  return signIn(facts, { headers: { "set-cookie": cookieOf(browser, origin) } });
+  const content = { transaction, authorization, csrf: csrfOf(browser, transaction) };
+  return signInResponse(content, { headers: { "set-cookie": cookieOf(browser, origin) } });
 }
 
 async function decide(deps: Deps, { ctx, request, server }: EndpointRequest): Promise<Response> {
   const origin = publicOrigin(deps.config, server);
   const from = request.headers.get("origin");
-  if (from !== null && from !== origin) throw new AppError("forbidden", "This was sent from another site");
+  if (from !== null && from !== origin)
+    throw new AppError("forbidden", "This form was sent from another site");
   const {
     transaction = "",
     csrf = "",
@@ -68,14 +69,14 @@ async function decide(deps: Deps, { ctx, request, server }: EndpointRequest): Pr
   if (browser === null || !isSameSecret(csrf, csrfOf(browser, transaction))) throw pageExpired();
   const authorization = await call(ctx, findWaitingAgent, { transaction });
   if (decision === "deny")
-    return sendTo(await call(ctx, refuseAuthorization, { id: authorization.id, origin }));
+    return redirectTo(await call(ctx, refuseAuthorization, { id: authorization.id, origin }));
   if (decision !== "allow") throw new AppError("malformed", "The decision must be allow or deny");
   try {
-    return sendTo(await allow(deps, ctx, { id: authorization.id, origin, login: { email, password } }));
+    return redirectTo(await allow(deps, ctx, { id: authorization.id, origin, login: { email, password } }));
   } catch (error) {
-    const problem = errorText(error);
+    const problem = correctable(error);
     if (problem === null) throw error;
-    return signIn({ authorization, transaction, csrf, email, problem: problem.message }, problem);
+    return signInResponse({ authorization, transaction, csrf, email, problem: problem.message }, problem);
   }
 }
 
@@ -96,8 +97,8 @@ async function allow(
   return call(as_user, grantAuthorization, { waiting_id: id, origin, version });
 }
 
-/** What the user can mend on the page; null for what ends it. */
-function errorText(
+/** An error that the user can correct on the page; null for one that ends it. */
+function correctable(
   error: unknown,
 ): { status: number; message: string; headers: Record<string, string> } | null {
   if (!(error instanceof AppError)) return null;
@@ -105,7 +106,7 @@ function errorText(
   const headers = headersOf(error);
   if (kind === "unauthorized")
     return { status: 401, message: "Wrong email or password", headers: { "www-authenticate": "Bearer" } };
-  if (kind === "invalid") return { status: 422, message: "Type your email and your password", headers };
+  if (kind === "invalid") return { status: 422, message: "Enter your email and your password", headers };
   return kind === "rate_limited" ? { status: 429, message, headers } : null;
 }
 
@@ -113,7 +114,7 @@ async function htmlResponse(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof AuthorizationError) return sendTo(error, 302);
+    if (error instanceof AuthorizationError) return redirectTo(error, 302);
     if (!(error instanceof AppError)) throw error;
     const { kind, message } = error;
     const headers = { ...DENY_FRAMES, ...headersOf(error) };
@@ -123,22 +124,22 @@ async function htmlResponse(work: () => Promise<Response>): Promise<Response> {
 
 const DENY_FRAMES = { "x-frame-options": "DENY" };
 
-/** The page with its form. Under `no-referrer` browsers would call the form's origin "null". */
-function signIn(
-  facts: SignInPageContent,
+/** The sign-in page. Under `no-referrer` browsers would send the origin "null" with its form. */
+function signInResponse(
+  content: SignInPageContent,
   { status = 200, headers }: { status?: number; headers: Record<string, string> },
 ): Promise<Response> {
   const all = { ...DENY_FRAMES, "referrer-policy": "same-origin", ...headers };
-  return page(signInPage(facts), { status, headers: all });
+  return page(signInPage(content), { status, headers: all });
 }
 
-/** After a form a 303, so that the browser does not send the password on. */
-function sendTo({ location }: { location: string }, status = 303): Response {
+/** A redirect; after a form a 303, so that the browser does not forward the password. */
+function redirectTo({ location }: { location: string }, status = 303): Response {
   const headers = { location, "cache-control": "no-store", "referrer-policy": "no-referrer" };
   return new Response(null, { status, headers });
 }
 
-// Behind https no other host, not even a neighbour of this one, can set a cookie with this prefix.
+// Over https no other host, not even a sibling domain, can set a cookie with this prefix.
 const cookieName = (origin: string) =>
   origin.startsWith("https:") ? "__Host-meterhouse_authorize" : "meterhouse_authorize";
 
@@ -149,8 +150,6 @@ function cookieOf(browser: string, origin: string): string {
 }
 
 function browserOf(request: Request, origin: string): string | null {
-  const prefix = `${cookieName(origin)}=`;
-  const cookies = (request.headers.get("cookie") ?? "").split(/; */);
-  const value = cookies.find((cookie) => cookie.startsWith(prefix))?.slice(prefix.length) ?? "";
+  const value = new Bun.CookieMap(request.headers.get("cookie") ?? "").get(cookieName(origin)) ?? "";
   return /^[A-Za-z0-9_-]{43}$/.test(value) ? value : null;
 }

@@ -1,9 +1,9 @@
-import { SCOPE } from "./model.ts";
+import { SCOPE } from "../authorizations/model.ts";
 import { resourceAt, resourceMetadataAt } from "./rules.ts";
 
-// What agents read to find their way. The issuer has no slash at its end: agents compare it as text.
+// Discovery metadata. The issuer has no trailing slash: clients compare it as text.
 
-/** Who issues tokens for the resource: RFC 9728. */
+/** Protected resource metadata: RFC 9728. */
 export function resourceMetadata(origin: string) {
   return {
     resource: resourceAt(origin),
@@ -14,7 +14,7 @@ export function resourceMetadata(origin: string) {
   };
 }
 
-/** How to get tokens: RFC 8414. Codes with PKCE only; agents keep no secret. */
+/** Authorization server metadata: RFC 8414. Codes with PKCE only, for public clients. */
 export function serverMetadata(origin: string) {
   return {
     issuer: origin,
@@ -33,7 +33,7 @@ export function serverMetadata(origin: string) {
   };
 }
 
-/** Both in one. */
+/** Both kinds of metadata in one document. */
 export function mcpMetadata(origin: string) {
   return {
     ...serverMetadata(origin),

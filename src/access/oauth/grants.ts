@@ -10,8 +10,11 @@ import { Login } from "../sessions/model.ts";
 import { signIn } from "../sessions/sign_in.ts";
 import { User } from "../users/model.ts";
 import { findAccount } from "../users/queries.ts";
-import { AuthorizationQuery, SCOPE, RedirectTarget, PendingAuthorization } from "./model.ts";
-import * as queries from "./queries.ts";
+import { SCOPE } from "../authorizations/model.ts";
+import { insertAuthorization } from "../authorizations/queries.ts";
+import { findOAuthClient, findOAuthClientName } from "./client_queries.ts";
+import { AuthorizationQuery, PendingAuthorization, RedirectTarget } from "./model.ts";
+import { deleteOldestRequests, findRequest, insertRequest, takeRequest } from "./request_queries.ts";
 import {
   addToQuery,
   checkResource,
@@ -22,28 +25,29 @@ import {
   OAuthError,
   AuthorizationError,
 } from "./rules.ts";
+import { insertTokens } from "./token_queries.ts";
 import { transaction } from "../../app/transaction.ts";
 
-/** The page that was open for too long, was answered, or is not this browser's. */
+/** The authorization page has expired, was already submitted, or belongs to another browser. */
 export function pageExpired(): AppError {
   return new AppError(
     "forbidden",
-    "This page has expired or was answered: go back to your agent and start again",
+    "This page has expired or was already submitted: go back to your app and start again",
   );
 }
 
 /**
- * Begins what an agent has sent a browser for: answers what the sign-in page carries until the user has decided.
- * Errors: malformed for an agent or address that is not registered, of which nobody but the user may be told;
- * SentBack for anything else. RFC 6749, 4.1.1; RFC 7636.
+ * Starts an authorization request (RFC 6749, 4.1.1; RFC 7636). Returns the secret that the sign-in page carries.
+ * Errors: malformed for a client or redirect URI that is not registered, which only the user may see;
+ * AuthorizationError for anything else.
  */
 export const openAuthorization = operation({
   name: "open_authorization",
   permission: "session:open",
   input: Type.Object({ origin: Type.String(), query: AuthorizationQuery }),
-  output: Type.Object({ transaction: Type.String(), waiting: PendingAuthorization }),
+  output: Type.Object({ transaction: Type.String(), authorization: PendingAuthorization }),
   async run({ store, now }, { origin, query }) {
-    const { agent, redirect_uri } = await findDestination(store.read, query);
+    const { client, redirect_uri } = await findDestination(store.read, query);
     const { code_challenge = "", state = null } = query;
     try {
       checkQuery(origin, query);
@@ -53,49 +57,46 @@ export const openAuthorization = operation({
     const secret = randomSecret();
     const hash = sha256(secret);
     const expires_at = iso(now.add({ minutes: LIMITS.oauth_request_minutes }));
-    const request = { agent_id: agent.id, redirect_uri, code_challenge, state };
+    const request = { oauth_client_id: client.id, redirect_uri, code_challenge, state };
     const id = await store.tx(async (q) => {
-      // Anyone may open a page: they must not fill the disk.
-      await queries.deleteOldestRequests(q, LIMITS.oauth_requests - 1);
-      return queries.insertRequest(q, { ...request, hash, expires_at });
+      // Pages are open to anyone: they must not fill the disk.
+      await deleteOldestRequests(q, LIMITS.oauth_requests - 1);
+      return insertRequest(q, { ...request, hash, expires_at });
     });
-    return { transaction: secret, waiting: { id, agent_name: agent.name, redirect_uri } };
+    return { transaction: secret, authorization: { id, client_name: client.name, redirect_uri } };
   },
 });
 
-/** Finds the agent that waits behind a page. Errors: forbidden. */
+/** Finds the pending request of a page. Errors: forbidden. */
 export const findWaitingAgent = operation({
   name: "find_waiting_agent",
   permission: "session:open",
   input: Type.Object({ transaction: Type.String() }),
   output: PendingAuthorization,
   async run({ store, now }, { transaction: secret }) {
-    const waiting = await queries.findRequest(store.read, sha256(secret), now);
-    if (!waiting) throw pageExpired();
-    return waiting;
+    const pending = await findRequest(store.read, sha256(secret), now);
+    if (!pending) throw pageExpired();
+    return pending;
   },
 });
 
-/** Says no to an agent. Errors: forbidden for a page that was answered. */
+/** Denies an authorization request. Errors: forbidden for a page that was already submitted. */
 export const refuseAuthorization = operation({
   name: "refuse_authorization",
   permission: "session:open",
   input: Type.Object({ id: Id, origin: Type.String() }),
   output: RedirectTarget,
   async run({ store }, { id, origin }) {
-    const request = await store.tx((q) => queries.takeRequest(q, id));
+    const request = await store.tx((q) => takeRequest(q, id));
     if (!request) throw pageExpired();
-    const refusal = new OAuthError("access_denied", "The user said no");
+    const refusal = new OAuthError("access_denied", "The user denied the request");
     return {
       location: new AuthorizationError(refusal, origin, request.redirect_uri, request.state).location,
     };
   },
 });
 
-/**
- * Who signs in on the page: with the same passwords, limits and entries in the audit log as on REST.
- * Errors: unauthorized, rate_limited.
- */
+/** Signs the user in on the page: passwords, limits and audit entries as on REST. Errors: unauthorized, rate_limited. */
 export const signInToAuthorize = operation({
   name: "sign_in_to_authorize",
   permission: "session:open",
@@ -108,9 +109,9 @@ export const signInToAuthorize = operation({
 });
 
 /**
- * Lets an agent act for the signed-in user, and answers the way back to it with a code. `version` is that of the
- * password and role with which the user signed in: what was changed since then counts. Errors: forbidden for a page
- * that was answered, unauthorized.
+ * Lets an OAuth client act for the signed-in user, and redirects to it with a code. `version` is the token version
+ * of the sign-in: a password or role changed since then counts. Errors: forbidden for a page that was already
+ * submitted, unauthorized.
  */
 export const grantAuthorization = operation({
   name: "grant_authorization",
@@ -120,18 +121,18 @@ export const grantAuthorization = operation({
   output: Type.Object({ id: Id, ...RedirectTarget.properties }),
   run: (ctx, { waiting_id, origin, version }) =>
     transaction(ctx, async (tx) => {
-      const request = await queries.takeRequest(tx.q, waiting_id);
+      const request = await takeRequest(tx.q, waiting_id);
       if (!request) throw pageExpired();
       const account = ctx.actor.kind === "user" ? await findAccount(tx.q, ctx.actor.user_id) : undefined;
       if (account?.token_version !== version) throw new AppError("unauthorized", "Sign in again");
       const { state, ...granted } = request;
       const expires_at = iso(ctx.now.add({ seconds: LIMITS.oauth_code_s }));
       const row = { ...granted, user_id: account.id, expires_at };
-      const id = await queries.insertAuthorization(tx, row);
+      const id = await insertAuthorization(tx, row);
       const code = makeToken("code");
       const token = { authorization_id: id, kind: "code" as const, hash: sha256(code), expires_at };
-      await queries.insertTokens(tx.q, [token]);
-      const agent_name = await queries.findClientName(tx.q, granted.agent_id);
+      await insertTokens(tx.q, [token]);
+      const agent_name = await findOAuthClientName(tx.q, granted.oauth_client_id);
       ctx.annotateAudit({
         before: {},
         after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE },
@@ -140,18 +141,18 @@ export const grantAuthorization = operation({
     }),
 });
 
-/** The agent and the registered address that a request names. Errors: malformed. */
+/** The client and the registered redirect URI that a request names. Errors: malformed. */
 async function findDestination(q: Reads, { client_id = "", redirect_uri }: AuthorizationQuery) {
-  const agent = await queries.findClient(q, client_id);
-  if (!agent) {
-    throw new AppError("malformed", "The agent that sent you is not registered here: let it register again");
+  const client = await findOAuthClient(q, client_id);
+  if (!client) {
+    throw new AppError("malformed", "The app that sent you is not registered here: let it register again");
   }
-  const [first, ...rest] = agent.redirect_uris;
+  const [first, ...rest] = client.redirect_uris;
   const uri = redirect_uri ?? (rest.length === 0 ? first : undefined);
-  if (uri === undefined || !isRegistered(agent.redirect_uris, uri)) {
-    throw new AppError("malformed", "The agent wants to be answered at an address that it did not register");
+  if (uri === undefined || !isRegistered(client.redirect_uris, uri)) {
+    throw new AppError("malformed", "The app asks for an answer at an address that it did not register");
   }
-  return { agent, redirect_uri: uri };
+  return { client, redirect_uri: uri };
 }
 
 /** Errors: OAuthError. */

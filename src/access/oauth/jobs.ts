@@ -5,7 +5,7 @@ import { pruneAuthorizations } from "./service.ts";
 export const AUTHORIZATION_JOBS: readonly Job[] = [
   {
     name: "authorizations_prune",
-    summary: "Forget expired codes and tokens, and agents that nobody uses",
+    summary: "Delete expired codes and tokens, and unused OAuth clients",
     cron: "10 35 * * * *",
     async run(ctx) {
       await call(ctx, pruneAuthorizations, {});

@@ -1,44 +1,25 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Id, nullable, pageFields, strict } from "../../core/schema.ts";
+import { Id, nullable } from "../../core/schema.ts";
+import { LIMITS } from "../limits.ts";
+import { SCOPE } from "../authorizations/model.ts";
 
-/** The one thing that an agent can be granted: to use the tools as the user. */
-export const SCOPE = "mcp:tools" as const;
-
-/** What an agent holds: a code once, then an access and a refresh token. */
+/** A client gets a code once, then access and refresh tokens. */
 export const TOKEN_KINDS = ["code", "access", "refresh"] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-/** What a user granted to an agent, as long as it holds. */
-export const Authorization = Type.Object(
-  {
-    id: Id,
-    agent_name: nullable(Type.String({ description: "As the agent calls itself; nobody has checked it" })),
-    redirect_uri: Type.String({ description: "Where the grant was sent" }),
-    scope: Type.Literal(SCOPE),
-    created_at: At,
-    updated_at: Type.String({ ...At, description: "When the agent was last given tokens" }),
-    expires_at: Type.String({ ...At, description: "When it ends, unless the agent renews it before" }),
-  },
-  { title: "Authorization" },
-);
-export type Authorization = Static<typeof Authorization>;
+// The names are OAuth's. Clients may send more than is read here.
 
-export const ListAuthorizations = strict(pageFields);
-
-// What follows has the names of OAuth's specifications. Agents may send more than is read here.
-
-const { agent_redirect_uris, agent_redirect_uri_length } = LIMITS;
+const { oauth_redirect_uris, oauth_redirect_uri_length } = LIMITS;
 const { name_length } = SHARED_LIMITS;
 const APPLICATION_TYPES = ["native", "web"] as const;
 
-/** What an agent says of itself: RFC 7591, section 2. */
+/** Client metadata: RFC 7591, section 2. */
 export const ClientMetadata = Type.Object(
   {
-    redirect_uris: Type.Array(Type.String({ maxLength: agent_redirect_uri_length }), {
+    redirect_uris: Type.Array(Type.String({ maxLength: oauth_redirect_uri_length }), {
       minItems: 1,
-      maxItems: agent_redirect_uris,
+      maxItems: oauth_redirect_uris,
     }),
     client_name: Type.Optional(Type.String({ maxLength: name_length })),
     application_type: Type.Optional(Type.Union(APPLICATION_TYPES.map((type) => Type.Literal(type)))),
@@ -63,7 +44,7 @@ export const RegisteredClient = Type.Object(
 const Text = Type.String();
 const MaybeText = Type.Optional(Text);
 
-/** The authorization request of an agent, as the browser brings it: RFC 6749, 7636 and 8707. */
+/** The query of an authorization request: RFC 6749, 7636 and 8707. */
 export const AuthorizationQuery = Type.Object({
   client_id: MaybeText,
   redirect_uri: MaybeText,
@@ -76,7 +57,7 @@ export const AuthorizationQuery = Type.Object({
 });
 export type AuthorizationQuery = Static<typeof AuthorizationQuery>;
 
-/** What an agent sends for tokens. */
+/** Token requests, by grant type. */
 export const CodeGrant = Type.Object({
   client_id: Text,
   code: Text,
@@ -99,15 +80,15 @@ export type IssuedTokens = Static<typeof IssuedTokens>;
 
 export const RevokedToken = Type.Object({ client_id: Text, token: Text });
 
-/** An agent that waits for a user's word. */
+/** An authorization request that waits for the user's decision. */
 export const PendingAuthorization = Type.Object({
   id: Id,
-  agent_name: nullable(Type.String()),
+  client_name: nullable(Type.String()),
   redirect_uri: Type.String(),
 });
 export type PendingAuthorization = Static<typeof PendingAuthorization>;
 
-/** An address that the browser is sent to. */
+/** Where the browser is redirected to. */
 export const RedirectTarget = Type.Object({ location: Type.String() });
 
 export const OAuthErrorBody = Type.Object(
@@ -117,7 +98,7 @@ export const OAuthErrorBody = Type.Object(
 
 const Texts = Type.Array(Text);
 
-/** RFC 9728. */
+/** Protected resource metadata: RFC 9728. */
 export const ResourceMetadata = Type.Object(
   {
     resource: Text,
@@ -129,7 +110,7 @@ export const ResourceMetadata = Type.Object(
   { title: "ResourceMetadata" },
 );
 
-/** RFC 8414, and RFC 9207 for the last. */
+/** Authorization server metadata: RFC 8414; its last field: RFC 9207. */
 export const ServerMetadata = Type.Object(
   {
     issuer: Text,
@@ -149,7 +130,7 @@ export const ServerMetadata = Type.Object(
   { title: "ServerMetadata" },
 );
 
-/** All that an agent needs, in one document. */
+/** Both kinds of metadata in one document. */
 export const McpMetadata = Type.Object(
   {
     ...ServerMetadata.properties,

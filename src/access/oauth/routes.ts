@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { Nothing } from "../../core/schema.ts";
 import type { Deps } from "../../app/deps.ts";
 import { documentedOnly, ErrorBody, HTML_PAGE } from "../../http/responses.ts";
-import { endpoint, route, routes } from "../../http/route.ts";
+import { endpoint, routes } from "../../http/route.ts";
 import { authorizeEndpoint } from "./authorize_endpoint.ts";
 import { tokenEndpoints, metadataEndpoints, PREFLIGHT } from "./token_endpoints.ts";
 import {
@@ -18,17 +18,16 @@ import {
   RevokedToken,
   ServerMetadata,
 } from "./model.ts";
-import { endAuthorization, listAuthorizations } from "./service.ts";
 
-const REGISTER = `RFC 7591, for whoever asks. Agents keep no secret: PKCE takes its place. A redirect URI is https, http on localhost,
-127.0.0.1 or [::1] (with any port later on), or a scheme of the agent's own. An agent that nobody authorizes within 24
-hours is forgotten.`;
-const AUTHORIZE = `An agent sends the user's browser here: \`response_type=code\`, \`client_id\`, \`redirect_uri\`, \`code_challenge\` with
-\`code_challenge_method=S256\`, \`state\`, \`scope\` and \`resource\`. The page signs the user in and asks; the answer goes to the
-redirect URI, with \`code\` or \`error\`, \`state\` and \`iss\`.`;
+const REGISTER = `RFC 7591, open to anyone. Clients have no secret: PKCE takes its place. A redirect URI is https, http on localhost,
+127.0.0.1 or [::1] (with any port later on), or a scheme of the client's own. A client that nobody authorizes within 24
+hours is deleted.`;
+const AUTHORIZE = `A client sends the user's browser here: \`response_type=code\`, \`client_id\`, \`redirect_uri\`, \`code_challenge\` with
+\`code_challenge_method=S256\`, \`state\`, \`scope\` and \`resource\`. The page signs the user in and asks for consent; the
+browser is then redirected with \`code\` or \`error\`, \`state\` and \`iss\`.`;
 const TOKEN = `\`grant_type=authorization_code\` with \`code\`, \`code_verifier\`, \`redirect_uri\` and \`client_id\`, within 60 seconds, or
-\`grant_type=refresh_token\` with \`refresh_token\` and \`client_id\`. Access tokens last 8 hours, refresh tokens 30 days; each is
-used once, and a second use of a code or refresh token ends all that came of it.`;
+\`grant_type=refresh_token\` with \`refresh_token\` and \`client_id\`. Access tokens last 8 hours, refresh tokens 30 days. Codes and
+refresh tokens are used once: a second use ends the whole authorization.`;
 
 const form = (...schemas: TSchema[]) => ({
   required: true,
@@ -61,7 +60,7 @@ export const metadataRoutes = (deps: Deps) => {
     .options("/*", preflight, hidden);
 };
 
-/** What agents and browsers call at the origin. */
+/** What OAuth clients and browsers call at the origin's root. */
 export const oauthRoutes = (deps: Deps) =>
   routes(
     { tag: "Agents", admits: "open" },
@@ -71,9 +70,9 @@ export const oauthRoutes = (deps: Deps) =>
     .options("/oauth/token", preflight, hidden)
     .options("/oauth/revoke", preflight, hidden);
 
-/** Their answers and errors are OAuth's own: RFC 6749, 7009 and 7591. */
+/** Responses and errors have OAuth's shapes: RFC 6749, 7009 and 7591. */
 function oauthRows(deps: Deps) {
-  const agents = tokenEndpoints(deps);
+  const client = tokenEndpoints(deps);
   const browser = authorizeEndpoint(deps);
   return [
     endpoint(
@@ -87,7 +86,7 @@ function oauthRows(deps: Deps) {
           requestBody: { required: true, content: { "application/json": documentedOnly(ClientMetadata) } },
         },
       },
-      agents.register,
+      client.register,
     ),
     endpoint(
       "GET /oauth/authorize",
@@ -125,7 +124,7 @@ function oauthRows(deps: Deps) {
           requestBody: form(CodeGrant, RefreshGrant),
         },
       },
-      agents.token,
+      client.token,
     ),
     endpoint(
       "POST /oauth/revoke",
@@ -134,25 +133,13 @@ function oauthRows(deps: Deps) {
         detail: {
           operationId: "revoke_token",
           summary: "Revoke a token and its authorization (RFC 7009)",
-          description: "Of an access token, too: the whole authorization ends.",
+          description: "Revoking an access token ends the whole authorization, too.",
           requestBody: form(RevokedToken),
         },
       },
-      agents.revoke,
+      client.revoke,
     ),
   ];
 }
 
 const preflight = () => new Response(null, { status: 204, headers: PREFLIGHT });
-
-/** What the signed-in user has granted, whichever the level. */
-export const authorizationRoutes = routes({ tag: "Agents", admits: "any" }, [
-  route("GET /me/authorizations", listAuthorizations, {
-    summary: "List the OAuth clients that I authorized",
-    description: "The last granted first.",
-  }),
-  route("DELETE /me/authorizations/:id", endAuthorization, {
-    summary: "Revoke an OAuth client's authorization",
-    description: "Its tokens end at once.",
-  }),
-]);

@@ -1,8 +1,9 @@
 import { AppError } from "../../core/errors.ts";
 import { sha256, isSameSecret, randomSecret } from "../../core/random_secrets.ts";
-import { SCOPE, type TokenKind } from "./model.ts";
+import { SCOPE } from "../authorizations/model.ts";
+import type { TokenKind } from "./model.ts";
 
-/** What OAuth calls what went wrong: RFC 6749, 7591, 8707. */
+/** Error codes: RFC 6749, 7591, 8707. */
 type OAuthCode =
   | "access_denied"
   | "invalid_client"
@@ -15,7 +16,7 @@ type OAuthCode =
   | "unsupported_grant_type"
   | "unsupported_response_type";
 
-/** A refusal that an agent is told of, by its code. */
+/** An error response to an OAuth client. */
 export class OAuthError extends AppError {
   readonly code: OAuthCode;
   constructor(code: OAuthCode, message: string) {
@@ -24,7 +25,7 @@ export class OAuthError extends AppError {
   }
 }
 
-/** A refusal that an agent is told of through the browser, at an address that is its own. */
+/** An error response through the browser, redirected to the client's own address. */
 export class AuthorizationError extends OAuthError {
   readonly location: string;
   constructor(refusal: OAuthError, origin: string, redirect_uri: string, state: string | null) {
@@ -38,19 +39,19 @@ export class AuthorizationError extends OAuthError {
   }
 }
 
-/** What each kind of token begins with, so that a lost one is recognised. */
+/** Token prefixes, so that a leaked token is recognised. */
 const PREFIX: Record<TokenKind, string> = { code: "mhc_", access: "mha_", refresh: "mhr_" };
 
 export function makeToken(kind: TokenKind): string {
   return randomSecret(PREFIX[kind]);
 }
 
-/** What a sign-in page must bring back: it follows from the browser's cookie, which no other site can read. */
+/** The sign-in page's CSRF token: derived from the browser's cookie, which no other site can read. */
 export function csrfOf(browser: string, transaction: string): string {
   return sha256(`${browser} ${transaction}`);
 }
 
-/** Whether a verifier is the one whose challenge an agent sent before (PKCE with S256, RFC 7636). */
+/** Whether a verifier belongs to a challenge (PKCE with S256, RFC 7636). */
 export function isVerifierOf(challenge: string, verifier: string): boolean {
   return /^[A-Za-z0-9\-._~]{43,128}$/.test(verifier) && isSameSecret(sha256(verifier), challenge);
 }
@@ -59,32 +60,31 @@ export function isChallenge(challenge: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(challenge);
 }
 
-/** Checks that no more is asked for than there is; nothing asked for is all. Errors: invalid_scope. */
+/** Checks a requested scope; none requested means all. Errors: invalid_scope. */
 export function checkScope(scope: string | undefined): void {
   const unknown = (scope ?? "").split(" ").find((word) => word !== "" && word !== SCOPE);
   if (unknown !== undefined) throw new OAuthError("invalid_scope", `The only scope is ${SCOPE}`);
 }
 
-/** Checks what the tokens are asked for; older agents do not say. Errors: invalid_target. */
+/** Checks the resource that tokens are requested for; older clients omit it. Errors: invalid_target. */
 export function checkResource(origin: string, resource: string | undefined): void {
   if (resource === undefined || resource === "" || resource.replace(/\/$/, "") === resourceAt(origin)) return;
   throw new OAuthError("invalid_target", `The only resource is ${resourceAt(origin)}`);
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
-/** Schemes that a browser or the system gives a meaning of its own: scripts, files, other protocols, tools of the system. */
+/** Schemes that browsers or systems handle themselves: scripts, files, other protocols, system tools. */
 const REFUSED_SCHEMES =
   /^(javascript|livescript|mocha|vbscript|data|file|blob|about|filesystem|view-source|chrome|resource|res|mhtml|jar|feed|ftp|sftp|ssh|telnet|smb|ldaps?|wss?|mailto|tel|sms|sip|facetime|intent|itms-services|shell|search|search-ms|ms-.+|urn|cid|mid):$/;
 
 /**
- * Whether an agent may be sent codes there: https anywhere, http on the same machine, or a scheme that an
- * installed program has made its own (RFC 8252). It must stand as it will be sent to: absolute, ASCII, its host
- * as parsers read it, without fragment or user.
+ * Whether codes may be sent to an address: https anywhere, http on the same machine, or a private-use scheme of an
+ * installed program (RFC 8252). It must be absolute, ASCII, its host as parsers read it, without fragment or user.
  */
 export function isRedirectUri(text: string): boolean {
   const url = /^[\x21-\x7e]+$/.test(text) && !/[\\#*<>"]/.test(text) ? URL.parse(text) : null;
   if (!url || url.username !== "" || url.password !== "" || REFUSED_SCHEMES.test(url.protocol)) return false;
-  // What a user is shown is the parsed host. An empty user ("https://@host") is dropped by parsers, and seen here.
+  // Users are shown the parsed host. Parsers drop an empty user ("https://@host"), so it is caught here.
   const is_plain = text.toLowerCase().startsWith(`${url.protocol}//${url.hostname.toLowerCase()}`);
   if (url.protocol === "https:") return is_plain;
   if (url.protocol === "http:") return is_plain && LOOPBACK.has(url.hostname);
@@ -93,8 +93,8 @@ export function isRedirectUri(text: string): boolean {
 }
 
 /**
- * Whether an address is one of those registered: letter by letter, but for the port of this machine, which
- * installed programs learn only when they start (RFC 8252, 7.3).
+ * Whether an address is one of those registered: exactly, except for a loopback port, which installed programs
+ * learn only when they start (RFC 8252, 7.3).
  */
 export function isRegistered(redirect_uris: readonly string[], requested: string): boolean {
   if (redirect_uris.includes(requested)) return true;
@@ -102,7 +102,7 @@ export function isRegistered(redirect_uris: readonly string[], requested: string
   return anyPort !== null && redirect_uris.some((registered) => withoutPort(registered) === anyPort);
 }
 
-/** An address on this machine without its port; null for all others. */
+/** A loopback address without its port; null for all others. */
 function withoutPort(text: string): string | null {
   if (!isRedirectUri(text)) return null;
   const [, before, after] =
@@ -110,14 +110,14 @@ function withoutPort(text: string): string | null {
   return before === undefined || after === undefined ? null : `${before.toLowerCase()}${after}`;
 }
 
-/** An address with more in its query: what it had stays as it was. */
+/** Appends fields to the query of an address. */
 export function addToQuery(uri: string, fields: Record<string, string | null>): string {
   const added = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) if (value !== null) added.set(name, value);
   return `${uri}${uri.includes("?") ? "&" : "?"}${added.toString()}`;
 }
 
-/** What a person should look at in an address: where it leads. */
+/** The part of an address that a person should look at: where it leads. */
 export function pathIn(uri: string): string {
   const { protocol, host } = new URL(uri);
   return /^https?:$/.test(protocol) ? host : `${protocol}${host === "" ? "" : `//${host}`}`;
@@ -128,14 +128,14 @@ export function resourceAt(origin: string): string {
   return `${origin}/api/v1/mcp`;
 }
 
-/** Where an agent learns who issues tokens for the resource: RFC 9728, the resource's path after the well-known one. */
+/** Where the resource's metadata is: RFC 9728, the resource's path after the well-known one. */
 export function resourceMetadataAt(origin: string): string {
   return `${origin}/.well-known/oauth-protected-resource/api/v1/mcp`;
 }
 
 /**
- * The WWW-Authenticate of the resource's 401: where to get a token, and that the one sent was refused. Without
- * a token nothing was refused, and nothing is said of an error (RFC 6750).
+ * The WWW-Authenticate of the resource's 401: where to get a token, and whether one was refused. Without a token
+ * there is no error to name (RFC 6750).
  */
 export function challengeAt(origin: string, was_token_sent: boolean): string {
   const error = was_token_sent ? ', error="invalid_token"' : "";

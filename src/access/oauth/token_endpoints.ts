@@ -3,8 +3,8 @@ import type { Context } from "../../app/context.ts";
 import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
-import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../limits.ts";
 import { decode } from "../../core/validate.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
 import { addressRateLimit } from "../../http/address_rate_limit.ts";
@@ -16,14 +16,14 @@ import { ClientMetadata, CodeGrant, RefreshGrant, RevokedToken } from "./model.t
 import { checkResource, checkScope, OAuthError } from "./rules.ts";
 import { registerAgent } from "./service.ts";
 
-/** A request to the authorization server, its body not yet read. */
+/** A request to the authorization server, with its body unread. */
 export interface EndpointRequest {
   ctx: Context;
   request: Request;
   server: { port?: number | undefined } | null;
 }
 
-/** Agents that run in a browser call from other origins. Nothing here depends on who the browser knows. */
+/** Clients in a browser call from other origins; nothing here depends on cookies. */
 const CORS = { "access-control-allow-origin": "*" };
 const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
 
@@ -34,44 +34,44 @@ export const PREFLIGHT = {
   "access-control-max-age": "86400",
 };
 
-/** What agents read before they can ask for anything. */
+/** The discovery documents. */
 export function metadataEndpoints({ config }: Deps) {
-  const answer = (make: (origin: string) => object) => (visit: Pick<EndpointRequest, "server">) =>
-    Response.json(make(publicOrigin(config, visit.server)), {
+  const document = (make: (origin: string) => object) => (sent: Pick<EndpointRequest, "server">) =>
+    Response.json(make(publicOrigin(config, sent.server)), {
       headers: { ...CORS, "cache-control": "public, max-age=300" },
     });
   return {
-    resource: answer(resourceMetadata),
-    server: answer(serverMetadata),
-    mcp: answer(mcpMetadata),
+    resource: document(resourceMetadata),
+    server: document(serverMetadata),
+    mcp: document(mcpMetadata),
   };
 }
 
-/** What agents call themselves: registration, tokens, revocation. All of them answer errors as OAuth has them. */
+/** Registration, tokens and revocation. Errors have OAuth's shape. */
 export function tokenEndpoints(deps: Deps) {
   const countRegistration = addressRateLimit(deps, LIMITS.oauth_registrations_minute);
   const countCall = addressRateLimit(deps, LIMITS.oauth_calls_minute);
   return {
-    register: (visit: EndpointRequest) =>
+    register: (sent: EndpointRequest) =>
       jsonResponse(201, "invalid_client_metadata", async () => {
-        countRegistration(visit.ctx);
-        mediaTypeOf(visit.request, ["application/json"]);
-        const metadata = readMetadata(await readJson(visit.request, visit.ctx));
-        return call(visit.ctx, registerAgent, metadata);
+        countRegistration(sent.ctx);
+        mediaTypeOf(sent.request, ["application/json"]);
+        const metadata = readMetadata(await readJson(sent.request, sent.ctx));
+        return call(sent.ctx, registerAgent, metadata);
       }),
-    token: (visit: EndpointRequest) =>
+    token: (sent: EndpointRequest) =>
       jsonResponse(200, "invalid_request", async () => {
-        countCall(visit.ctx);
-        const form = readFields(await readForm(visit.request, visit.ctx));
-        checkResource(publicOrigin(deps.config, visit.server), form.resource);
+        countCall(sent.ctx);
+        const form = readFields(await readForm(sent.request, sent.ctx));
+        checkResource(publicOrigin(deps.config, sent.server), form.resource);
         checkScope(form.scope);
-        return grant(visit.ctx, form);
+        return grant(sent.ctx, form);
       }),
-    revoke: (visit: EndpointRequest) =>
+    revoke: (sent: EndpointRequest) =>
       jsonResponse(200, "invalid_request", async () => {
-        countCall(visit.ctx);
-        const form = readFields(await readForm(visit.request, visit.ctx));
-        return call(visit.ctx, revokeToken, readAs(RevokedToken, form));
+        countCall(sent.ctx);
+        const form = readFields(await readForm(sent.request, sent.ctx));
+        return call(sent.ctx, revokeToken, readAs(RevokedToken, form));
       }),
   };
 }
@@ -95,7 +95,7 @@ function readMetadata(body: unknown) {
   }
 }
 
-/** A form's or query's fields. Errors: OAuthError for one that stands there twice, but for those named. */
+/** The fields of a form or query. Errors: OAuthError for a field that is given twice and not repeatable. */
 export function readFields(
   form: URLSearchParams,
   repeatable: readonly string[] = [],
@@ -103,14 +103,14 @@ export function readFields(
   const fields = new Map<string, string>();
   for (const [name, value] of form) {
     if (fields.has(name) && !repeatable.includes(name))
-      throw new OAuthError("invalid_request", `${name.slice(0, SHARED_LIMITS.name_length)} is there twice`);
-    // Sent without a value is as good as not sent: RFC 6749, 3.1.
+      throw new OAuthError("invalid_request", `${name.slice(0, SHARED_LIMITS.name_length)} is given twice`);
+    // Without a value it counts as not sent: RFC 6749, 3.1.
     if (value !== "") fields.set(name, value);
   }
   return Object.fromEntries(fields);
 }
 
-/** The fields that a schema knows: agents may send others. Errors: OAuthError. */
+/** Decodes the fields that a schema names; clients may send others. Errors: OAuthError. */
 function readAs<T extends TSchema & { properties: object }>(
   schema: T,
   form: Record<string, string>,
@@ -128,10 +128,10 @@ function pick({ properties }: { properties: object }, body: object): object {
   return Object.fromEntries(Object.entries(body).filter(([name]) => names.has(name)));
 }
 
-/** Answers what the work comes to, errors as `{error, error_description}`; anything but an AppError is thrown on. */
+/** The JSON response, or the error as `{error, error_description}`; only an AppError becomes one. */
 async function jsonResponse(
   status: number,
-  otherwise: "invalid_client_metadata" | "invalid_request",
+  default_code: "invalid_client_metadata" | "invalid_request",
   work: () => Promise<object>,
 ): Promise<Response> {
   try {
@@ -140,11 +140,11 @@ async function jsonResponse(
     if (!(error instanceof AppError)) throw error;
     const { kind, message } = error;
     const is_busy = kind === "rate_limited" || kind === "unavailable" || kind === "conflict";
-    const code = is_busy ? "temporarily_unavailable" : otherwise;
+    const code = is_busy ? "temporarily_unavailable" : default_code;
     const body = { error: error instanceof OAuthError ? error.code : code, error_description: message };
     const headers = { ...CORS, ...NO_STORE, ...headersOf(error) };
     const is_unreadable = kind === "invalid" || kind === "unsupported_media_type";
-    // Whatever can't be read is a 400 in OAuth.
+    // In OAuth an unreadable request is a 400.
     return Response.json(body, { status: is_unreadable ? 400 : STATUS[kind], headers });
   }
 }

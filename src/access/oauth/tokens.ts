@@ -1,129 +1,127 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
+import { insertEntry } from "../../audit/queries.ts";
 import { LIMITS } from "../limits.ts";
 import { Nothing } from "../../core/schema.ts";
 import { sha256 } from "../../core/random_secrets.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
-import { insertEntry } from "../../audit/queries.ts";
+import { SCOPE } from "../authorizations/model.ts";
+import { endAuthorization, extendAuthorization } from "../authorizations/queries.ts";
 import { type Account, findAccount } from "../users/queries.ts";
-import { CodeGrant, IssuedTokens, RefreshGrant, RevokedToken, SCOPE } from "./model.ts";
-import * as queries from "./queries.ts";
-import type { TokenWithGrant } from "./queries.ts";
+import { findOAuthClient } from "./client_queries.ts";
+import { CodeGrant, IssuedTokens, RefreshGrant, RevokedToken } from "./model.ts";
 import { isVerifierOf, makeToken, OAuthError } from "./rules.ts";
-
-/** What came of it: tokens, or a reason not to give any, which is thrown once the transaction has kept its end. */
-type Outcome = IssuedTokens | OAuthError;
+import { findToken, insertTokens, markUsed, type TokenWithGrant } from "./token_queries.ts";
 
 /**
- * Exchanges a code for tokens, once: a second try ends what the first was given. Errors: invalid_client,
- * invalid_grant. RFC 6749, 4.1.3; OAuth 2.1.
+ * Exchanges a code for tokens, once (RFC 6749, 4.1.3; OAuth 2.1): a second use ends the authorization.
+ * Errors: invalid_client, invalid_grant.
  */
 export const exchangeCode = operation({
   name: "exchange_code",
   permission: "session:open",
   input: CodeGrant,
   output: IssuedTokens,
-  async run(ctx, { client_id, code, code_verifier, redirect_uri }) {
-    return issued(
-      await ctx.store.tx(async (q): Promise<Outcome> => {
-        const held = await requireToken(q, { client_id, secret: code, kind: "code" });
-        if (held instanceof OAuthError) return held;
-        if (held.used_at !== null) return endReused(q, ctx, held);
-        const refusal = await refusalOf(q, ctx, held);
-        if (refusal) return refusal;
-        if (redirect_uri !== undefined && redirect_uri !== held.redirect_uri)
-          return invalidGrant("The code was sent to another redirect_uri");
-        if (!isVerifierOf(held.code_challenge, code_verifier))
-          return invalidGrant("The code_verifier is not that of the code_challenge");
-        return (await queries.markUsed(q, held.token_id, ctx.now))
-          ? issue(q, ctx, held)
-          : endReused(q, ctx, held);
-      }),
-    );
-  },
+  run: (ctx, { client_id, code, code_verifier, redirect_uri }) =>
+    redeem(ctx, { client_id, secret: code, kind: "code" }, (grant) => {
+      if (redirect_uri !== undefined && redirect_uri !== grant.redirect_uri)
+        return invalidGrant("The code was sent to another redirect_uri");
+      return isVerifierOf(grant.code_challenge, code_verifier)
+        ? null
+        : invalidGrant("The code_verifier is not that of the code_challenge");
+    }),
 });
 
 /**
- * Exchanges a refresh token for new tokens, once: whoever comes second may have stolen it, or been stolen from, so
- * that the whole authorization ends. Errors: invalid_client, invalid_grant.
+ * Exchanges a refresh token for new tokens, once (rotation): a second use may be a thief's, so that the whole
+ * authorization ends. Errors: invalid_client, invalid_grant.
  */
 export const refreshTokens = operation({
   name: "refresh_tokens",
   permission: "session:open",
   input: RefreshGrant,
   output: IssuedTokens,
-  async run(ctx, { client_id, refresh_token }) {
-    return issued(
-      await ctx.store.tx(async (q): Promise<Outcome> => {
-        const held = await requireToken(q, { client_id, secret: refresh_token, kind: "refresh" });
-        if (held instanceof OAuthError) return held;
-        if (held.used_at !== null && !isWithinGrace(ctx, held)) return endReused(q, ctx, held);
-        const refusal = await refusalOf(q, ctx, held);
-        if (refusal) return refusal;
-        const takes = held.used_at !== null || (await queries.markUsed(q, held.token_id, ctx.now));
-        return takes ? issue(q, ctx, held) : endReused(q, ctx, held);
-      }),
-    );
-  },
+  run: (ctx, { client_id, refresh_token }) =>
+    redeem(ctx, { client_id, secret: refresh_token, kind: "refresh" }, () => null),
 });
 
 /**
- * Ends the authorization that an agent's token belongs to; a token that is unknown, another agent's or over is as
- * good as ended. Errors: invalid_client. RFC 7009.
+ * Ends the authorization of a client's token (RFC 7009). A token that is unknown, ended or another client's counts
+ * as revoked. Errors: invalid_client.
  */
 export const revokeToken = operation({
   name: "revoke_token",
   permission: "session:open",
   input: RevokedToken,
   output: Nothing,
-  async run(ctx, { client_id, token }) {
-    const outcome = await ctx.store.tx(async (q) => {
-      if (!(await queries.findClient(q, client_id))) return unknownClient();
-      const held = await queries.findToken(q, sha256(token));
-      if (held?.public_id !== client_id) return null;
-      await endAndRecord(q, ctx, held, {
-        by: await findAccount(q, held.user_id),
-        reason: "revoked by the agent",
-      });
-      return null;
+  async run(ctx, { client_id, token: secret }) {
+    await ctx.store.tx(async (q) => {
+      if (!(await findOAuthClient(q, client_id))) throw unknownClient();
+      const token = await findToken(q, sha256(secret));
+      if (token?.public_id !== client_id) return;
+      const by = await findAccount(q, token.user_id);
+      await endAndRecord(q, ctx, token, { by, reason: "revoked by the OAuth client" });
     });
-    if (outcome) throw outcome;
     return {};
   },
 });
 
-function issued(outcome: Outcome): IssuedTokens {
+/** A secret that a client wants to exchange. */
+interface Credential {
+  client_id: string;
+  secret: string;
+  kind: "code" | "refresh";
+}
+
+/**
+ * Exchanges a code or refresh token for new tokens. A refusal is thrown after the commit, since the transaction may
+ * have ended the authorization.
+ */
+async function redeem(
+  ctx: Context,
+  credential: Credential,
+  check: (grant: TokenWithGrant) => OAuthError | null,
+): Promise<IssuedTokens> {
+  const outcome = await ctx.store.tx(async (q) => {
+    const token = await findCredential(q, credential);
+    if (token instanceof OAuthError) return token;
+    const is_retry = token.used_at !== null && isWithinGrace(ctx, token);
+    if (token.used_at !== null && !is_retry) return endReused(q, ctx, token);
+    const refusal = (await refusalOf(q, ctx, token)) ?? check(token);
+    if (refusal) return refusal;
+    return is_retry || (await markUsed(q, token.token_id, ctx.now))
+      ? issue(q, ctx, token)
+      : endReused(q, ctx, token);
+  });
   if (outcome instanceof OAuthError) throw outcome;
   return outcome;
 }
 
 const invalidGrant = (message: string) => new OAuthError("invalid_grant", message);
-const unknownClient = () => new OAuthError("invalid_client", "No agent has this client_id: register again");
+const unknownClient = () => new OAuthError("invalid_client", "No client has this client_id: register again");
 
-/** What a secret stands for, where it is this agent's and of this kind. */
-async function requireToken(
+/** The token behind a secret, if it is this client's and of this kind; else the refusal. */
+async function findCredential(
   q: Queries,
-  { client_id, secret, kind }: { client_id: string; secret: string; kind: "code" | "refresh" },
+  { client_id, secret, kind }: Credential,
 ): Promise<TokenWithGrant | OAuthError> {
-  const held = await queries.findToken(q, sha256(secret));
-  if (held?.kind === kind && held.public_id === client_id) return held;
-  return (await queries.findClient(q, client_id))
-    ? invalidGrant(`The ${kind} is not known`)
-    : unknownClient();
+  const token = await findToken(q, sha256(secret));
+  if (token?.kind === kind && token.public_id === client_id) return token;
+  return (await findOAuthClient(q, client_id)) ? invalidGrant(`The ${kind} is not known`) : unknownClient();
 }
 
-/** Why no tokens are given any more, if so. */
-async function refusalOf(q: Queries, { now }: Context, held: TokenWithGrant): Promise<OAuthError | null> {
-  if (Temporal.Instant.compare(instant(held.expires_at), now) <= 0)
-    return invalidGrant(`The ${held.kind} has expired`);
-  if (held.ended_at !== null) return invalidGrant("The authorization was ended");
-  return (await findAccount(q, held.user_id)) ? null : invalidGrant("The user is gone");
+/** Why the grant issues no tokens; null if it does. */
+async function refusalOf(q: Queries, { now }: Context, token: TokenWithGrant): Promise<OAuthError | null> {
+  if (Temporal.Instant.compare(instant(token.expires_at), now) <= 0)
+    return invalidGrant(`The ${token.kind} has expired`);
+  if (token.ended_at !== null) return invalidGrant("The authorization was ended");
+  return (await findAccount(q, token.user_id)) ? null : invalidGrant("The user is gone");
 }
 
-/** Whether a refresh token that was used is still taken, for agents that lose answers. */
-function isWithinGrace({ now, config }: Context, { used_at }: TokenWithGrant): boolean {
-  if (used_at === null || config.refresh_grace_s === 0) return false;
+/** Whether a used refresh token is still accepted, for clients that lost the response. */
+function isWithinGrace({ now, config }: Context, { kind, used_at }: TokenWithGrant): boolean {
+  if (kind !== "refresh" || used_at === null || config.refresh_grace_s === 0) return false;
   const until = instant(used_at).add({ seconds: config.refresh_grace_s });
   return Temporal.Instant.compare(now, until) <= 0;
 }
@@ -131,34 +129,33 @@ function isWithinGrace({ now, config }: Context, { used_at }: TokenWithGrant): b
 async function issue(
   q: Queries,
   { now }: Context,
-  { authorization_id }: TokenWithGrant,
+  { authorization_id, company_id }: TokenWithGrant,
 ): Promise<IssuedTokens> {
   const [access_token, refresh_token] = [makeToken("access"), makeToken("refresh")];
   const access_until = iso(now.add({ hours: LIMITS.oauth_access_hours }));
   const refresh_until = iso(now.add({ hours: LIMITS.oauth_refresh_days * 24 }));
-  await queries.insertTokens(q, [
+  await insertTokens(q, [
     { authorization_id, kind: "access", hash: sha256(access_token), expires_at: access_until },
     { authorization_id, kind: "refresh", hash: sha256(refresh_token), expires_at: refresh_until },
   ]);
-  await queries.extendAuthorization(q, authorization_id, refresh_until, now);
+  await extendAuthorization({ q, scope: { company_id }, now }, authorization_id, refresh_until);
   const expires_in = LIMITS.oauth_access_hours * 3_600;
   return { access_token, token_type: "Bearer", expires_in, refresh_token, scope: SCOPE };
 }
 
-async function endReused(q: Queries, ctx: Context, held: TokenWithGrant): Promise<OAuthError> {
-  await endAndRecord(q, ctx, held, { reason: `${held.kind} used twice` });
-  return invalidGrant(`The ${held.kind} was used before: the authorization has been ended`);
+async function endReused(q: Queries, ctx: Context, token: TokenWithGrant): Promise<OAuthError> {
+  await endAndRecord(q, ctx, token, { reason: `${token.kind} used twice` });
+  return invalidGrant(`The ${token.kind} was used before: the authorization has been ended`);
 }
 
-/** Ends an authorization and writes that down, once: by its user through the agent, or else by the house. */
+/** Ends an authorization with its audit entry, once: by its user through the client, or by the system. */
 async function endAndRecord(
   q: Queries,
   { now: at, address, request_id }: Context,
   { authorization_id, company_id, user_id }: TokenWithGrant,
   { by, reason }: { by?: Account | undefined; reason: string },
 ): Promise<void> {
-  if (!(await queries.endAuthorization({ q, scope: { company_id }, now: at }, user_id, authorization_id, at)))
-    return;
+  if (!(await endAuthorization({ q, scope: { company_id }, now: at }, user_id, authorization_id))) return;
   await insertEntry(q, {
     company_id,
     at,

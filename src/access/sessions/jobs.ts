@@ -5,7 +5,7 @@ import { pruneEndedTokens } from "./service.ts";
 export const SESSION_JOBS: readonly Job[] = [
   {
     name: "sessions_prune",
-    summary: "Forget tokens that were signed out and have expired since",
+    summary: "Delete signed-out tokens that have expired",
     cron: "25 35 * * * *",
     async run(ctx) {
       await call(ctx, pruneEndedTokens, {});

@@ -15,7 +15,7 @@ export const Login = strict(
       Type.Integer({
         minimum: 1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: "for who has the same email and password in several companies; else the oldest account",
+        description: "For one email and password in several companies; default: the oldest account",
       }),
     ),
   },
@@ -31,7 +31,7 @@ export const Me = Type.Object(
   {
     ...User.properties,
     permissions: Type.Array(oneOf(PERMISSIONS)),
-    timezone: Type.String({ description: "the company's: its days and months begin there" }),
+    timezone: Type.String({ description: "The company's, in which its days and months begin" }),
   },
   { title: "Me" },
 );

@@ -1,11 +1,12 @@
-import { eq, inArray, lte, sql } from "drizzle-orm";
+import { eq, lte, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { batchedRead } from "../../store/batched_read.ts";
+import { deleteBatch } from "../../store/delete_batch.ts";
 import { preparedQuery } from "../../store/prepared_query.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { endedTokenTable } from "./tables.ts";
 
-// A token belongs to whoever holds it: what asks for it has no scope.
+// A token is its holder's only credential: these queries have no scope.
 
 const endedById = preparedQuery<{ token_id: string }[]>("ended_token_by_id", (q) => {
   const t = q.use(endedTokenTable);
@@ -15,12 +16,12 @@ const endedById = preparedQuery<{ token_id: string }[]>("ended_token_by_id", (q)
     .where(eq(t.token_id, sql.placeholder("token_id")));
 });
 
-/** Whether a token was ended before its time. */
+/** Whether a token was revoked before its expiry. */
 export const isTokenEnded = batchedRead(
   async (q: Reads, token_id: string): Promise<boolean> => (await endedById(q, { token_id })).length > 0,
 );
 
-/** Ends a token; one that is ended already stays so. */
+/** Revokes a token; does nothing if it is revoked already. */
 export async function insertEndedToken(
   q: Queries,
   { token_id, expires_at }: { token_id: string; expires_at: Temporal.Instant },
@@ -31,17 +32,12 @@ export async function insertEndedToken(
     .onConflictDoNothing();
 }
 
-/** Forgets some of the tokens that have expired by themselves. Returns how many. */
-export async function deleteEndedTokensBefore(
+/** Deletes a batch of tokens that expired by an instant. Returns how many. */
+export function deleteEndedTokensBefore(
   q: Queries,
   expired: Temporal.Instant,
   limit: number,
 ): Promise<number> {
   const t = q.use(endedTokenTable);
-  const old = q
-    .select({ id: t.token_id })
-    .from(t)
-    .where(lte(t.expires_at, iso(expired)))
-    .limit(limit);
-  return (await q.delete(t).where(inArray(t.token_id, old)).returning({ id: t.token_id })).length;
+  return deleteBatch(q, t, t.token_id, { where: lte(t.expires_at, iso(expired)), limit });
 }

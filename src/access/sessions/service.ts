@@ -6,13 +6,12 @@ import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
-import { authenticateKey } from "../api_keys/authenticate_key.ts";
+import { endAuthorizationsOf } from "../authorizations/queries.ts";
 import { findAccount, updateUser } from "../users/queries.ts";
 import { checkPassword } from "../users/rules.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
-import { deleteEndedTokensBefore, insertEndedToken, isTokenEnded } from "./queries.ts";
+import { deleteEndedTokensBefore, insertEndedToken } from "./queries.ts";
 import { guardedName, signIn } from "./sign_in.ts";
-import type { TokenVerifier } from "./tokens.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
@@ -31,7 +30,7 @@ export const login = operation({
   },
 });
 
-/** The signed-in user, what it may do, and the time zone of its company. */
+/** Returns the signed-in user with its permissions and its company's time zone. */
 export const getMe = operation({
   name: "get_me",
   permission: "profile:read",
@@ -45,7 +44,7 @@ export const getMe = operation({
   },
 });
 
-/** Changes the signed-in user's password and ends its tokens. Errors: invalid for a wrong current password. */
+/** Changes the signed-in user's password; ends its tokens and authorizations. Errors: invalid for a wrong current one. */
 export const changePassword = operation({
   name: "change_password",
   permission: "profile:write",
@@ -61,14 +60,18 @@ export const changePassword = operation({
     if (fits.length === 0) throw invalid("/current_password", "is not your password");
     checkPassword("/new_password", new_password, account.email);
     const password_hash = await ctx.passwords.hash(new_password);
-    await transaction(ctx, (tx) => updateUser(tx, account.id, { password_hash, end_tokens: true }));
+    await transaction(ctx, async (tx) => {
+      const user = await updateUser(tx, account.id, { password_hash, end_tokens: true });
+      await endAuthorizationsOf(tx, account.id);
+      return user;
+    });
     return {};
   },
 });
 
 /**
- * Ends the token that the caller came with, on every instance and for good; links that were made with it end, too.
- * Errors: not_found for an actor that came with none. Decision 0146.
+ * Ends the caller's token on every instance, and the links made with it. Errors: not_found for an actor without a
+ * token. Decision 0146.
  */
 export const logout = operation({
   name: "logout",
@@ -89,7 +92,7 @@ export const logout = operation({
   },
 });
 
-/** Forgets ended tokens that have expired. They belong to no company: whichever company's turn comes first does it. */
+/** Deletes ended tokens that have expired. They belong to no company, and go with whichever is pruned first. */
 export const pruneEndedTokens = operation({
   name: "prune_ended_tokens",
   permission: "company:write",
@@ -101,29 +104,6 @@ export const pruneEndedTokens = operation({
     return {};
   },
 });
-
-/**
- * Who a REST token speaks for: a user or, where an API key was exchanged for it, a machine. The account and the key
- * are read each time, so that a changed password or role, a deleted user and a revoked key count at once.
- * Errors: unauthorized.
- */
-export async function authenticate(
-  q: Reads,
-  tokens: TokenVerifier,
-  token: string,
-  now: Temporal.Instant,
-): Promise<Actor> {
-  const claims = await tokens.verify(token);
-  if (claims.kind === "key") return authenticateKey(q, claims, now);
-  const { user_id, token_version, token_id: id, expires_ms } = claims;
-  const [account, is_ended] = await Promise.all([findAccount(q, user_id), isTokenEnded(q, id)]);
-  if (is_ended) throw new AppError("unauthorized", "The token was signed out: sign in again");
-  if (account?.token_version !== token_version) {
-    throw new AppError("unauthorized", "The token has been ended by a change to its user: sign in again");
-  }
-  const { email, company_id, client_id, role } = account;
-  return { kind: "user", user_id, email, company_id, client_id, role, token: { id, expires_ms } };
-}
 
 async function findOwnAccount(q: Reads, actor: Actor) {
   const account = actor.kind === "user" ? await findAccount(q, actor.user_id) : undefined;

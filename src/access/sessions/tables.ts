@@ -1,6 +1,6 @@
 import type { ColumnKit } from "../../store/columns.ts";
 
-/** REST tokens that were ended before their time, until they would have expired. */
+/** Revoked REST tokens, until they would have expired. */
 export const endedTokenTable = (k: ColumnKit) =>
   k.table(
     "ended_tokens",

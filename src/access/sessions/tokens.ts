@@ -9,36 +9,38 @@ const ISSUER = "meterhouse";
 const AUDIENCE = "meterhouse:rest";
 const LINK_AUDIENCE = "meterhouse:link";
 
-/** For what the tokens of keys are good: no user's token is, and they are for nothing else. */
+/** Audiences of key tokens. User tokens have none of them. */
 const KEY_AUDIENCES: Record<KeyRole, string> = { lender: "loan", agent: "loan", ingest: "ingest" };
 
-/** What a user's REST token says: who, in which version of their password and role, until when. */
-interface UserClaims {
+/** The claims of a user's REST token. */
+export interface UserClaims {
   kind: "user";
   user_id: number;
+  /** The version of the user's password and role. */
   token_version: number;
-  /** `jti`: the token can be ended by it. */
+  /** `jti`, by which the token can be revoked. */
   token_id: string;
   expires_ms: number;
 }
 
-/** What the token of an API key says: whose it is and which of its secrets it was got by. */
+/** The claims of an API key's token. */
 export interface KeyClaims {
   kind: "key";
   clientId: string;
   role: KeyRole;
+  /** Which of the key's secrets it was exchanged for. */
   secret_version: number;
   expires_ms: number;
 }
 type Claims = UserClaims | KeyClaims;
 
-/** Checks REST tokens. */
+/** Verifies REST tokens. */
 export interface TokenVerifier {
-  /** Errors: unauthorized for a token that is not ours, neither a user's nor a key's, or expired. */
+  /** Errors: unauthorized for a token that is expired, or not ours. */
   verify(token: string): Promise<Claims>;
 }
 
-/** JWT, HS256 only, signed by `secret`, read as UTF-8. Verified tokens are remembered until they expire, up to a bound. */
+/** Signs and verifies JWTs, HS256 only, with `secret` as UTF-8. Verified tokens are cached until they expire. */
 export function openTokens(secret: string, clock: Clock): Tokens & TokenVerifier {
   const key = new TextEncoder().encode(secret);
   const verified = new Map<string, Claims>();
@@ -55,12 +57,11 @@ export function openTokens(secret: string, clock: Clock): Tokens & TokenVerifier
       const claims = payload.aud === AUDIENCE ? userClaims(payload) : keyClaims(payload);
       if (claims) return claims;
     } catch {
-      // one answer for every kind of bad token
+      // One message for every kind of bad token.
     }
     throw new AppError("unauthorized", "The token is not valid or has expired: sign in again");
   }
 
-  /** What a token says beside who made it when, for whom and until when. */
   async function issue(
     { sub, aud, ...payload }: { sub: string; aud: string; ver: number } & Record<string, unknown>,
     until: Temporal.Instant,
@@ -127,7 +128,7 @@ function keyClaims({ sub, aud, role, ver, exp }: JWTPayload): KeyClaims | null {
   };
 }
 
-/** The part that signs links. */
+/** Signs and verifies links. */
 function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "verifyLink"> {
   return {
     async signLink({ user_id, token_version, token_id, authorization_id }, query) {
@@ -159,17 +160,17 @@ function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "ve
         };
         return { by, query };
       } catch {
-        // one answer for every kind of bad link
+        // One result for every kind of bad link.
         return null;
       }
     },
   };
 }
 
-/** The instant as the JWT library takes it. */
+/** An instant as the JWT library takes it. */
 function jwtDate(
   now: Temporal.Instant,
 ): NonNullable<NonNullable<Parameters<typeof jwtVerify>[2]>["currentDate"]> {
-  // oxlint-disable-next-line no-restricted-globals -- the library's only way to be told the time
+  // oxlint-disable-next-line no-restricted-globals -- the only type that the library takes
   return new Date(now.epochMilliseconds);
 }

@@ -38,7 +38,7 @@ export const CreateUser = strict(
   { title: "CreateUser" },
 );
 
-/** A full replacement of what may be edited; name and password stay when they are left out. */
+/** A full replacement; omitted names and passwords stay. */
 export const UpdateUser = strict(
   { id: Id, email: Email, name, role: RoleName, client_id: clientId, password: Type.Optional(Password) },
   { title: "UserChange" },

@@ -3,23 +3,18 @@ import { LIMITS } from "../limits.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { containing } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import { preparedQuery } from "../../store/prepared_query.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
-import { endAuthorizationsOf } from "../oauth/queries.ts";
-import type { User } from "./model.ts";
+import { User } from "./model.ts";
 import { userTable } from "./tables.ts";
 
-/** The columns of a user on the wire: never its password. */
-function userColumns(q: Reads) {
-  const users = q.use(userTable);
-  const { id, email, name, role, company_id, client_id, created_at, updated_at } = users;
-  return { id, email, name, role, company_id, client_id, created_at, updated_at };
-}
+const userColumns = (q: Reads) => columnsOf(q.use(userTable), User);
 
-/** What signing in needs to know of a user, whatever the company. */
+/** A user with its credentials, of any company. */
 export interface Account extends User {
   password_hash: string;
   token_version: number;
@@ -30,24 +25,10 @@ function accountColumns(q: Reads) {
   return { ...userColumns(q), password_hash, token_version };
 }
 
-export async function listUsers(
-  tx: ReadTx,
-  filter: { search?: string },
-  { limit, offset }: Slice,
-): Promise<{ rows: User[]; total: number }> {
-  const users = tx.q.use(userTable);
-  const where = and(
-    inScope(tx),
-    filter.search === undefined ? undefined : contains(users.email, filter.search),
-  );
-  const rows = await tx.q
-    .select(userColumns(tx.q))
-    .from(users)
-    .where(where)
-    .orderBy(asc(users.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await tx.q.$count(users, where) };
+export function listUsers(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+  const t = tx.q.use(userTable);
+  const where = and(inScope(tx), containing(t.email, search));
+  return listRows(tx.q, t, { columns: userColumns(tx.q), where, order: asc(t.id), slice });
 }
 
 export async function findUser(tx: ReadTx, id: number): Promise<User | undefined> {
@@ -59,7 +40,7 @@ export async function findUser(tx: ReadTx, id: number): Promise<User | undefined
   return user;
 }
 
-/** The accounts that may sign in by this email, in one company or in any, the oldest first. */
+/** The accounts of an email, in one company or in any, oldest first. */
 export async function listAccountsByEmail(
   q: Reads,
   email: string,
@@ -69,9 +50,7 @@ export async function listAccountsByEmail(
   return q
     .select(accountColumns(q))
     .from(users)
-    .where(
-      and(eq(users.email, email), company_id === undefined ? undefined : eq(users.company_id, company_id)),
-    )
+    .where(matching(users, { email, company_id }))
     .orderBy(asc(users.id))
     .limit(LIMITS.sign_in_accounts);
 }
@@ -83,13 +62,13 @@ const accountById = preparedQuery<Account[]>("account_by_id", (q) =>
     .where(eq(q.use(userTable).id, sql.placeholder("id"))),
 );
 
-/** The account that a token names, in any company. */
+/** The account of this id, in any company. */
 export const findAccount = batchedRead(async (q, id: number): Promise<Account | undefined> => {
   const [account] = await accountById(q, { id });
   return account;
 });
 
-/** Whether the company has another admin than this user. */
+/** Whether the company has an admin besides this user. */
 export async function hasOtherAdmin(tx: ReadTx, id: number): Promise<boolean> {
   const users = tx.q.use(userTable);
   return (await tx.q.$count(users, and(inScope(tx), eq(users.role, "admin"), ne(users.id, id)))) > 0;
@@ -106,10 +85,7 @@ export async function insertUser(
   return exactlyOne(rows);
 }
 
-/**
- * Changes a user; `end_tokens` makes the tokens already issued worthless. A new password also ends what agents were
- * granted, which a new role does not: they act with the role of the moment.
- */
+/** Changes a user; `end_tokens` invalidates the REST tokens issued so far. */
 export async function updateUser(
   tx: Tx,
   id: number,
@@ -121,7 +97,6 @@ export async function updateUser(
   },
 ): Promise<User | undefined> {
   const users = tx.q.use(userTable);
-  if (change.password_hash !== undefined) await endAuthorizationsOf(tx, id, tx.now);
   const [user] = await tx.q
     .update(users)
     .set({
@@ -136,17 +111,17 @@ export async function updateUser(
 
 export async function deleteUser(tx: Tx, id: number): Promise<boolean> {
   const users = tx.q.use(userTable);
-  const gone = await tx.q
+  const deleted = await tx.q
     .delete(users)
     .where(and(inScope(tx), eq(users.id, id)))
     .returning({ id: users.id });
-  return gone.length > 0;
+  return deleted.length > 0;
 }
 
-/** Deletes the users of a client, whose tokens end with them. */
+/** Deletes a client's users, and with them their tokens. */
 export async function deleteUsersOfClient({ q, scope }: Tx, client_id: number): Promise<void> {
   const users = q.use(userTable);
-  await q.delete(users).where(and(eq(users.company_id, scope.company_id), eq(users.client_id, client_id)));
+  await q.delete(users).where(matching(users, { company_id: scope.company_id, client_id }));
 }
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {

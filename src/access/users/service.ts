@@ -1,16 +1,17 @@
 import { operation } from "../../app/operation.ts";
-import { type Role } from "../../core/access.ts";
+import type { Role } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
 import { CreateUser, ListUsers, UpdateUser, User } from "./model.ts";
+import { endAuthorizationsOf } from "../authorizations/queries.ts";
 import * as queries from "./queries.ts";
 import { checkPassword } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** Lists the company's users, its clients' users among them; `search` looks into their emails. */
+/** Lists the company's users, those of its clients included; `search` matches emails. */
 export const listUsers = operation({
   name: "list_users",
   permission: "users:read",
@@ -34,8 +35,8 @@ export const getUser = operation({
 });
 
 /**
- * Creates a user. Errors: invalid (an email that another user of the company has, a client_id that does not fit the
- * role, a password that is easy to guess).
+ * Creates a user. Errors: invalid (an email in use in the company, a client_id that does not fit the role, a password
+ * that is easy to guess).
  */
 export const createUser = operation({
   name: "create_user",
@@ -54,8 +55,8 @@ export const createUser = operation({
 });
 
 /**
- * Replaces a user's email, role and client, and its name and password when they are given; its tokens end unless only
- * the email changes. Errors: not_found, invalid, conflict for the last admin.
+ * Replaces a user's email, role and client, and its name and password if given. A new role, client or password ends
+ * its tokens. Errors: not_found, invalid, conflict for the last admin.
  */
 export const updateUser = operation({
   name: "update_user",
@@ -80,6 +81,8 @@ export const updateUser = operation({
         ...(password_hash === undefined ? {} : { password_hash }),
       };
       const user = await queries.updateUser(tx, id, { ...change, end_tokens });
+      // A new role ends no authorization: OAuth clients act with the user's current one.
+      if (password_hash !== undefined) await endAuthorizationsOf(tx, id);
       if (!user) throw notFound("User", id);
       ctx.annotateAudit({ before, after: user });
       return user;
@@ -114,5 +117,5 @@ async function checkClient(tx: ReadTx, role: Role, client_id: number | null): Pr
 
 async function checkAdminRemains(tx: ReadTx, id: number): Promise<void> {
   if (await queries.hasOtherAdmin(tx, id)) return;
-  throw new AppError("conflict", `Cannot take the last admin away: user ${id} is the company's only one`);
+  throw new AppError("conflict", `Cannot remove the last admin: user ${id} is the company's only one`);
 }

@@ -9,14 +9,14 @@ export const userTable = (k: ColumnKit) =>
     "users",
     {
       id: k.id(),
-      /** Lower case. Unique in its company only: what is refused would tell who else is here. Decision 0145. */
+      /** Lower case. Unique within its company only: a wider rule would reveal other accounts. Decision 0145. */
       email: k.text("email").notNull(),
       name: k.text("name"),
       role: k.enumeration("role", ROLES).notNull(),
       ...companyColumn(k),
       client_id: k.ref("client_id", clientTable),
       password_hash: k.text("password_hash").notNull(),
-      /** Counted up when the password or role changes: tokens of an older version are refused. */
+      /** Incremented when the password or role changes: tokens of an older version are refused. */
       token_version: k.integer("token_version").notNull(),
       ...stamps(k),
     },

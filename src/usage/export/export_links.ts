@@ -9,7 +9,7 @@ import { LIMITS } from "../limits.ts";
 import { iso } from "../../core/time.ts";
 import { decode } from "../../core/validate.ts";
 import { publicOrigin } from "../../http/origin.ts";
-import { isAuthorizationOpen } from "../../access/oauth/queries.ts";
+import { isAuthorizationOpen } from "../../access/authorizations/queries.ts";
 import { isTokenEnded } from "../../access/sessions/queries.ts";
 import { type Account, findAccount } from "../../access/users/queries.ts";
 import { exportUsage } from "./service.ts";

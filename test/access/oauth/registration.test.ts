@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/access/limits.ts";
-import { oauthClientTable } from "../../../src/access/oauth/tables.ts";
+import { oauthClientTable } from "../../../src/access/authorizations/tables.ts";
 import { type Service, startService, TestClock, useService } from "../../support/harness.ts";
 import { OAuthClient, open, pkce, REDIRECT, register } from "./fixtures.ts";
 
@@ -202,8 +202,8 @@ describe("registration", () => {
       const t = own.deps.store.read.use(oauthClientTable);
       const first = (await register(own, { redirect_uris: [REDIRECT] })).body.client_id;
       const at = "2026-03-10T12:00:00.000Z";
-      for (let i = 1; i < LIMITS.agents_unused; i += 500) {
-        const count = Math.min(500, LIMITS.agents_unused - i);
+      for (let i = 1; i < LIMITS.oauth_clients_unused; i += 500) {
+        const count = Math.min(500, LIMITS.oauth_clients_unused - i);
         const rows = Array.from({ length: count }, (_, j) => ({
           public_id: `mh_${i + j}`,
           name: null,
@@ -213,10 +213,10 @@ describe("registration", () => {
         }));
         await own.deps.store.tx((q) => q.insert(t).values(rows));
       }
-      expect(await own.deps.store.read.$count(t)).toBe(LIMITS.agents_unused);
+      expect(await own.deps.store.read.$count(t)).toBe(LIMITS.oauth_clients_unused);
       const added = await register(own, { redirect_uris: [REDIRECT] });
       expect(added.status).toBe(201);
-      expect(await own.deps.store.read.$count(t)).toBe(LIMITS.agents_unused);
+      expect(await own.deps.store.read.$count(t)).toBe(LIMITS.oauth_clients_unused);
       const left = (await own.deps.store.read.select({ id: t.public_id }).from(t)).map(({ id }) => id);
       expect(left).not.toContain(first);
       expect(left).toContain(added.body.client_id);

@@ -264,7 +264,7 @@ describe("revocation", () => {
       actor: { kind: "user", user_id, email: service.admin_email, authorization_id: entry.target.id },
       origin: "mcp",
       target: { type: "authorization" },
-      input: { reason: "revoked by the agent" },
+      input: { reason: "revoked by the OAuth client" },
     });
     expect((await agent.revoke(given[kind])).status).toBe(200);
   });

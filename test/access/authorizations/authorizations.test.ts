@@ -1,14 +1,11 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
-import {
-  authorizationRequestTable,
-  authorizationTable,
-  authorizationTokenTable,
-} from "../../../src/access/oauth/tables.ts";
+import { authorizationTable } from "../../../src/access/authorizations/tables.ts";
+import { authorizationRequestTable, authorizationTokenTable } from "../../../src/access/oauth/tables.ts";
 import { createClient } from "../../../src/billing/clients/service.ts";
 import { JOBS, runJob } from "../../../src/server/scheduler.ts";
 import { type Service, type Json, TestClock, useService } from "../../support/harness.ts";
-import { OAuthClient, open, pkce, REDIRECT } from "./fixtures.ts";
+import { OAuthClient, open, pkce, REDIRECT } from "../oauth/fixtures.ts";
 
 const NOW = "2026-03-10T12:00:00Z";
 const clock = new TestClock(NOW);
