@@ -188,25 +188,11 @@ export function scopeOf(actor: Actor): Scope {
   return { company_id: actor.company_id };
 }
 
-/** Whose loan rows a query may see: those of one company in one world, and, for agents, only their own. */
-export interface LoanScope {
-  company_id: number;
-  environment: Environment;
-  /** Present for agents: only what this key made, and the keys that carry on its work. */
-  agent_key_id?: number;
-}
-
-/** The loan rows the actor may see. Errors: forbidden for an actor that works in neither world. */
-export function loanScopeOf(actor: Actor): LoanScope {
-  const { company_id } = scopeOf(actor);
-  if (actor.kind === "key") {
-    const { environment, role, agent_key_id } = actor;
-    return { company_id, environment, ...(role === "agent" ? { agent_key_id } : {}) };
-  }
-  if (actor.kind === "user" && actor.environment !== undefined) {
-    return { company_id, environment: actor.environment };
-  }
-  throw new AppError("forbidden", "Loans are worked on in an environment: staging or production");
+/** The environment the actor works in. Errors: forbidden for an actor that works in none. */
+export function environmentOf(actor: Actor): Environment {
+  const environment = actor.kind === "key" || actor.kind === "user" ? actor.environment : undefined;
+  if (environment !== undefined) return environment;
+  throw new AppError("forbidden", "Choose the environment to work in: staging or production");
 }
 
 /** The level whose paths the actor may use. */

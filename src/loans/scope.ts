@@ -1,6 +1,31 @@
+import { and, type AnyColumn, eq, type SQL } from "drizzle-orm";
 import type { Context } from "../app/context.ts";
-import { type LoanScope, loanScopeOf } from "../core/access.ts";
+import { type Actor, type Environment, environmentOf, scopeOf } from "../core/access.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
+
+/** The loan rows a query may see: one company, one environment and, for loan agents, their own. */
+export interface LoanScope {
+  company_id: number;
+  environment: Environment;
+  /** Present for loan agents: the first of the keys that continue one another's work. */
+  agent_key_id?: number;
+}
+
+/** The loan rows the actor may see. Errors: forbidden for an actor that works in no environment. */
+export function loanScopeOf(actor: Actor): LoanScope {
+  const { company_id } = scopeOf(actor);
+  const environment = environmentOf(actor);
+  const is_agent = actor.kind === "key" && actor.role === "agent";
+  return { company_id, environment, ...(is_agent ? { agent_key_id: actor.agent_key_id } : {}) };
+}
+
+/** Rows of one company in one environment, whichever agent they belong to. */
+export function environmentOwned(
+  table: { company_id: AnyColumn; environment: AnyColumn },
+  { company_id, environment }: LoanScope,
+): SQL | undefined {
+  return and(eq(table.company_id, company_id), eq(table.environment, environment));
+}
 
 /** Reads of committed loan rows that the caller may see. Errors: those of loanScopeOf. */
 export function loanReadTx({ store, actor, now }: Context): ReadTx<LoanScope> {

@@ -1,6 +1,6 @@
 import { type AnyColumn, and, eq, gte, inArray, is, lt, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import type { LoanScope, Scope } from "../core/access.ts";
+import type { Scope } from "../core/access.ts";
 import { instant, iso } from "../core/time.ts";
 
 // The few SQL fragments that queries share.
@@ -11,14 +11,6 @@ export function companyOwned(table: { id: AnyColumn; company_id: AnyColumn }, sc
     eq(table.company_id, scope.company_id),
     scope.client_id === undefined ? undefined : inArray(table.id, []),
   );
-}
-
-/** The rows of a table about loans that are of one company in one environment, whoever asks. */
-export function environmentOwned(
-  table: { company_id: AnyColumn; environment: AnyColumn },
-  { company_id, environment }: LoanScope,
-): SQL | undefined {
-  return and(eq(table.company_id, company_id), eq(table.environment, environment));
 }
 
 /**

@@ -1,9 +1,9 @@
-import type { LoanScope } from "../../core/access.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { revokeConsents } from "../consents/queries.ts";
 import { consentEvent } from "../consents/rules.ts";
 import { voidReviews } from "../documents/queries.ts";
+import type { LoanScope } from "../scope.ts";
 
 /**
  * What it means to an application that somebody else borrows now: the consents were another person's and are

@@ -1,8 +1,8 @@
-import type { LoanScope } from "../../core/access.ts";
 import type { Tx } from "../../store/store.ts";
 import { applyTransition } from "./transition.ts";
 import { findApplication, findTerms } from "./queries.ts";
 import { nextStatus } from "./rules.ts";
+import type { LoanScope } from "../scope.ts";
 
 /**
  * What it means to an application that its borrower has taken a consent back: where the program or the lender asks

@@ -1,4 +1,3 @@
-import type { LoanScope } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import type { ReadTx } from "../../store/store.ts";
 import type { FormStructure } from "../../forms/model.ts";
@@ -7,6 +6,7 @@ import type { LoanProgram } from "../programs/model.ts";
 import { findLoanProgram } from "../programs/queries.ts";
 import type { LoanApplication } from "./model.ts";
 import { findTerms } from "./queries.ts";
+import type { LoanScope } from "../scope.ts";
 
 // Which program and form an application goes by.
 

@@ -13,11 +13,10 @@ import {
   or,
   type SQL,
 } from "drizzle-orm";
-import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { instant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, environmentOwned } from "../../store/expressions.ts";
+import { contains } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { FormStructure } from "../../forms/model.ts";
@@ -25,6 +24,7 @@ import type { ActionItem, ApplicationStatus, LoanApplication } from "./model.ts"
 import type { LoanRequest } from "./read_request.ts";
 import { FINAL_STATUSES } from "./rules.ts";
 import { loanApplicationTable } from "./tables.ts";
+import { environmentOwned, type LoanScope } from "../scope.ts";
 
 function applicationColumns(q: Reads) {
   const t = q.use(loanApplicationTable);

@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
+import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
@@ -41,7 +41,7 @@ import {
 } from "./rules.ts";
 import { checkComplete, checkSubmission, dayOf, withMissing } from "./submission.ts";
 import { findOpenProgram, formOf, termsAfterEdit } from "./program_terms.ts";
-import { loanReadTx, loanTransaction } from "../scope.ts";
+import { loanReadTx, type LoanScope, loanScopeOf, loanTransaction } from "../scope.ts";
 
 /**
  * Lists the applications that came to the lender, newest first: all but drafts. Numbers of people are masked.

@@ -1,4 +1,3 @@
-import type { LoanScope } from "../../core/access.ts";
 import { AppError, type ErrorDetail, summarize } from "../../core/errors.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
@@ -13,6 +12,7 @@ import type { LoanApplication, Missing } from "./model.ts";
 import { type ApplicationTerms, findTerms, listTerms } from "./queries.ts";
 import { SAID, stillMissing, type Trigger } from "./rules.ts";
 import { formOf } from "./program_terms.ts";
+import type { LoanScope } from "../scope.ts";
 
 /** What an application goes by from its submission on. */
 type SubmittedTerms = Pick<LoanApplication, "program_snapshot"> & Pick<ApplicationTerms, "form_snapshot">;

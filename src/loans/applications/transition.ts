@@ -1,10 +1,10 @@
-import type { LoanScope } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import type { LoanApplication } from "./model.ts";
 import { type ApplicationChange, updateApplication } from "./queries.ts";
 import { applicationEvent, arrival, expiryOf, nextStatus, transition, type Trigger } from "./rules.ts";
+import type { LoanScope } from "../scope.ts";
 
 /**
  * Leads an application, as it was just read in this transaction, through a trigger: its state, what comes with

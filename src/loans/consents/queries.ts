@@ -1,14 +1,13 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lte, max, or, type SQL } from "drizzle-orm";
-import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { environmentOwned } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../applications/queries.ts";
 import type { Consent, ConsentDefinition, ConsentText, DefinitionStatus } from "./model.ts";
 import { consentDefinitionTable, consentTable } from "./tables.ts";
+import { environmentOwned, type LoanScope } from "../scope.ts";
 
 // Definitions.
 

@@ -1,6 +1,5 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type LoanScope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { listPage } from "../../core/pagination.ts";
@@ -40,7 +39,7 @@ import {
   textSha256,
 } from "./rules.ts";
 import { transaction } from "../../app/transaction.ts";
-import { loanReadTx, loanTransaction } from "../scope.ts";
+import { loanReadTx, type LoanScope, loanTransaction } from "../scope.ts";
 
 /** Lists definitions by code, language and version; whole when no page is asked for. */
 export const listConsentDefinitions = operation({

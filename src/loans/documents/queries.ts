@@ -1,5 +1,4 @@
 import { and, asc, eq, gt, inArray, isNotNull, lte, ne, or } from "drizzle-orm";
-import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
@@ -10,6 +9,7 @@ import { loanApplicationTable } from "../applications/tables.ts";
 import type { DocumentType } from "../programs/model.ts";
 import type { DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
 import { loanDocumentTable } from "./tables.ts";
+import type { LoanScope } from "../scope.ts";
 
 function documentColumns(q: Reads) {
   const t = q.use(loanDocumentTable);

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Actor, type LoanScope, loanScopeOf, scopeOf } from "../../core/access.ts";
+import { type Actor, scopeOf } from "../../core/access.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
@@ -19,7 +19,7 @@ import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocu
 import * as queries from "./queries.ts";
 import { documentEvent, downloadName, nextStatus, refuseRemoval } from "./rules.ts";
 import { receiveUpload } from "./upload.ts";
-import { loanReadTx, loanTransaction } from "../scope.ts";
+import { loanReadTx, type LoanScope, loanScopeOf, loanTransaction } from "../scope.ts";
 
 /**
  * Lists an application's documents, superseded ones too, for the lender; whole when no page is asked for.

@@ -1,14 +1,14 @@
 import { and, asc, eq, ne, or, type SQL } from "drizzle-orm";
-import type { LoanScope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, environmentOwned } from "../../store/expressions.ts";
+import { contains } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { LoanProgram, ProgramStatus } from "./model.ts";
 import type { ProgramTerms } from "./rules.ts";
 import { loanProgramTable } from "./tables.ts";
+import { environmentOwned, type LoanScope } from "../scope.ts";
 
 /** Which programs are meant; every field given narrows further. */
 export interface ProgramFilter {

@@ -1,6 +1,5 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type LoanScope } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
@@ -16,7 +15,7 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { newTerms, type ProgramTrigger, programTransition, readTerms } from "./rules.ts";
-import { loanReadTx, loanTransaction } from "../scope.ts";
+import { loanReadTx, type LoanScope, loanTransaction } from "../scope.ts";
 
 /** Lists the lender's programs by id; whole when no page is asked for. */
 export const listLoanPrograms = operation({

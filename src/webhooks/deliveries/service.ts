@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { loanScopeOf, scopeOf } from "../../core/access.ts";
+import { type Actor, environmentOf, scopeOf } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError, orNotFound } from "../../core/errors.ts";
@@ -82,7 +82,7 @@ export const listLoanWebhookLogs = operation({
   permission: "lending:read",
   input: ListLoanWebhookLogs,
   output: paged(WebhookLog),
-  run: (ctx, query) => list(ctx, loanScopeOf(ctx.actor), query),
+  run: (ctx, query) => list(ctx, loanLogsOf(ctx.actor), query),
 });
 
 /** Finds one delivery of an event about loans. Errors: not_found, also in the other environment. */
@@ -91,7 +91,7 @@ export const getLoanWebhookLog = operation({
   permission: "lending:read",
   input: ById,
   output: WebhookLog,
-  run: (ctx, { id }) => find(ctx, loanScopeOf(ctx.actor), id),
+  run: (ctx, { id }) => find(ctx, loanLogsOf(ctx.actor), id),
 });
 
 /** Redelivers an event about loans, as `redeliverWebhook`. Errors: not_found, conflict. */
@@ -101,7 +101,7 @@ export const redeliverLoanWebhook = operation({
   target: "webhook_log",
   input: ById,
   output: WebhookLog,
-  run: (ctx, { id }) => redeliver(ctx, loanScopeOf(ctx.actor), id),
+  run: (ctx, { id }) => redeliver(ctx, loanLogsOf(ctx.actor), id),
 });
 
 /** Deletes deliveries that ended long ago. Decision 0063. */
@@ -119,6 +119,11 @@ export const pruneWebhookLogs = operation({
     return {};
   },
 });
+
+/** The deliveries of loan events in the caller's environment. Errors: forbidden for an actor that works in none. */
+function loanLogsOf(actor: Actor): queries.LogScope {
+  return { ...scopeOf(actor), environment: environmentOf(actor) };
+}
 
 function list(
   { store, now }: Context,
