@@ -1,4 +1,3 @@
-import { and, type AnyColumn, eq, type SQL } from "drizzle-orm";
 import type { Context } from "../app/context.ts";
 import { type Actor, type Environment, environmentOf, scopeOf } from "../core/access.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -17,14 +16,6 @@ export function loanScopeOf(actor: Actor): LoanScope {
   const environment = environmentOf(actor);
   const is_agent = actor.kind === "key" && actor.role === "agent";
   return { company_id, environment, ...(is_agent ? { agent_key_id: actor.agent_key_id } : {}) };
-}
-
-/** Rows of one company in one environment, whichever agent they belong to. */
-export function environmentOwned(
-  table: { company_id: AnyColumn; environment: AnyColumn },
-  { company_id, environment }: LoanScope,
-): SQL | undefined {
-  return and(eq(table.company_id, company_id), eq(table.environment, environment));
 }
 
 /** Reads of committed loan rows that the caller may see. Errors: those of loanScopeOf. */

@@ -19,3 +19,4 @@ export function loanTool<I extends TProperties, O extends TSchema>(definition: T
 
 export const application_id = describe(Id, "The application's id");
 export const program_id = describe(Id, "The loan program's id");
+export const definition_id = describe(Id, "The consent definition's id");

@@ -32,10 +32,10 @@ import { mandateRoutes } from "../emandate/mandates/routes.ts";
 import { agentApplicationRoutes, lenderApplicationRoutes } from "../loans/applications/routes.ts";
 import { agentProgramRoutes, lenderProgramRoutes } from "../loans/programs/routes.ts";
 import {
-  agentConsentRoutes,
-  consentDefinitionRoutes,
-  lenderConsentRoutes,
-} from "../loans/consents/routes.ts";
+  agentConsentDefinitionRoutes,
+  lenderConsentDefinitionRoutes,
+} from "../loans/consent_definitions/routes.ts";
+import { agentConsentRoutes, lenderConsentRoutes } from "../loans/consents/routes.ts";
 import { agentDocumentRoutes, agentUploadRoutes, lenderDocumentRoutes } from "../loans/documents/routes.ts";
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
@@ -133,11 +133,12 @@ const loans = (deps: Deps) =>
     .use(lenderProgramRoutes(deps))
     .use(lenderApplicationRoutes(deps))
     .use(lenderDocumentRoutes(deps))
-    .use(consentDefinitionRoutes(deps))
+    .use(lenderConsentDefinitionRoutes(deps))
     .use(lenderConsentRoutes(deps))
     .use(lenderWebhookLogRoutes(deps))
     .use(agentProgramRoutes(deps))
     .use(agentApplicationRoutes(deps))
     .use(agentDocumentRoutes(deps))
     .use(agentUploadRoutes(deps))
+    .use(agentConsentDefinitionRoutes(deps))
     .use(agentConsentRoutes(deps));

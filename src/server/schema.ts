@@ -26,7 +26,11 @@ import { eventTable } from "../webhooks/events/tables.ts";
 import { formTable } from "../forms/tables.ts";
 import { idempotencyKeyTable } from "../idempotency/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTable } from "../loans/applications/tables.ts";
-import { consentDefinitionTable, consentTable, LOAN_CONSENT_CONSTRAINTS } from "../loans/consents/tables.ts";
+import {
+  CONSENT_DEFINITION_CONSTRAINTS,
+  consentDefinitionTable,
+} from "../loans/consent_definitions/tables.ts";
+import { CONSENT_CONSTRAINTS, consentTable } from "../loans/consents/tables.ts";
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../loans/documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../loans/programs/tables.ts";
 import { mandateFlagTable } from "../emandate/flags/tables.ts";
@@ -112,5 +116,6 @@ export const CONSTRAINTS: Constraints = {
   ...LOAN_PROGRAM_CONSTRAINTS,
   ...LOAN_APPLICATION_CONSTRAINTS,
   ...LOAN_DOCUMENT_CONSTRAINTS,
-  ...LOAN_CONSENT_CONSTRAINTS,
+  ...CONSENT_DEFINITION_CONSTRAINTS,
+  ...CONSENT_CONSTRAINTS,
 };

@@ -1,7 +1,7 @@
 import type { Job } from "../../app/context.ts";
 import { call } from "../../app/operation.ts";
 import { listCompaniesWithExpired } from "./queries.ts";
-import { expireLoanApplications } from "./service.ts";
+import { expireLoanApplications } from "./expiry.ts";
 
 export const LOAN_APPLICATION_JOBS: readonly Job[] = [
   {

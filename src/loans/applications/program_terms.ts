@@ -8,26 +8,22 @@ import type { LoanApplication } from "./model.ts";
 import { findTerms } from "./queries.ts";
 import type { LoanScope } from "../scope.ts";
 
-// Which program and form an application goes by.
-
-/** The form that a program asks by as it is now; one that was deleted or put out of use since still counts. */
+/** A program's form as it is now, even if it was deleted or deactivated since. */
 export async function formOf(
   tx: ReadTx<LoanScope>,
   { form_config_id }: LoanProgram,
 ): Promise<FormStructure | undefined> {
-  return form_config_id === null
-    ? undefined
-    : findFormStructure({ ...tx, scope: { company_id: tx.scope.company_id } }, form_config_id);
+  return form_config_id === null ? undefined : findFormStructure(tx, form_config_id);
 }
 
-/** Errors: invalid for a program that agents can't apply to. */
+/** An active program. Errors: invalid for any other. */
 export async function findOpenProgram(tx: ReadTx<LoanScope>, program_id: number): Promise<LoanProgram> {
   const program = await findLoanProgram(tx, program_id);
   if (program?.status === "active") return program;
   throw invalid("/program_id", "must be the id of an active loan program");
 }
 
-/** The program and form that an edited application goes by: once submitted, those that it went by then. */
+/** The program and form that govern an edited application: once submitted, the snapshots. */
 export async function termsAfterEdit(
   tx: ReadTx<LoanScope>,
   { id, status, program_id, program_snapshot }: LoanApplication,

@@ -4,85 +4,60 @@ import {
   asc,
   desc,
   eq,
-  gte,
   inArray,
   isNull,
-  lt,
   lte,
+  ne,
   notInArray,
   or,
   type SQL,
 } from "drizzle-orm";
+import { orNotFound } from "../../core/errors.ts";
 import type { Slice } from "../../core/pagination.ts";
-import { instant, iso } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { containing, within } from "../../store/expressions.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { FormStructure } from "../../forms/model.ts";
-import type { ActionItem, ApplicationStatus, LoanApplication } from "./model.ts";
+import { type ActionItem, type ApplicationStatus, LoanApplication } from "./model.ts";
 import type { LoanRequest } from "./read_request.ts";
 import { FINAL_STATUSES } from "./rules.ts";
 import { loanApplicationTable } from "./tables.ts";
-import { environmentOwned, type LoanScope } from "../scope.ts";
+import { environmentOwned } from "../queries.ts";
+import type { LoanScope } from "../scope.ts";
 
-function applicationColumns(q: Reads) {
-  const t = q.use(loanApplicationTable);
-  const { id, reference, environment, company_id, agent_client_id, program_id, program_snapshot } = t;
-  const { external_reference, status, borrower, amount, tenor_months, purpose, answers, missing } = t;
-  const { decision, offer, disbursement_reference, expires_at, created_at, updated_at } = t;
-  const { submitted_at, under_review_at, action_required_at, approved_at, rejected_at } = t;
-  const { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at } = t;
-  const identity = { id, reference, environment, company_id, agent_client_id, external_reference };
-  const terms = { program_id, program_snapshot, borrower, amount, tenor_months, purpose, answers };
-  const stands = { status, missing, decision, offer, disbursement_reference, expires_at };
-  const reviewed = { submitted_at, under_review_at, action_required_at, approved_at, rejected_at };
-  const ended = { accepted_at, declined_at, withdrawn_at, expired_at, disbursed_at };
-  return { ...identity, ...terms, ...stands, ...reviewed, ...ended, created_at, updated_at };
-}
+const applicationColumns = (q: Reads) => columnsOf(q.use(loanApplicationTable), LoanApplication);
 
-/** Which applications are meant; every field given narrows further. */
+/** Which applications to list; every field given narrows further. */
 export interface ApplicationFilter {
   status?: ApplicationStatus;
-  /** Whether drafts are left out. */
-  sent?: boolean;
   program_id?: number;
   /** A part of a reference, or of the borrower's name. */
   search?: string;
+  /** Created at this time or later. */
   from?: string;
+  /** Created before this time. */
   to?: string;
+  has_drafts?: boolean;
 }
 
 /** Applications, newest first, and how many there are in all. */
-export async function listApplications(
+export function listApplications(
   tx: ReadTx<LoanScope>,
-  { status, sent = false, program_id, search, from, to }: ApplicationFilter,
-  { limit, offset }: Slice,
-): Promise<{ rows: LoanApplication[]; total: number }> {
+  { search, from, to, has_drafts = true, ...equal }: ApplicationFilter,
+  slice: Slice,
+) {
   const t = tx.q.use(loanApplicationTable);
   const where = and(
     inScope(tx),
-    status === undefined ? undefined : eq(t.status, status),
-    sent ? notInArray(t.status, ["draft"]) : undefined,
-    program_id === undefined ? undefined : eq(t.program_id, program_id),
-    search === undefined
-      ? undefined
-      : or(
-          contains(t.reference, search),
-          contains(t.external_reference, search),
-          contains(t.borrower_name, search),
-        ),
-    from === undefined ? undefined : gte(t.created_at, iso(instant(from))),
-    to === undefined ? undefined : lt(t.created_at, iso(instant(to))),
+    matching(t, equal),
+    has_drafts ? undefined : ne(t.status, "draft"),
+    or(...[t.reference, t.external_reference, t.borrower_name].map((column) => containing(column, search))),
+    within(t.created_at, { from, to }),
   );
-  const rows = await tx.q
-    .select(applicationColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(desc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await tx.q.$count(t, where) };
+  return listRows(tx.q, t, { columns: applicationColumns(tx.q), where, order: desc(t.id), slice });
 }
 
 export async function findApplication(
@@ -97,7 +72,12 @@ export async function findApplication(
   return application;
 }
 
-/** What an application goes by that is not shown with it. */
+/** As findApplication. Errors: not_found. */
+export async function requireApplication(tx: ReadTx<LoanScope>, id: number): Promise<LoanApplication> {
+  return orNotFound(await findApplication(tx, id), "Application", id);
+}
+
+/** The terms of an application that are not on the wire. */
 export interface ApplicationTerms {
   /** The program's form as it was at the submission. */
   form_snapshot: FormStructure | null;
@@ -109,7 +89,7 @@ export async function findTerms(tx: ReadTx<LoanScope>, id: number): Promise<Appl
   return exactlyOne([...(await listTerms(tx, [id])).values()]);
 }
 
-/** The terms of some applications, by their ids. */
+/** The terms of applications, by their ids. */
 export async function listTerms(
   tx: ReadTx<LoanScope>,
   ids: readonly number[],
@@ -122,7 +102,7 @@ export async function listTerms(
   return new Map(rows.map(({ id, ...terms }) => [id, terms]));
 }
 
-/** The application that an agent knows by this reference; of users it is one for all of them. */
+/** The caller's application with this reference; all users share one set of references. */
 export async function findByExternalReference(
   tx: ReadTx<LoanScope>,
   external_reference: string,
@@ -137,11 +117,11 @@ export async function findByExternalReference(
   return application;
 }
 
-/** How many applications to a program have not come to their end. */
-export function countOpenApplications(tx: ReadTx<LoanScope>, program_id: number): Promise<number> {
+/** The number of a program's applications that are not in a final state. */
+export async function countOpenApplications(tx: ReadTx<LoanScope>, program_id: number): Promise<number> {
   const t = tx.q.use(loanApplicationTable);
   const is_open = notInArray(t.status, [...FINAL_STATUSES]);
-  return tx.q.$count(t, and(inScope(tx), eq(t.program_id, program_id), is_open)).then(Number);
+  return tx.q.$count(t, and(inScope(tx), eq(t.program_id, program_id), is_open));
 }
 
 /** A new application, as a draft. */
@@ -172,15 +152,15 @@ export async function insertApplication(
   return exactlyOne(rows);
 }
 
-/** What may be written of an application; its borrower's name follows the borrower. */
+/** The fields of an application that an update may set. */
 export type ApplicationChange = Partial<
   Omit<LoanApplication, "id" | "reference" | "environment" | "company_id" | "created_at" | "updated_at">
 > & { deleted_at?: string } & Partial<ApplicationTerms>;
 
-/** Changes an application that is still in the state `from`; undefined when it is not. */
+/** Updates an application that still has the status that was read; undefined otherwise (compare-and-set). */
 export async function updateApplication(
   tx: Tx<LoanScope>,
-  { id, from }: { id: number; from: ApplicationStatus },
+  { id, status }: Pick<LoanApplication, "id" | "status">,
   change: ApplicationChange,
 ): Promise<LoanApplication | undefined> {
   const t = tx.q.use(loanApplicationTable);
@@ -188,7 +168,7 @@ export async function updateApplication(
   const [application] = await tx.q
     .update(t)
     .set({ ...change, ...name, updated_at: iso(tx.now) })
-    .where(and(inScope(tx), eq(t.id, id), eq(t.status, from)))
+    .where(and(inScope(tx), matching(t, { id, status })))
     .returning(applicationColumns(tx.q));
   return application;
 }
@@ -202,7 +182,7 @@ function inScope({ q, scope }: ReadTx<LoanScope>): SQL | undefined {
   );
 }
 
-/** The rows of a table that belong to the applications in a scope: for agents to their own, and to no deleted one. */
+/** Rows that belong to applications in the scope: for loan agents their own, and never deleted ones. */
 export function ofApplications(
   tx: ReadTx<LoanScope>,
   table: { company_id: AnyColumn; environment: AnyColumn; application_id: AnyColumn },
@@ -212,28 +192,24 @@ export function ofApplications(
   return and(environmentOwned(table, tx.scope), inArray(table.application_id, applications));
 }
 
-// What the house asks, for whole companies: its jobs work in no environment.
+// For the job, which works on both environments of a company.
 
-/** The companies with an application whose time has run out. */
+/** The companies that have an application past its expiry. */
 export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(loanApplicationTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasExpired(q, now));
   return rows.map(({ company_id }) => company_id);
 }
 
-/** Applications of a company whose time has run out, in both environments, the first ones first. */
-export async function listExpired(
-  { q, scope: { company_id }, now }: ReadTx,
-  limit: number,
-): Promise<LoanApplication[]> {
+/** A company's applications past their expiry, earliest first. */
+export async function listExpired({ q, scope: { company_id }, now }: ReadTx, limit: number) {
   const t = q.use(loanApplicationTable);
   return q
     .select(applicationColumns(q))
     .from(t)
     .where(and(eq(t.company_id, company_id), hasExpired(q, now)))
     .orderBy(asc(t.expires_at), asc(t.id))
-    .limit(limit)
-    .then((rows) => rows);
+    .limit(limit);
 }
 
 function hasExpired(q: Reads, now: Temporal.Instant): SQL | undefined {

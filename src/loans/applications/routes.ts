@@ -3,19 +3,21 @@ import { InvalidBody } from "../../http/errors.ts";
 import { route, routes } from "../../http/route.ts";
 import { Missing } from "./model.ts";
 import {
-  acceptLoanOffer,
   approveLoanApplication,
+  disburseLoanApplication,
+  rejectLoanApplication,
+  requestLoanAction,
+  reviewLoanApplication,
+} from "./review.ts";
+import {
+  acceptLoanOffer,
   createLoanApplication,
   declineLoanOffer,
   deleteLoanApplication,
-  disburseLoanApplication,
   getAgentApplication,
   getLoanApplication,
   listAgentApplications,
   listLoanApplications,
-  rejectLoanApplication,
-  requestLoanAction,
-  reviewLoanApplication,
   submitLoanApplication,
   updateLoanApplication,
   withdrawLoanApplication,

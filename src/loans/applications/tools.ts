@@ -12,16 +12,18 @@ import {
   RequestAction,
 } from "./model.ts";
 import {
-  acceptLoanOffer,
   approveLoanApplication,
-  createLoanApplication,
-  declineLoanOffer,
   disburseLoanApplication,
-  getLoanApplication,
-  listAgentApplications,
   rejectLoanApplication,
   requestLoanAction,
   reviewLoanApplication,
+} from "./review.ts";
+import {
+  acceptLoanOffer,
+  createLoanApplication,
+  declineLoanOffer,
+  getLoanApplication,
+  listAgentApplications,
   submitLoanApplication,
   updateLoanApplication,
   withdrawLoanApplication,

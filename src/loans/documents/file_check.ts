@@ -4,15 +4,16 @@ import type { Reads } from "../../store/store.ts";
 import type { BlobStore } from "../../store/blob_store.ts";
 import { listExpectedFiles } from "./queries.ts";
 
-/** What a look at all documents' files came to. */
+/** The result of checking all documents' files. */
 export interface CheckedFiles {
   documents: number;
-  /** The documents whose file is not what they say, the first ones in words. */
+  /** Documents whose file is missing or differs. */
   broken: number;
+  /** The first of them, in words. */
   problems: string[];
 }
 
-/** Compares every document with its file: that it is there with its size, and, if asked, with its bytes. */
+/** Checks that every document's file exists with its size and, if asked, its bytes. */
 export async function checkFiles(
   q: Reads,
   files: BlobStore,

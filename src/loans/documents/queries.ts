@@ -3,53 +3,22 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../applications/queries.ts";
 import { loanApplicationTable } from "../applications/tables.ts";
 import type { DocumentType } from "../programs/model.ts";
-import type { DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
-import { loanDocumentTable } from "./tables.ts";
 import type { LoanScope } from "../scope.ts";
+import { type DocumentState, LoanDocument } from "./model.ts";
+import { loanDocumentTable } from "./tables.ts";
 
-function documentColumns(q: Reads) {
-  const t = q.use(loanDocumentTable);
-  const { id, environment, application_id, type, file_name, content_type, size, sha256 } = t;
-  const { status, reason_code, note, reviewed_at, uploaded_by, created_at, updated_at } = t;
-  return {
-    id,
-    environment,
-    application_id,
-    type,
-    file_name,
-    content_type,
-    size,
-    sha256,
-    status,
-    reason_code,
-    note,
-    reviewed_at,
-    uploaded_by,
-    created_at,
-    updated_at,
-  };
-}
+const documentColumns = (q: Reads) => columnsOf(q.use(loanDocumentTable), LoanDocument);
 
-/** An application's documents, superseded ones too, in the order in which they came, and how many there are. */
-export async function listDocuments(
-  tx: ReadTx<LoanScope>,
-  application_id: number,
-  { limit, offset }: Slice,
-): Promise<{ rows: LoanDocument[]; total: number }> {
+/** An application's documents by id, superseded ones included, and how many there are. */
+export function listDocuments(tx: ReadTx<LoanScope>, application_id: number, slice: Slice) {
   const t = tx.q.use(loanDocumentTable);
   const where = and(ofApplications(tx, t), eq(t.application_id, application_id));
-  const rows = await tx.q
-    .select(documentColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(asc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await tx.q.$count(t, where) };
+  return listRows(tx.q, t, { columns: documentColumns(tx.q), where, order: asc(t.id), slice });
 }
 
 export async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<LoanDocument | undefined> {
@@ -61,9 +30,9 @@ export async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<L
   return document;
 }
 
-export function countDocuments(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
+export async function countDocuments(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
   const t = tx.q.use(loanDocumentTable);
-  return tx.q.$count(t, and(ofApplications(tx, t), eq(t.application_id, application_id))).then(Number);
+  return tx.q.$count(t, and(ofApplications(tx, t), eq(t.application_id, application_id)));
 }
 
 type NewDocument = Pick<
@@ -80,7 +49,7 @@ export async function insertDocument(
   return exactlyOne(await q.insert(t).values(row).returning(documentColumns(q)));
 }
 
-/** The type's current document makes room for the next. */
+/** Marks the application's current document of a type as superseded. */
 export async function supersedeDocument(
   tx: Tx<LoanScope>,
   { application_id, type }: { application_id: number; type: DocumentType },
@@ -89,47 +58,40 @@ export async function supersedeDocument(
   await tx.q
     .update(t)
     .set({ status: "superseded", updated_at: iso(tx.now) })
-    .where(
-      and(
-        ofApplications(tx, t),
-        eq(t.application_id, application_id),
-        eq(t.type, type),
-        ne(t.status, "superseded"),
-      ),
-    );
+    .where(and(ofApplications(tx, t), matching(t, { application_id, type }), ne(t.status, "superseded")));
 }
 
-/** Writes down a review of a document that still has the status it was found with. Undefined when it has not. */
+/** Records a review of a document that still has the status that was read; undefined otherwise (compare-and-set). */
 export async function reviewDocument(
   tx: Tx<LoanScope>,
-  { id, status: found }: { id: number; status: DocumentStatus },
+  { id, status }: Pick<LoanDocument, "id" | "status">,
   review: Pick<LoanDocument, "status" | "reason_code" | "note">,
 ): Promise<LoanDocument | undefined> {
   const t = tx.q.use(loanDocumentTable);
   const [document] = await tx.q
     .update(t)
     .set({ ...review, reviewed_at: iso(tx.now), updated_at: iso(tx.now) })
-    .where(and(ofApplications(tx, t), eq(t.id, id), eq(t.status, found)))
+    .where(and(ofApplications(tx, t), matching(t, { id, status })))
     .returning(documentColumns(tx.q));
   return document;
 }
 
-/** Forgets a document that still has the status it was found with. Returns whether it had. */
+/** Deletes a document that still has the status that was read; returns whether it did (compare-and-set). */
 export async function deleteDocument(
   tx: Tx<LoanScope>,
-  { id, status: found }: { id: number; status: DocumentStatus },
+  { id, status }: Pick<LoanDocument, "id" | "status">,
 ): Promise<boolean> {
   const t = tx.q.use(loanDocumentTable);
   const rows = await tx.q
     .delete(t)
-    .where(and(ofApplications(tx, t), eq(t.id, id), eq(t.status, found)))
+    .where(and(ofApplications(tx, t), matching(t, { id, status })))
     .returning({ id: t.id });
   return rows.length > 0;
 }
 
-// What the house asks about files: whose they are is all that counts, not in which environment.
+// For file storage, which knows companies and no environments.
 
-/** Which of the contents some document of the company refers to. */
+/** Those of the contents that a document of the company refers to. */
 export async function listUsedContents(
   { q, scope: { company_id } }: ReadTx,
   sha256s: readonly string[],
@@ -143,8 +105,8 @@ export async function listUsedContents(
 }
 
 /**
- * Forgets documents, at most `limit`, of applications that came to nothing before `until`, and of deleted ones.
- * Answers their contents, one for each document.
+ * Deletes at most `limit` documents of deleted applications, and of those that ended without a loan before `until`.
+ * Returns the SHA-256 of each document's content.
  */
 export async function deleteEndedDocuments(
   { q, scope: { company_id } }: Tx,
@@ -170,10 +132,10 @@ export async function deleteEndedDocuments(
   return rows.map(({ sha256 }) => sha256);
 }
 
-/** A file that should be there, as one document says. */
+/** The file that a document refers to. */
 export type ExpectedFile = Pick<LoanDocument, "id" | "size" | "sha256"> & { company_id: number };
 
-/** What files all companies' documents refer to, in the order of the documents. */
+/** The files that all companies' documents refer to, by document id. */
 export async function listExpectedFiles(
   q: Reads,
   { after_id, limit }: { after_id: number; limit: number },
@@ -187,7 +149,7 @@ export async function listExpectedFiles(
     .limit(limit);
 }
 
-/** What became of the documents of some applications, superseded ones too. */
+/** The states of the applications' documents, superseded ones included. */
 export async function listDocumentStates(
   tx: ReadTx<LoanScope>,
   application_ids: readonly number[],
@@ -200,11 +162,11 @@ export async function listDocumentStates(
     .where(and(ofApplications(tx, t), inArray(application_id, [...application_ids])));
 }
 
-/** The documents that the lender has verified wait for a review again; `reviewed_at` tells that they had one. */
+/** Returns verified documents to pending_review; `reviewed_at` stays. */
 export async function voidReviews(tx: Tx<LoanScope>, application_id: number): Promise<void> {
   const t = tx.q.use(loanDocumentTable);
   await tx.q
     .update(t)
     .set({ status: "pending_review", updated_at: iso(tx.now) })
-    .where(and(ofApplications(tx, t), eq(t.application_id, application_id), eq(t.status, "verified")));
+    .where(and(ofApplications(tx, t), matching(t, { application_id, status: "verified" })));
 }

@@ -4,14 +4,18 @@ import type { NewEvent } from "../../webhooks/events/model.ts";
 import type { ApplicationStatus } from "../applications/model.ts";
 import { nextStatus as nextApplicationStatus } from "../applications/rules.ts";
 import type { DocumentType } from "../programs/model.ts";
-import type { ContentType, DocumentState, DocumentStatus, LoanDocument } from "./model.ts";
-
-// What becomes of a document.
+import {
+  CONTENT_TYPES,
+  type ContentType,
+  type DocumentState,
+  type DocumentStatus,
+  type LoanDocument,
+} from "./model.ts";
 
 export const DOCUMENT_TRIGGERS = ["verify", "reject", "supersede"] as const;
 export type DocumentTrigger = (typeof DOCUMENT_TRIGGERS)[number];
 
-/** Where each trigger leads from each status; what is not here is refused. */
+/** The transitions of a document. */
 export const DOCUMENT_STEPS: Record<DocumentStatus, Partial<Record<DocumentTrigger, DocumentStatus>>> = {
   pending_review: { verify: "verified", reject: "rejected", supersede: "superseded" },
   verified: { supersede: "superseded" },
@@ -19,25 +23,22 @@ export const DOCUMENT_STEPS: Record<DocumentStatus, Partial<Record<DocumentTrigg
   superseded: {},
 };
 
-/** Errors: conflict, when the trigger leads nowhere from the document's status. */
+/** The document's status after a trigger. Errors: conflict where its status forbids it. */
 export function nextStatus({ id, status }: Pick<LoanDocument, "id" | "status">, trigger: DocumentTrigger) {
   const next = DOCUMENT_STEPS[status][trigger];
   if (next === undefined) throw new AppError("conflict", `Cannot ${trigger} document ${id}: it is ${status}`);
   return next;
 }
 
-// Which documents count.
-
-/** The types of which an application has a document that was not rejected. */
+/** The types of the documents that are pending review or verified. */
 export function presentTypes(documents: readonly DocumentState[]): Set<DocumentType> {
   const present = documents.filter(({ status }) => status === "pending_review" || status === "verified");
   return new Set(present.map(({ type }) => type));
 }
 
 /**
- * The types that count for who decides on an application: a document that was verified as another borrower's, has
- * taken the place of one that was verified, or came after the approval, is not what the decision goes by until it is
- * verified (again).
+ * The types that count for a decision on an application. A document must be verified (again) if it replaced a verified
+ * one, was verified as another borrower's, or came after the approval.
  */
 export function decidedTypes(
   documents: readonly DocumentState[],
@@ -54,31 +55,27 @@ export function decidedTypes(
   return presentTypes(documents.filter(counts));
 }
 
-// What a file is.
-
+/** The file signatures (magic numbers). */
 const LEADING_BYTES: Record<ContentType, readonly number[]> = {
   "application/pdf": [...Buffer.from("%PDF-")],
   "image/jpeg": [0xff, 0xd8, 0xff],
   "image/png": [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
 };
 
-/** How many of a file's first bytes tell what it is. */
+/** The length of the longest file signature. */
 export const SIGNATURE_BYTES = Math.max(...Object.values(LEADING_BYTES).map(({ length }) => length));
 
-/** What a file is by its first bytes, at its very beginning; null for what we do not take. */
+/** The media type of a file by its signature; null for types that are not accepted. */
 export function contentTypeOf(start: Uint8Array): ContentType | null {
-  const kinds: ContentType[] = ["application/pdf", "image/jpeg", "image/png"];
-  return kinds.find((kind) => LEADING_BYTES[kind].every((byte, i) => start[i] === byte)) ?? null;
+  return CONTENT_TYPES.find((type) => LEADING_BYTES[type].every((byte, i) => start[i] === byte)) ?? null;
 }
 
-// What it is called.
-
-/** Characters that steer, hide or turn around what is around them. */
+/** Control, format and other invisible characters. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 /**
- * A file's name as it is kept: what was sent, without folders and characters that can't be seen, at most 200
- * characters long, its ending kept. Empty when nothing remains.
+ * A cleaned file name: without folders and invisible characters, at most 200 characters with its ending. Empty when
+ * nothing remains.
  */
 export function cleanFileName(sent: string): string {
   const name = (sent.split(/[\\/]/).at(-1) ?? "")
@@ -94,7 +91,7 @@ export function cleanFileName(sent: string): string {
   return `${stem.replace(/[. ]+$/, "")}${ending}`;
 }
 
-/** What is told of a document. */
+/** The domain event of a document. */
 export function documentEvent(
   happened: "uploaded" | "verified" | "rejected",
   { id, application_id, type, status, reason_code, environment }: LoanDocument,
@@ -111,17 +108,15 @@ const ENDINGS: Record<ContentType, readonly [string, ...string[]]> = {
   "image/png": [".png"],
 };
 
-/** The name under which a file is sent out: with an ending that says what its bytes are. */
+/** The file name of a download, with an ending that matches its media type. */
 export function downloadName(file_name: string, content_type: ContentType): string {
   const endings = ENDINGS[content_type];
   const fits = endings.some((ending) => file_name.toLowerCase().endsWith(ending));
   return fits ? file_name : file_name + endings[0];
 }
 
-// When it may be taken back.
-
 /** Errors: conflict, unless the application may be edited and the document was not verified. */
-export function refuseRemoval(
+export function checkDeletable(
   { id, status }: Pick<LoanDocument, "id" | "status">,
   application_status: ApplicationStatus,
 ): void {

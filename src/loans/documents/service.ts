@@ -1,45 +1,44 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
+import { findApiKey } from "../../access/api_keys/queries.ts";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Actor, scopeOf } from "../../core/access.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+import type { Actor } from "../../core/access.ts";
+import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { AppError, orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { listPage } from "../../core/pagination.ts";
-import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
-import { findApiKey } from "../../access/api_keys/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { extendIdleDeadline } from "../applications/transition.ts";
-import { findApplication } from "../applications/queries.ts";
+import { findApplication, requireApplication } from "../applications/queries.ts";
 import { isFinal, stateAt } from "../applications/rules.ts";
+import { extendIdleDeadline } from "../applications/transition.ts";
+import { changedMeanwhile } from "../conflict.ts";
+import { loanReadTx, type LoanScope, loanScopeOf, loanTransaction } from "../scope.ts";
 import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
 import * as queries from "./queries.ts";
-import { documentEvent, downloadName, nextStatus, refuseRemoval } from "./rules.ts";
+import { checkDeletable, documentEvent, downloadName, nextStatus } from "./rules.ts";
 import { receiveUpload } from "./upload.ts";
-import { loanReadTx, type LoanScope, loanScopeOf, loanTransaction } from "../scope.ts";
 
-/**
- * Lists an application's documents, superseded ones too, for the lender; whole when no page is asked for.
- * Errors: not_found.
- */
+/** Lists an application's documents, superseded ones included; whole when no page is asked for. Errors: not_found. */
 export const listLoanDocuments = operation({
   name: "list_loan_documents",
   permission: "lending:read",
   input: ListDocuments,
   output: listed(LoanDocument),
-  run: listOf,
+  run: list,
 });
 
-/** The same for the agent, of its own applications. Errors: not_found. */
+/** Lists the documents of one of the loan agent's applications. Errors: not_found. */
 export const listOwnLoanDocuments = operation({
   name: "list_own_loan_documents",
   permission: "borrowing:read",
   input: ListDocuments,
   output: listed(LoanDocument),
-  run: listOf,
+  run: list,
 });
 
 /** Finds one document. Errors: not_found. */
@@ -51,7 +50,7 @@ export const getLoanDocument = operation({
   run: (ctx, { id }) => findDocument(loanReadTx(ctx), id),
 });
 
-/** Sends a document's bytes, as what they were recognised as. Errors: not_found. */
+/** Downloads a document's bytes with their recognised media type. Errors: not_found. */
 export const downloadLoanDocument = operation({
   name: "download_loan_document",
   permission: "lending:read",
@@ -59,9 +58,9 @@ export const downloadLoanDocument = operation({
   input: ById,
   output: Type.Unsafe<Download>(Type.Any()),
   async run(ctx, { id }) {
-    const scope = loanScopeOf(ctx.actor);
-    const { content_type, file_name, sha256 } = await findDocument(loanReadTx(ctx), id);
-    const body = await createDownloadStream(await ctx.documents.read(scope.company_id, sha256), {
+    const tx = loanReadTx(ctx);
+    const { content_type, file_name, sha256 } = await findDocument(tx, id);
+    const body = await createDownloadStream(await ctx.documents.read(tx.scope.company_id, sha256), {
       idle_ms: SHARED_LIMITS.download_idle_ms,
       bytes_s: SHARED_LIMITS.download_bytes_s,
       onError: (error) =>
@@ -72,10 +71,10 @@ export const downloadLoanDocument = operation({
 });
 
 /**
- * Stores a document with an application that has not come to its end. One of its type that was there before is
- * superseded. What the bytes are is read from them. The answer is sent when they are on disk. Errors: not_found;
- * unauthorized when the token has ended by then; conflict at the end or with 50 documents; too_large, unsupported_media_type, invalid, malformed and timed_out
- * for what is sent; unavailable when too much comes in. Decision 0105.
+ * Stores a document of an application that is not in a final state, and supersedes the current one of its type. The
+ * media type is read from the bytes; the response is sent once they are on disk. Errors: not_found; unauthorized when
+ * the token has ended by then; conflict in a final state or with 50 documents; too_large, unsupported_media_type,
+ * invalid, malformed and timed_out for the request; unavailable when too much comes in. Decision 0105.
  */
 export const uploadLoanDocument = operation({
   name: "upload_loan_document",
@@ -84,25 +83,25 @@ export const uploadLoanDocument = operation({
   output: LoanDocument,
   async run(ctx, { id: application_id, request, renew }) {
     const { store, documents } = ctx;
-    const { company_id } = scopeOf(ctx.actor);
-    // Before anything is read; whoever is refused here need not send it all.
-    await findOpen({ q: store.read, scope: loanScopeOf(ctx.actor), now: ctx.now }, application_id);
+    const before = loanReadTx(ctx);
+    const { company_id } = before.scope;
+    // Before anything is read: a refused upload need not be sent.
+    await findOpen(before, application_id);
     const staged = await documents.stage(company_id);
     try {
       const { type, file_name, content_type } = await receiveUpload(request, staged);
-      const used = usedIn(ctx, company_id);
-      return await documents.commit(company_id, staged, used, (written) =>
+      return await documents.commit(company_id, staged, usedIn(ctx), (written) =>
         store.tx(async (q) => {
-          // The file took its time: its agent's key may have been revoked meanwhile.
+          // The upload took time: the loan agent's key may have been revoked since.
           const { actor, now } = await renew(q);
-          const scope = loanScopeOf(actor);
-          const application = await findOpen({ q, scope, now }, application_id);
-          await queries.supersedeDocument({ q, scope, now }, { application_id, type });
-          const uploaded_by = await nameOf({ q, scope, now }, actor);
+          const tx = { q, scope: loanScopeOf(actor), now };
+          const application = await findOpen(tx, application_id);
+          await queries.supersedeDocument(tx, { application_id, type });
+          const uploaded_by = await uploaderOf(tx, actor);
           const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
-          const document = await queries.insertDocument({ q, scope, now }, facts);
-          await extendIdleDeadline({ q, scope, now }, application);
-          await recordEvents({ q, scope, now }, [documentEvent("uploaded", document)]);
+          const document = await queries.insertDocument(tx, facts);
+          await extendIdleDeadline(tx, application);
+          await recordEvents(tx, [documentEvent("uploaded", document)]);
           return document;
         }),
       );
@@ -113,8 +112,8 @@ export const uploadLoanDocument = operation({
 });
 
 /**
- * Deletes a document, and its file when no other document has the same content: while the application may be
- * edited, and unless the lender has verified it. Errors: not_found, conflict. Decision 0105.
+ * Deletes a document, and its file unless another document has the same content: while the application may be edited,
+ * and unless the lender has verified it. Errors: not_found, conflict. Decision 0105.
  */
 export const deleteLoanDocument = operation({
   name: "delete_loan_document",
@@ -122,22 +121,19 @@ export const deleteLoanDocument = operation({
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {
-    const { store, actor, now } = ctx;
-    const scope = loanScopeOf(actor);
-    const { sha256 } = await store.tx(async (q) => {
-      const document = await findDocument({ q, scope, now }, id);
-      const application = await findApplication({ q, scope, now }, document.application_id);
-      if (!application) throw notFound("Document", id);
-      refuseRemoval(document, stateAt(application, now));
-      if (!(await queries.deleteDocument({ q, scope, now }, document))) throw justChanged("delete", id);
+    const { sha256 } = await loanTransaction(ctx, async (tx) => {
+      const document = await findDocument(tx, id);
+      const application = orNotFound(await findApplication(tx, document.application_id), "Document", id);
+      checkDeletable(document, stateAt(application, tx.now));
+      if (!(await queries.deleteDocument(tx, document))) throw changedMeanwhile(`delete document ${id}`);
       return document;
     });
-    await removeFiles(ctx, scope.company_id, [sha256]);
+    await removeFiles(ctx, [sha256]);
     return {};
   },
 });
 
-/** Says that a document is what it should be. Errors: not_found; conflict unless it waits for its review. */
+/** Verifies a document. Errors: not_found; conflict unless it is pending review. */
 export const verifyLoanDocument = operation({
   name: "verify_loan_document",
   permission: "lending:write",
@@ -146,7 +142,7 @@ export const verifyLoanDocument = operation({
   run: (ctx, { id }) => review(ctx, id, "verify", { reason_code: null, note: null }),
 });
 
-/** Says why a document can't be used. Errors: not_found; conflict unless it waits for its review. */
+/** Rejects a document, with the reason. Errors: not_found; conflict unless it is pending review. */
 export const rejectLoanDocument = operation({
   name: "reject_loan_document",
   permission: "lending:write",
@@ -156,8 +152,8 @@ export const rejectLoanDocument = operation({
 });
 
 /**
- * Forgets the documents of applications that came to nothing LOAN_DOCUMENT_DAYS ago, and of deleted drafts, and
- * removes files that nothing refers to. Decision 0105.
+ * Deletes the documents of deleted drafts and of applications that ended without a loan LOAN_DOCUMENT_DAYS ago, and
+ * files that nothing refers to. Decision 0105.
  */
 export const sweepLoanDocuments = operation({
   name: "sweep_loan_documents",
@@ -166,63 +162,53 @@ export const sweepLoanDocuments = operation({
   input: Nothing,
   output: SweptDocuments,
   async run(ctx) {
-    const { store, actor, now, config, documents, background } = ctx;
-    const { company_id } = scopeOf(actor);
-    const ended = now.subtract({ hours: 24 * config.loan_document_days });
-    let forgotten = 0;
-    let files = 0;
+    const { now, config, documents, background } = ctx;
+    const until = now.subtract({ hours: 24 * config.loan_document_days });
+    const swept = { documents: 0, files: 0 };
     await deleteInBatches(background, async (limit) => {
-      const contents = await store.tx((q) =>
-        queries.deleteEndedDocuments({ q, scope: { company_id }, now }, ended, limit),
-      );
-      forgotten += contents.length;
-      files += await removeFiles(ctx, company_id, contents);
+      const contents = await transaction(ctx, (tx) => queries.deleteEndedDocuments(tx, until, limit));
+      swept.documents += contents.length;
+      swept.files += await removeFiles(ctx, contents);
       return contents.length;
     });
     const orphaned = now.subtract({ minutes: LIMITS.document_orphan_minutes });
-    files += await documents.sweep(company_id, orphaned, usedIn(ctx, company_id));
-    return { documents: forgotten, files };
+    swept.files += await documents.sweep(readTx(ctx).scope.company_id, orphaned, usedIn(ctx));
+    return swept;
   },
 });
 
-async function listOf(ctx: Context, { id, ...page }: { id: number; page?: number; limit?: number }) {
-  if (!(await findApplication(loanReadTx(ctx), id))) throw notFound("Application", id);
-  return listPage(page, (slice) => queries.listDocuments(loanReadTx(ctx), id, slice));
+async function list(ctx: Context, { id, ...page }: Static<typeof ListDocuments>) {
+  const tx = loanReadTx(ctx);
+  await requireApplication(tx, id);
+  return listPage(page, (slice) => queries.listDocuments(tx, id, slice));
 }
 
 /** Errors: not_found. */
 async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<LoanDocument> {
-  const document = await queries.findDocument(tx, id);
-  if (!document) throw notFound("Document", id);
-  return document;
+  return orNotFound(await queries.findDocument(tx, id), "Document", id);
 }
 
 /** An application that takes another document. Errors: not_found, conflict. */
 async function findOpen(tx: ReadTx<LoanScope>, id: number) {
-  const application = await findApplication(tx, id);
-  if (!application) throw notFound("Application", id);
+  const application = await requireApplication(tx, id);
+  const cannotAdd = (why: string) =>
+    new AppError("conflict", `Cannot add a document to application ${id}: it ${why}`);
   const status = stateAt(application, tx.now);
-  if (isFinal(status)) {
-    throw new AppError("conflict", `Cannot add a document to application ${id}: it is ${status}`);
-  }
+  if (isFinal(status)) throw cannotAdd(`is ${status}`);
   if ((await queries.countDocuments(tx, id)) >= LIMITS.documents_application) {
-    throw new AppError(
-      "conflict",
-      `Cannot add a document to application ${id}: it has ${LIMITS.documents_application} already`,
-    );
+    throw cannotAdd(`has ${LIMITS.documents_application} already`);
   }
   return application;
 }
 
-/** The clientId of an agent's key, which need not be the one that made the application; the email of a user. */
-async function nameOf(tx: ReadTx, actor: Actor): Promise<string> {
+/** The email of a user, or the clientId of a key, which need not be the one that created the application. */
+async function uploaderOf(tx: ReadTx, actor: Actor): Promise<string> {
   if (actor.kind === "user") return actor.email;
-  const key =
-    actor.kind === "key" ? await findApiKey({ ...tx, scope: scopeOf(actor) }, actor.key_id) : undefined;
+  const key = actor.kind === "key" ? await findApiKey(tx, actor.key_id) : undefined;
   return key?.clientId ?? "";
 }
 
-/** Errors: not_found; conflict, also when somebody else was quicker. */
+/** Records a review of a document. Errors: not_found, conflict. */
 function review(
   ctx: Context,
   id: number,
@@ -230,27 +216,24 @@ function review(
   reason: Pick<LoanDocument, "reason_code" | "note">,
 ): Promise<LoanDocument> {
   return loanTransaction(ctx, async (tx) => {
-    const found = await findDocument(tx, id);
-    const application = await findApplication(tx, found.application_id);
-    if (!application || isFinal(stateAt(application, ctx.now))) {
+    const before = await findDocument(tx, id);
+    const application = await findApplication(tx, before.application_id);
+    if (!application || isFinal(stateAt(application, tx.now))) {
       throw new AppError("conflict", `Cannot ${trigger} document ${id}: its application has ended`);
     }
-    const status = nextStatus(found, trigger);
-    const document = await queries.reviewDocument(tx, found, { status, ...reason });
-    if (!document) throw justChanged(trigger, id);
+    const status = nextStatus(before, trigger);
+    const document = await queries.reviewDocument(tx, before, { status, ...reason });
+    if (!document) throw changedMeanwhile(`${trigger} document ${id}`);
     await recordEvents(tx, [documentEvent(trigger === "verify" ? "verified" : "rejected", document)]);
     return document;
   });
 }
 
-function justChanged(action: string, id: number): AppError {
-  return new AppError("conflict", `Cannot ${action} document ${id}: it was changed at the same time`);
-}
-
-/** Removes files that nothing refers to any more; where that fails the job will. Answers how many. */
-async function removeFiles(ctx: Context, company_id: number, contents: readonly string[]): Promise<number> {
+/** Removes files that nothing refers to any more, and returns their number; the job retries a failure. */
+async function removeFiles(ctx: Context, contents: readonly string[]): Promise<number> {
   try {
-    return await ctx.documents.removeUnused(company_id, contents, usedIn(ctx, company_id));
+    const { company_id } = readTx(ctx).scope;
+    return await ctx.documents.removeUnused(company_id, contents, usedIn(ctx));
   } catch (error) {
     ctx.log.warn(
       { err: error, request_id: ctx.request_id },
@@ -260,7 +243,6 @@ async function removeFiles(ctx: Context, company_id: number, contents: readonly 
   }
 }
 
-function usedIn({ store, now }: Context, company_id: number) {
-  return (sha256s: readonly string[]) =>
-    queries.listUsedContents({ q: store.read, scope: { company_id }, now }, sha256s);
-}
+/** Those of the contents that the company's documents still refer to. */
+const usedIn = (ctx: Context) => (sha256s: readonly string[]) =>
+  queries.listUsedContents(readTx(ctx), sha256s);

@@ -7,7 +7,7 @@ import type { StagedFile } from "../../store/blob_store.ts";
 import { type ContentType, UploadFields } from "./model.ts";
 import { cleanFileName, contentTypeOf, SIGNATURE_BYTES } from "./rules.ts";
 
-/** What came with a file. */
+/** The fields of an upload. */
 export interface Upload {
   type: DocumentType;
   file_name: string;
@@ -22,7 +22,7 @@ const FORM = {
   time_ms: LIMITS.document_upload_ms,
 };
 
-/** Writes the file of a request while it comes in. Errors: those of `readMultipart`, and of what it may be. */
+/** Streams the file of a multipart request to disk. Errors: those of readMultipart; invalid, unsupported_media_type. */
 export async function receiveUpload(request: Request, staged: StagedFile): Promise<Upload> {
   const { fields, file } = await readMultipart(request, FORM, (incoming) => receive(incoming, staged));
   const { type } = decode(UploadFields, fields);
@@ -31,14 +31,14 @@ export async function receiveUpload(request: Request, staged: StagedFile): Promi
 
 async function receive({ name, bytes }: IncomingFile, staged: StagedFile): Promise<Omit<Upload, "type">> {
   const file_name = cleanFileName(name);
-  if (file_name === "") throw invalid("/file", "must have a name that can be seen");
+  if (file_name === "") throw invalid("/file", "must have a name of visible characters");
   let start = new Uint8Array();
   let content_type: ContentType | null = null;
   for await (const piece of bytes) {
     if (start.byteLength < SIGNATURE_BYTES) {
       start = Uint8Array.of(...start, ...piece.subarray(0, SIGNATURE_BYTES - start.byteLength));
       content_type = contentTypeOf(start);
-      // Told as soon as it shows, not after ten megabytes.
+      // At once, not after ten megabytes.
       if (start.byteLength === SIGNATURE_BYTES) rejectUnexpected(content_type);
     }
     await staged.write(piece);

@@ -127,7 +127,7 @@ describe("what is refused leaves nothing", () => {
       "a name that can't be seen",
       () => loans.upload(id, { name: "\u202E\u200B" }),
       422,
-      "file must have a name that can be seen",
+      "file must have a name of visible characters",
     ],
     ["JSON", () => post("{}", { "content-type": "application/json" }), 415, "Cannot read application/json"],
     [

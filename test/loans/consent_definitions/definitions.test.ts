@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
 import { type Borrowing, openBorrowing } from "../documents/fixtures.ts";
-import { define, newCode, publish, TEXT } from "./fixtures.ts";
+import { define, newCode, publish, TEXT } from "../consents/fixtures.ts";
 
 const service = useService({ clock: new TestClock("2026-03-10T12:00:00Z") });
 let loans: Borrowing;
