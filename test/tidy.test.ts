@@ -165,7 +165,7 @@ describe("floors", () => {
 
 describe("families", () => {
   /** What a folder of a family is made of, from the bottom up. */
-  const PARTS = ["model", "tables", "rules", "queries", "service", "routes", "tools", "jobs"];
+  const PARTS = ["model", "tables", "rules", "queries", "service", "routes", "tools"];
 
   test("inside a folder lower files never import upper ones; rules are pure", () => {
     const rank = (path: string) => PARTS.indexOf(/\/(\w+)\.ts$/.exec(path)?.[1] ?? "");
@@ -180,7 +180,7 @@ describe("families", () => {
     expect(impure).toEqual([]);
   });
 
-  test("a folder imports another's model, tables, rules and queries, never its service, routes or jobs", () => {
+  test("a folder imports another's model, tables, rules and queries, never its service, routes or tools", () => {
     const wrong = importsWhere(
       (file, path) =>
         isOfFamily(file) &&
@@ -188,7 +188,7 @@ describe("families", () => {
         isOfFamily(path) &&
         dirname(path) !== dirname(file) &&
         !dirname(path).startsWith(`${dirname(file)}/`) &&
-        /(^|_|\/)(service|routes|tools|jobs)\.ts$/.test(path),
+        /(^|_|\/)(service|routes|tools)\.ts$/.test(path),
     );
     expect(wrong).toEqual([]);
   });

@@ -7,7 +7,7 @@ import type { Secrets } from "../core/secret_box.ts";
 import type { BlobStore } from "../store/blob_store.ts";
 import type { Passwords } from "../core/passwords.ts";
 import type { UsageStore } from "../usage_store/port.ts";
-import type { Reads, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
 import type { LoginGuard, Tokens } from "./credentials.ts";
 
@@ -86,29 +86,4 @@ export interface Context {
   /** Records that the actor may not do this. */
   refused: (ctx: Context, operation: string, input: unknown) => void;
   observe: Metrics["observeOperation"];
-}
-
-/**
- * Work that time starts, for one company at a time. It does everything due by `ctx.now`, so that a missed
- * hour is made good by the next, and may run twice without harm.
- */
-export interface Job {
-  name: string;
-  summary: string;
-  /** A cron expression with seconds, read in UTC. */
-  cron: string;
-  /** Whether it also runs once when the service starts, for what fell due meanwhile. */
-  runs_at_start?: boolean;
-  /**
-   * For what runs every second: the companies that have something to do, by one cheap query. Such a job takes no
-   * lock, which would be a question to the database each second: instances may run it at once, and what it does is
-   * guarded row by row.
-   */
-  due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
-  /**
-   * For so many companies at once: it waits for others on the network, and one whose answers do not come must not keep
-   * the next ones waiting. Without it companies go one by one.
-   */
-  at_once?: number;
-  run(ctx: Context): Promise<void>;
 }

@@ -1,4 +1,5 @@
-import { JOBS, runJob } from "../server/scheduler.ts";
+import { JOBS } from "../server/jobs.ts";
+import { runJob } from "../server/scheduler.ts";
 import { type Command, withDeps } from "./command.ts";
 
 export const job: Command = {

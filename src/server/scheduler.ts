@@ -1,47 +1,8 @@
 import { Cron } from "croner";
-import type { Job } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
 import { FairWork } from "../core/fair_scheduler.ts";
-import { AUDIT_JOBS } from "../audit/jobs.ts";
-import { AUTHORIZATION_JOBS } from "../access/oauth/jobs.ts";
-import { BILLING_JOBS } from "../billing/runs/jobs.ts";
-import { EMANDATE_CONFIG_JOBS } from "../emandate/merchant_config/jobs.ts";
-import { EVENT_JOBS } from "../webhooks/events/jobs.ts";
-import { COLLECTION_JOBS } from "../emandate/collections/jobs.ts";
-import { IDEMPOTENCY_JOBS } from "../idempotency/jobs.ts";
-import { BILLING_MODEL_CHANGE_JOBS } from "../billing/billing_model_changes/jobs.ts";
-import { CREDIT_JOBS } from "../billing/credits/jobs.ts";
-import { LOAN_APPLICATION_JOBS } from "../loans/applications/jobs.ts";
-import { LOAN_CONSENT_JOBS } from "../loans/consents/jobs.ts";
-import { LOAN_DOCUMENT_JOBS } from "../loans/documents/jobs.ts";
-import { USAGE_JOBS } from "../usage/jobs.ts";
-import { SESSION_JOBS } from "../access/sessions/jobs.ts";
-import { WEBHOOK_SECRET_JOBS } from "../webhooks/endpoints/jobs.ts";
-import { WEBHOOK_JOBS } from "../webhooks/deliveries/jobs.ts";
-import { MANDATE_ORDER_JOBS } from "../emandate/results/jobs.ts";
-import { MANDATE_JOBS } from "../emandate/mandates/jobs.ts";
+import { type Job, JOBS } from "./jobs.ts";
 import { listCompanies } from "../tenancy/companies/queries.ts";
-
-export const JOBS: readonly Job[] = [
-  ...BILLING_JOBS,
-  ...USAGE_JOBS,
-  ...EVENT_JOBS,
-  ...WEBHOOK_JOBS,
-  ...WEBHOOK_SECRET_JOBS,
-  ...AUDIT_JOBS,
-  ...IDEMPOTENCY_JOBS,
-  ...AUTHORIZATION_JOBS,
-  ...SESSION_JOBS,
-  ...BILLING_MODEL_CHANGE_JOBS,
-  ...CREDIT_JOBS,
-  ...MANDATE_JOBS,
-  ...MANDATE_ORDER_JOBS,
-  ...COLLECTION_JOBS,
-  ...EMANDATE_CONFIG_JOBS,
-  ...LOAN_APPLICATION_JOBS,
-  ...LOAN_DOCUMENT_JOBS,
-  ...LOAN_CONSENT_JOBS,
-];
 
 /**
  * Runs a job now for every company, or for those that have something to do, unless another instance is at it.

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { PERMISSIONS, permissionsOf } from "../../src/core/access.ts";
 import { auditLogTable } from "../../src/audit/tables.ts";
-import { JOBS, runJob } from "../../src/server/scheduler.ts";
+import { JOBS } from "../../src/server/jobs.ts";
+import { runJob } from "../../src/server/scheduler.ts";
 import { type Api, type Json, PASSWORD, startService, TestClock, useService } from "../support/harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");

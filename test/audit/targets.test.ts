@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { runJob, JOBS } from "../../src/server/scheduler.ts";
+import { JOBS } from "../../src/server/jobs.ts";
+import { runJob } from "../../src/server/scheduler.ts";
 import { type Api, type Service, type Json, startService, TestClock } from "../support/harness.ts";
 import { openReceiver, type Receiver } from "../support/webhook_receiver.ts";
 

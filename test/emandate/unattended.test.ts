@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { JOBS, runJob, startJobs } from "../../src/server/scheduler.ts";
+import { JOBS } from "../../src/server/jobs.ts";
+import { runJob, startJobs } from "../../src/server/scheduler.ts";
 import { create } from "../billing/subscriptions/fixtures.ts";
 import { type Json, startService, TestClock, useService } from "../support/harness.ts";
 import { pass } from "../support/time.ts";

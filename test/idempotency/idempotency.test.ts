@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/idempotency/limits.ts";
 import { idempotencyKeyTable } from "../../src/idempotency/tables.ts";
-import { JOBS, runJob } from "../../src/server/scheduler.ts";
+import { JOBS } from "../../src/server/jobs.ts";
+import { runJob } from "../../src/server/scheduler.ts";
 import { type Answer, type Api, type Json, TestClock, useService } from "../support/harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");

@@ -1,4 +1,5 @@
-import { JOBS, runJob } from "../../src/server/scheduler.ts";
+import { JOBS } from "../../src/server/jobs.ts";
+import { runJob } from "../../src/server/scheduler.ts";
 import type { Service, TestClock } from "./harness.ts";
 
 /** Lets some seconds go by on a house's clock, step by step, with all that runs every second at each of them. */

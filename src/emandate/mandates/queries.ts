@@ -213,7 +213,7 @@ export async function listExpired({ q, scope, now }: ReadTx, limit: number): Pro
 // For the job that looks for work: it acts for nobody, and so has no scope.
 
 /** The companies with mandates whose last day has passed. */
-export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
+export async function listCompaniesWithExpiredMandates(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(mandateTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasPassed(q, now));
   return rows.map(({ company_id }) => company_id);

@@ -195,7 +195,10 @@ export function ofApplications(
 // For the job, which works on both environments of a company.
 
 /** The companies that have an application past its expiry. */
-export async function listCompaniesWithExpired(q: Reads, now: Temporal.Instant): Promise<number[]> {
+export async function listCompaniesWithExpiredApplications(
+  q: Reads,
+  now: Temporal.Instant,
+): Promise<number[]> {
   const t = q.use(loanApplicationTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasExpired(q, now));
   return rows.map(({ company_id }) => company_id);

@@ -3,7 +3,8 @@ import { call } from "../../../src/app/operation.ts";
 import { authorizationTable } from "../../../src/access/authorizations/tables.ts";
 import { authorizationRequestTable, authorizationTokenTable } from "../../../src/access/oauth/tables.ts";
 import { createClient } from "../../../src/billing/clients/service.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Service, type Json, TestClock, useService } from "../../support/harness.ts";
 import { OAuthClient, open, pkce, REDIRECT } from "../oauth/fixtures.ts";
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { PASSWORD_COST } from "../../../src/core/passwords.ts";
 import { endedTokenTable } from "../../../src/access/sessions/tables.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { apiOf, PASSWORD, startService, TestClock, useService } from "../../support/harness.ts";
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";

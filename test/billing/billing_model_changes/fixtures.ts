@@ -1,7 +1,8 @@
 import { eq } from "drizzle-orm";
 import { billingModelChangeTable } from "../../../src/billing/billing_model_changes/tables.ts";
 import { eventTable } from "../../../src/webhooks/events/tables.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import type { Answer, Api, Service, Json, Tenant } from "../../support/harness.ts";
 
 /** POST /subscriptions/{id}/billing-model-changes. */

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { makeCommandFolder, run, runHere } from "../../support/process.ts";
 import { FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 

@@ -3,7 +3,8 @@ import { eq } from "drizzle-orm";
 import { insertRun } from "../../../src/emandate/collections/queries.ts";
 import { findConfig, saveConfig } from "../../../src/emandate/merchant_config/queries.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
 import { addMandate, answer, at, NO_FUNDS, paymentsOf, recordedEvents } from "../payments/fixtures.ts";
 

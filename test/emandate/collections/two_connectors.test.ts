@@ -9,7 +9,8 @@ import { emandateBankListTable } from "../../../src/emandate/merchant_config/tab
 import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
 import { findMandate } from "../../../src/emandate/mandates/queries.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Service, type Json, startService, type Tenant, TestClock } from "../../support/harness.ts";
 import { addMandate, getPayment, paymentsOf } from "../payments/fixtures.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";

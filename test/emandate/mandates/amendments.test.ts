@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { addMandate, answer, at, getPayment, NO_FUNDS, paymentsOf } from "../payments/fixtures.ts";

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import {
   type Api,
   type Service,

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/emandate/limits.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Api, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 

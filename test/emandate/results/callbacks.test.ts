@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/emandate/limits.ts";
 import { LIMITS as HTTP_LIMITS } from "../../../src/http/limits.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Answer, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 import { type EmandateFixture, emandateFixtureOf } from "../mandates/fixtures.ts";

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { iso } from "../../../src/core/time.ts";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
-import { JOBS, runJob, startJobs } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob, startJobs } from "../../../src/server/scheduler.ts";
 import { type Service, startService, type Tenant, TestClock } from "../../support/harness.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 

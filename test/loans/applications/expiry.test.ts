@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
 import { exchange } from "../../access/api_keys/fixtures.ts";
 import { publish } from "../consents/fixtures.ts";

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { checkFiles } from "../../../src/loans/documents/file_check.ts";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { TestClock, useService } from "../../support/harness.ts";
 import { type Borrowing, filesOf, folderOf, idOf, openBorrowing, PDF, sha256 } from "./fixtures.ts";
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { JOBS, runJob } from "../../../src/server/scheduler.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runJob } from "../../../src/server/scheduler.ts";
 import { type Service, type Json, startService } from "../../support/harness.ts";
 import { addWebhook, logThat, MovingClock, openReceiver } from "../../support/webhook_receiver.ts";
 

@@ -1,0 +1,197 @@
+import type { Context } from "../app/context.ts";
+import { call } from "../app/operation.ts";
+import { pruneAuthorizations } from "../access/oauth/service.ts";
+import { pruneEndedTokens } from "../access/sessions/service.ts";
+import { pruneAuditLog } from "../audit/service.ts";
+import { listCompaniesWithDueChanges } from "../billing/billing_model_changes/due_queries.ts";
+import { applyDueChanges } from "../billing/billing_model_changes/service.ts";
+import { listCompaniesWithCredits } from "../billing/credits/queries.ts";
+import { watchedInstants } from "../billing/credits/rules.ts";
+import { tellThresholds } from "../billing/credits/service.ts";
+import { recheckBilling, runBilling } from "../billing/runs/service.ts";
+import { collectDue } from "../emandate/collections/service.ts";
+import { LIMITS as EMANDATE_LIMITS } from "../emandate/limits.ts";
+import { listCompaniesWithExpiredMandates } from "../emandate/mandates/queries.ts";
+import { expireMandates } from "../emandate/mandates/service.ts";
+import { refreshEmandateBanks, resealEmandateKey } from "../emandate/merchant_config/service.ts";
+import { listCompaniesWithDueOrders } from "../emandate/results/polling_queries.ts";
+import { pollOrders, pruneSchemeCallbacks } from "../emandate/results/service.ts";
+import { pruneIdempotencyKeys } from "../idempotency/service.ts";
+import { listCompaniesWithExpiredApplications } from "../loans/applications/queries.ts";
+import { expireLoanApplications } from "../loans/applications/expiry.ts";
+import { listCompaniesWithDueConsents } from "../loans/consents/queries.ts";
+import { expireConsents } from "../loans/consents/service.ts";
+import { sweepLoanDocuments } from "../loans/documents/service.ts";
+import type { Reads } from "../store/store.ts";
+import { checkUsage, describeSums } from "../usage/consistency_check.ts";
+import { pruneWebhookLogs } from "../webhooks/deliveries/service.ts";
+import { resealWebhookSecrets } from "../webhooks/endpoints/service.ts";
+import { pruneEvents } from "../webhooks/events/service.ts";
+
+/**
+ * A scheduled job, run for one company at a time. It does everything due by `ctx.now`, so that the next run makes up
+ * for a missed one, and running twice does no harm.
+ */
+export interface Job {
+  name: string;
+  summary: string;
+  /** A cron expression with seconds, read in UTC. */
+  cron: string;
+  /** Whether it also runs once when the service starts, for what fell due meanwhile. */
+  runs_at_start?: boolean;
+  /**
+   * The companies with something to do, by one cheap query: for jobs that run every second. They take no lock, which
+   * would be a query each second; instances may run them at once, since their changes are guarded row by row.
+   */
+  due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
+  /** How many companies at once, where the job waits for others on the network; without it one by one. */
+  at_once?: number;
+  run(ctx: Context): Promise<unknown>;
+}
+
+/** Every job, as `job --help` lists them. */
+export const JOBS: readonly Job[] = [
+  {
+    name: "billing_run",
+    summary: "Bill every period that has ended and has no record",
+    // Not on the hour itself: a timer that is a moment early would find the grace not over yet.
+    cron: "10 0 * * * *",
+    run: (ctx) => call(ctx, runBilling, {}),
+  },
+  {
+    name: "billing_recheck",
+    summary: "Adjust the bills of the last 90 days that usage came late for",
+    cron: "10 30 2 * * *",
+    run: (ctx) => call(ctx, recheckBilling, {}),
+  },
+  {
+    name: "usage_check",
+    summary: "Compare the sums of usage by hour with the events",
+    cron: "20 15 3 * * *",
+    async run(ctx) {
+      const found = await call(ctx, checkUsage, {});
+      // The scheduler logs it as an error.
+      if (found.different > 0) throw new Error(describeSums(found));
+    },
+  },
+  {
+    name: "event_prune",
+    summary: "Delete events older than 90 days",
+    cron: "10 45 3 * * *",
+    run: (ctx) => call(ctx, pruneEvents, {}),
+  },
+  {
+    name: "webhook_log_prune",
+    summary: "Delete webhook deliveries that ended more than 30 days ago",
+    cron: "40 45 3 * * *",
+    run: (ctx) => call(ctx, pruneWebhookLogs, {}),
+  },
+  {
+    name: "webhook_reseal",
+    summary: "Seal webhook secrets with the newest key of SECRETS_KEY",
+    cron: "55 35 3 * * *",
+    runs_at_start: true,
+    run: (ctx) => call(ctx, resealWebhookSecrets, {}),
+  },
+  {
+    name: "audit_log_prune",
+    summary: "Delete entries of the audit log that are older than AUDIT_LOG_DAYS",
+    cron: "40 45 3 * * *",
+    run: (ctx) => call(ctx, pruneAuditLog, {}),
+  },
+  {
+    name: "idempotency_keys_prune",
+    summary: "Delete Idempotency-Keys that are older than 24 hours",
+    cron: "50 20 * * * *",
+    run: (ctx) => call(ctx, pruneIdempotencyKeys, {}),
+  },
+  {
+    name: "authorizations_prune",
+    summary: "Delete expired codes and tokens, and unused OAuth clients",
+    cron: "10 35 * * * *",
+    run: (ctx) => call(ctx, pruneAuthorizations, {}),
+  },
+  {
+    name: "sessions_prune",
+    summary: "Delete signed-out tokens that have expired",
+    cron: "25 35 * * * *",
+    run: (ctx) => call(ctx, pruneEndedTokens, {}),
+  },
+  {
+    name: "billing_model_changes",
+    summary: "Apply the billing model changes whose time has come",
+    cron: "* * * * * *",
+    due: listCompaniesWithDueChanges,
+    run: (ctx) => call(ctx, applyDueChanges, {}),
+  },
+  {
+    name: "credit_thresholds",
+    summary: "Tell of subscriptions that have used up 80 or 100 percent of their credits",
+    cron: "30 * * * * *",
+    due: (q, now) => listCompaniesWithCredits(q, watchedInstants(now)[1]),
+    run: (ctx) => call(ctx, tellThresholds, {}),
+  },
+  {
+    name: "mandates_expire",
+    summary: "End the mandates whose last day has passed",
+    cron: "* * * * * *",
+    due: listCompaniesWithExpiredMandates,
+    run: (ctx) => call(ctx, expireMandates, {}),
+  },
+  {
+    name: "mandate_orders",
+    summary: "Ask the debit scheme what became of orders",
+    cron: "* * * * * *",
+    due: listCompaniesWithDueOrders,
+    at_once: EMANDATE_LIMITS.scheme_companies,
+    run: (ctx) => call(ctx, pollOrders, {}),
+  },
+  {
+    name: "scheme_callbacks_prune",
+    summary: "Forget callbacks of the debit scheme of more than 400 days ago",
+    cron: "10 55 3 * * *",
+    run: (ctx) => call(ctx, pruneSchemeCallbacks, {}),
+  },
+  {
+    name: "collections",
+    summary: "Collect what is due of active mandates, by hand and again",
+    // The quarters of an hour are the same in Kuala Lumpur.
+    cron: "5 */15 * * * *",
+    runs_at_start: true,
+    run: (ctx) => call(ctx, collectDue, {}),
+  },
+  {
+    name: "emandate_banks",
+    summary: "Ask the debit scheme which banks are online, for companies that work with FPX",
+    cron: "20 */5 * * * *",
+    at_once: EMANDATE_LIMITS.scheme_companies,
+    run: (ctx) => call(ctx, refreshEmandateBanks, {}),
+  },
+  {
+    name: "emandate_reseal",
+    summary: "Seal private keys with the newest key of SECRETS_KEY",
+    cron: "50 35 3 * * *",
+    run: (ctx) => call(ctx, resealEmandateKey, {}),
+  },
+  {
+    name: "loan_application_expiry",
+    summary: "End loan offers, drafts and unanswered questions whose time has run out",
+    cron: "25 * * * * *",
+    due: listCompaniesWithExpiredApplications,
+    run: (ctx) => call(ctx, expireLoanApplications, {}),
+  },
+  {
+    name: "loan_documents",
+    summary:
+      "Forget documents of applications that came to nothing LOAN_DOCUMENT_DAYS ago; remove lost files",
+    cron: "20 25 3 * * *",
+    run: (ctx) => call(ctx, sweepLoanDocuments, {}),
+  },
+  {
+    name: "consent_expiry",
+    summary: "End the consents whose time has run out",
+    cron: "45 * * * * *",
+    due: listCompaniesWithDueConsents,
+    run: (ctx) => call(ctx, expireConsents, {}),
+  },
+];
