@@ -19,7 +19,7 @@ import { emandateConfigRoutes } from "../emandate/merchant_config/routes.ts";
 import { formRoutes, myFormRoutes } from "../forms/routes.ts";
 import { emandateCustomerRoutes } from "../emandate/customers/routes.ts";
 import { emandateProductRoutes } from "../emandate/products/routes.ts";
-import { mandateDebitRoutes, mandatePaymentRoutes } from "../emandate/payments/routes.ts";
+import { mandatePaymentRoutes } from "../emandate/payments/routes.ts";
 import { eventRoutes } from "../webhooks/events/routes.ts";
 import {
   billingModelChangeRoutes,
@@ -120,7 +120,6 @@ const directDebit = (deps: Deps) =>
     .use(mandateRoutes(deps))
     .use(mandateDecisionRoutes(deps))
     .use(mandateFlagRoutes(deps))
-    .use(mandateDebitRoutes(deps))
     .use(mandatePaymentRoutes(deps))
     .use(collectionRoutes(deps))
     .use(collectionResultRoutes(deps))

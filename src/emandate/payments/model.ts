@@ -3,7 +3,7 @@ import { LIMITS } from "../limits.ts";
 import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmedText } from "../../core/schema.ts";
 import { Amount, AmountAnswer } from "../products/model.ts";
 
-/** Where a payment stands. See docs/emandate.md#states. */
+/** The states of a payment. See docs/emandate.md#states. */
 export const PAYMENT_STATUSES = [
   "scheduled",
   "submitted",
@@ -16,13 +16,13 @@ export const PAYMENT_STATUSES = [
 ] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-/** A debit of a mandate, asked for by its period or by hand. */
+/** One debit of a mandate, for a period or by hand. */
 export const MandatePayment = Type.Object(
   {
     id: Id,
     mandate_id: Id,
     period_key: nullable(
-      Type.String({ description: "the period that a run collects: 2026-11; null for one by hand" }),
+      Type.String({ description: "the period that it collects, such as 2026-11; null for a debit by hand" }),
     ),
     due_date: Type.String({ description: "a day in Kuala Lumpur" }),
     amount: AmountAnswer,
@@ -32,7 +32,7 @@ export const MandatePayment = Type.Object(
     attempt_count: Type.Integer(),
     next_attempt_at: nullable(At),
     order_no: nullable(
-      Type.String({ description: "what the scheme knows the last attempt by, or the one that was paid" }),
+      Type.String({ description: "the scheme's order number of the last attempt, or of the one that was paid" }),
     ),
     scheme_txn_id: nullable(Type.String()),
     response_code: nullable(Type.String()),
@@ -45,7 +45,7 @@ export const MandatePayment = Type.Object(
 );
 export type MandatePayment = Static<typeof MandatePayment>;
 
-/** One time that the scheme was asked to debit. */
+/** One attempt to debit: an order sent to the scheme. */
 export const PaymentAttempt = Type.Object(
   {
     attempt_no: Type.Integer(),
@@ -54,7 +54,7 @@ export const PaymentAttempt = Type.Object(
     response_code: nullable(Type.String()),
     response_message: nullable(Type.String()),
     completed_at: nullable(At),
-    flagged_at: nullable(Type.String({ description: "since when nobody asks the scheme any more" })),
+    flagged_at: nullable(Type.String({ description: "when polling the scheme for the outcome was given up" })),
   },
   { title: "PaymentAttempt" },
 );
@@ -66,7 +66,7 @@ export const MandatePaymentDetail = Type.Object(
 );
 export type MandatePaymentDetail = Static<typeof MandatePaymentDetail>;
 
-/** `from` and `to` are days on which payments are due, both included. */
+/** `from` and `to` are due dates, both included. */
 export const ListMandatePayments = strict({
   status: Type.Optional(oneOf(PAYMENT_STATUSES)),
   mandate_id: Type.Optional(Id),

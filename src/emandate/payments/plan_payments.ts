@@ -6,20 +6,20 @@ import type { NewPayment } from "./queries.ts";
 import { dueAt } from "./rules.ts";
 import { type CollectedMandate, debitPeriod, planCollection } from "../schedule.ts";
 
-/** A mandate to collect. */
+/** A mandate whose collection is due. */
 export interface DueMandate extends Omit<CollectedMandate, "next_day"> {
   readonly id: number;
   readonly next_collection_at: IsoInstant;
   readonly amount: Decimal;
 }
 
-/** What is due of a mandate as payments to be written, and when it is collected after them. */
+/** The payments to insert for a mandate, and its next collection after them. */
 export interface PlannedPayments {
   readonly payments: readonly NewPayment[];
   readonly next: IsoInstant | null;
 }
 
-/** Plans what of a mandate is due by the end of the day `until`, as things stand `today`. */
+/** Plans the payments of a mandate that are due by the end of the day `until`. */
 export function planPayments(
   mandate: DueMandate,
   days: { until: Temporal.PlainDate; today: Temporal.PlainDate },

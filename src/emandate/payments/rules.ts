@@ -7,7 +7,7 @@ import type { MandateStatus } from "../mandates/model.ts";
 import { type CollectedMandate, debitPeriod, hasExpired } from "../schedule.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
 
-/** What happens to a payment. */
+/** What changes the state of a payment. */
 export const PAYMENT_TRIGGERS = [
   "submit",
   "pay",
@@ -20,9 +20,8 @@ export const PAYMENT_TRIGGERS = [
 export type PaymentTrigger = (typeof PAYMENT_TRIGGERS)[number];
 
 /**
- * Where each trigger leads from each state; what is not here is not possible. Money may come back before we were
- * told that it went, and banks correct themselves: what they said had failed was paid after all.
- * Decision 0135.
+ * The target state of each trigger in each state; transitions not listed are impossible. Money may come back before
+ * it was reported paid, and banks correct themselves: a reported failure was paid after all. Decision 0135.
  */
 export const PAYMENT_TRANSITIONS: Record<PaymentStatus, Partial<Record<PaymentTrigger, PaymentStatus>>> = {
   scheduled: { submit: "submitted", cancel: "cancelled", skip: "skipped" },
@@ -38,23 +37,23 @@ export const PAYMENT_TRANSITIONS: Record<PaymentStatus, Partial<Record<PaymentTr
   failed: { pay: "paid", charge_back: "charged_back" },
   charged_back: {},
   cancelled: { pay: "paid", charge_back: "charged_back" },
-  // Given up with an order that left in no file, as far as we know.
+  // An order that left in no file, as far as is known, may have been skipped with its payment.
   skipped: { submit: "submitted", pay: "paid", charge_back: "charged_back" },
 };
 
-/** The states that wait for their time. */
+/** The states of payments that wait for their time or their next attempt. */
 export const OPEN_STATUSES = ["scheduled", "retry_scheduled"] as const satisfies PaymentStatus[];
 
 /**
- * The states that count towards max_no_debit: money moved, or may be moving. One that came back by a charge-back
- * was a debit to the bank all the same.
+ * The states that count towards max_no_debit: money moved, or may be moving. To the bank a debit that was charged
+ * back was a debit all the same.
  */
 export const COUNTED_STATUSES = ["submitted", "paid", "charged_back"] as const satisfies PaymentStatus[];
 
 /** The states of payments that failed for good. */
 export const FAILED_STATUSES = ["failed", "charged_back"] as const satisfies PaymentStatus[];
 
-/** How a company wants failures to be met. */
+/** A company's settings for failed debits. */
 export interface RetryTerms {
   readonly max_retries: number;
   readonly retry_interval_days: number;
@@ -63,8 +62,8 @@ export interface RetryTerms {
 }
 
 /**
- * When a debit that failed `today` is tried again: on the first working day after the pause, while there are
- * attempts left, the mandate is in force and the period in which it was debited runs; else null.
+ * The day of the next attempt of a debit that failed `today`: the first working day after the pause. Null without
+ * attempts left, or where the mandate or the period of the debit ends before.
  */
 export function retryDay(
   { expiry_date }: Pick<CollectedMandate, "expiry_date">,
@@ -85,7 +84,7 @@ export function retryDay(
   return Temporal.PlainDate.compare(day, ends) >= 0 || hasExpired(expiry_date, day) ? null : day;
 }
 
-/** What a mandate allows. */
+/** The mandate's state and terms that limit its debits. */
 export interface DebitedMandate {
   readonly status: MandateStatus;
   readonly frequency: Frequency;
@@ -95,15 +94,15 @@ export interface DebitedMandate {
   readonly expiry_date: string | null;
 }
 
-/** What stands in the way of a debit: which rule, and in words that follow on "the mandate". */
+/** The rule that forbids a debit; `message` reads after "the mandate". */
 export interface DebitProblem {
   readonly rule: "status" | "amount" | "day" | "count" | "missed";
   readonly message: string;
 }
 
 /**
- * Why a mandate can't be debited on a day on which `debits` debits of its period are made or under way, or null.
- * Asked when a payment is made and again before it is submitted. See docs/emandate.md#collection.
+ * The reason why a mandate can't be debited on a day, or null; `debits` of its period are made or under way. Checked
+ * when a payment is created and again before it is submitted. See docs/emandate.md#collection.
  */
 export function debitProblem(
   mandate: DebitedMandate,
@@ -125,22 +124,22 @@ export function debitProblem(
   return { rule: "count", message: `allows ${max_no_debit} in a period, and ${key} has ${debits}` };
 }
 
-/** A payment and the days that it is for. */
+/** A payment with its due date, debit date and frequency. */
 export interface PlannedPayment extends Pick<MandatePayment, "status" | "period_key" | "due_date"> {
-  /** The day on which it is debited: as planned, then as it was. */
+  /** The day of the debit: first as planned, then as it happened. */
   readonly debit_date: string;
-  /** How often its mandate was debited when it was made. */
+  /** The frequency of its mandate when it was created. */
   readonly frequency: Frequency;
 }
 
-/** Whether the period is over in which a payment was to be made: it is not made in another one's place. */
+/** Whether a payment missed its period; it is not made in another one. */
 export function isMissed(payment: PlannedPayment, today: Temporal.PlainDate): boolean {
-  // By hand, and not tried yet: due as long as it was not made.
+  // A debit by hand stays due until it is tried.
   const is_waiting = payment.status === "scheduled" && payment.period_key === null;
   return !is_waiting && isPeriodOver(payment, today);
 }
 
-/** Whether the period has passed in which a payment's day lies. */
+/** Whether the period of a payment has passed. */
 export function isPeriodOver(
   { status, due_date, debit_date, frequency }: PlannedPayment,
   today: Temporal.PlainDate,
@@ -149,19 +148,19 @@ export function isPeriodOver(
   return Temporal.PlainDate.compare(today, debitPeriod(frequency, day).to) >= 0;
 }
 
-/** What the scheme knows an attempt by: the same after every crash, so that the scheme would know it again. */
+/** The order number of an attempt: deterministic, so that the scheme would recognise a repeat after a crash. */
 export function debitOrderNo(payment_id: number, attempt_no: number): string {
   return `D${payment_id}-${attempt_no}`;
 }
 
-/** A payment that was paid, or failed for good. */
+/** The outcome of a payment that was paid, or failed for good. */
 export interface PaymentOutcome extends Pick<MandatePayment, "id" | "mandate_id" | "status"> {
   readonly debit_date: string;
 }
 
 /**
- * How many payments of a mandate in a row failed for good, this one among them: by the days on which they were
- * debited, whenever each was told. One that is paid ends the row; a charge-back takes that back, months later too. 0 for one that is forgiven.
+ * The number of consecutive payments that failed for good, this one among them, in the order of debit dates, whenever
+ * each was reported. A paid one ends the row, until it is charged back. 0 for a payment that is forgiven.
  */
 export function failuresInARow(outcomes: readonly PaymentOutcome[], id: number): number {
   const row = outcomes.toSorted((a, b) => a.debit_date.localeCompare(b.debit_date) || a.id - b.id);
@@ -172,12 +171,12 @@ export function failuresInARow(outcomes: readonly PaymentOutcome[], id: number):
   return (after === -1 ? row.length : after) - before - 1;
 }
 
-/** When a payment of a day is due: as the day begins. */
+/** The instant at which a payment of a day is due: the start of the day. */
 export function dueAt(day: Temporal.PlainDate): IsoInstant {
   return iso(startOfDay(day));
 }
 
-/** What is told of a payment in its new state. */
+/** The domain event of a payment that reached its state. */
 export function paymentEvent({
   id,
   mandate_id,

@@ -32,11 +32,11 @@ const findPayments = tool({
   name: "emandate_find_payments",
   title: "Find debits",
   description:
-    "Finds payments, the debits of mandates, by status, mandate or due date, newest first; or one by payment_id with each attempt. response_message says why one failed, next_attempt_at when it is tried again.",
+    "Finds payments, the debits of mandates, by status, mandate or due date, newest first; or one by payment_id with its attempts. response_message says why one failed, next_attempt_at when it is retried.",
   ...finder("payment_id", listMandatePayments, getMandatePayment),
   details: PAYMENT_DETAILS,
   input: {
-    payment_id: Type.Optional(describe(Id, "One payment; the other filters then do not apply")),
+    payment_id: Type.Optional(describe(Id, "One payment; other filters do not apply")),
     mandate_id: Type.Optional(mandate_id),
     status: describe(filter.status, "Only in this state"),
     from: describe(filter.from, "Due then or later"),
@@ -51,7 +51,7 @@ const debit = tool({
   name: "emandate_debit",
   title: "Debit a customer",
   description:
-    "Takes money from a customer's account under an active mandate: at once where it is due today or earlier, else on its day. Counts towards max_no_debit. It can't be taken back here. Ask the person first; emandate_get_setup tells whether the money is real.",
+    "Takes money from a customer's account under an active mandate: at once where it is due today or earlier, else on its due date. Counts towards max_no_debit. Can't be undone here. Ask the person first; emandate_get_setup says whether the money is real.",
   ...action(createMandatePayment, "mandate_id"),
   brief_output: true,
   is_destructive: true,
@@ -61,7 +61,7 @@ const debit = tool({
   input: {
     mandate_id,
     amount: describe(debitFields.amount, "At most the mandate's max_amount"),
-    due_date: describe(debitFields.due_date, "Today in Kuala Lumpur unless told"),
+    due_date: describe(debitFields.due_date, "Default: today in Kuala Lumpur"),
     description: describe(debitFields.description, "What the customer reads"),
   },
 });
@@ -72,7 +72,7 @@ const changePayment = tool({
   name: "emandate_change_payment",
   title: "Retry or cancel a debit",
   description:
-    "kind retry: tries a debit that failed for want of funds or by a fault of the system once more, now, or makes one that was skipped: takes money, and counts as an attempt. kind cancel: gives up one that is scheduled or waits for its next attempt. Ask the person first.",
+    "kind retry: repeats a debit now that failed for lack of funds or by a system fault, or makes one that was skipped; takes money and counts as an attempt. kind cancel: cancels one that is scheduled or waits for its next attempt. Ask the person first.",
   operations: Object.values(PAYMENT_CHANGES),
   brief_output: true,
   is_destructive: true,
@@ -81,7 +81,7 @@ const changePayment = tool({
   details: PAYMENT_DETAILS,
   input: {
     payment_id: describe(Id, "The payment's id"),
-    kind: describe(oneOf(["retry", "cancel"]), "What is done"),
+    kind: describe(oneOf(["retry", "cancel"]), "What to do"),
   },
   output: dataOf(MandatePayment),
   run: (ctx, { payment_id: id, kind }) => data(call(ctx, PAYMENT_CHANGES[kind], { id })),
