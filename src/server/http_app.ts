@@ -13,7 +13,7 @@ import {
 } from "../billing/runs/routes.ts";
 import { billingModelRoutes, billingTypeRoutes } from "../billing/billing_models/routes.ts";
 import { clientRoutes } from "../billing/clients/routes.ts";
-import { collectionResultRoutes, collectionRoutes } from "../emandate/collections/routes.ts";
+import { collectionRoutes } from "../emandate/collections/routes.ts";
 import { companyRoutes } from "../billing/companies/routes.ts";
 import { emandateConfigRoutes } from "../emandate/merchant_config/routes.ts";
 import { formRoutes, myFormRoutes } from "../forms/routes.ts";
@@ -122,7 +122,6 @@ const directDebit = (deps: Deps) =>
     .use(mandateFlagRoutes(deps))
     .use(mandatePaymentRoutes(deps))
     .use(collectionRoutes(deps))
-    .use(collectionResultRoutes(deps))
     .use(simulatorRoutes(deps))
     .use(schemeRoutes(deps));
 

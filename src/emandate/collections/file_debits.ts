@@ -8,63 +8,70 @@ import { cancelUnpayable } from "../payments/cancel_unpayable.ts";
 import { listWithMandates, type PaymentWithMandate, setDebitDate } from "../payments/queries.ts";
 import { paymentEvent } from "../payments/rules.ts";
 import { partitionPayable } from "../payments/submit.ts";
+import { assignToRun, listUnfiled, setAmounts, type UnfiledOrder } from "./file_queries.ts";
 import type { CollectionCounts } from "./model.ts";
-import { fileOrders, listUnfiled, setAmounts, type UnfiledOrder } from "./queries.ts";
 
 /**
- * Takes debits that left in no file into that of a run, as debits of its day. They are checked as any debit is
- * before it goes: the bank has not heard of them. Those are given up whose period is over, but for what was asked for
- * by hand in the last days. Decision 0140.
+ * Takes debits that are in no file into that of a run, as debits of its day. No bank has seen them, so they are
+ * checked like any debit before it is sent; those whose period is over are cancelled, except recent ones by hand.
+ * Decision 0140.
  */
 export async function fileDebits(
   tx: Tx,
   ids: readonly number[],
   { today, run_id }: { today: Temporal.PlainDate; run_id: number },
 ): Promise<Partial<CollectionCounts>> {
-  // Those that stand in a file since they were listed are none of ours.
+  // Another run may have filed some since they were listed.
   const orders = await listUnfiled(tx, { after_id: 0, limit: ids.length, ids });
   const payment_ids = orders.map(({ payment_id }) => payment_id);
   const listed = await listWithMandates(tx, payment_ids);
-  // The bank may have said meanwhile that the attempt before was paid.
+  // The bank may have reported meanwhile that an earlier attempt was paid.
   const submitted = listed.filter(({ status }) => status === "submitted");
   const amounts = new Map<number, Decimal>();
   for (const payment of submitted) {
-    const amount = amountNow(payment);
+    const amount = currentAmount(payment);
     if (amount !== payment.amount) amounts.set(payment.id, amount);
   }
-  const payments = submitted.map((one) => ({ ...one, amount: amounts.get(one.id) ?? one.amount }));
-  const by_hand = lateByHand(orders, payments, tx.now);
-  const { payable, unpayable } = await partitionPayable(tx, payments, today, by_hand);
-  const going = new Set(payable.map(({ id }) => id));
-  const filed = orders.flatMap(({ id, payment_id }) => (going.has(payment_id) ? id : []));
+  const payments = submitted.map((payment) => ({
+    ...payment,
+    amount: amounts.get(payment.id) ?? payment.amount,
+  }));
+  const late_by_hand = recentByHand(orders, payments, tx.now);
+  const { payable, unpayable } = await partitionPayable(tx, payments, today, late_by_hand);
+  const payable_ids = new Set(payable.map(({ id }) => id));
+  const filed = orders.filter(({ payment_id }) => payable_ids.has(payment_id));
   const amended = orders.flatMap(({ id, payment_id }) => {
     const amount = amounts.get(payment_id);
     return amount === undefined ? [] : { id, payment_id, amount };
   });
   await setAmounts(tx, amended);
-  await fileOrders(tx, run_id, filed);
-  await setDebitDate(tx, [...going], today.toString());
+  await assignToRun(
+    tx,
+    run_id,
+    filed.map(({ id }) => id),
+  );
+  await setDebitDate(tx, [...payable_ids], today.toString());
   const refused = await cancelUnpayable(tx, unpayable);
-  // Those of mandates that may be debited later wait.
-  const given_up = new Set(refused.map(({ id }) => id));
-  const waiting = new Set(payments.flatMap(({ id }) => (given_up.has(id) ? [] : id)));
-  const over = orders.filter(({ payment_id }) => !waiting.has(payment_id));
-  const closed = over.map((order) => ({
-    order,
-    change: { status: "failed" as const, awaits: null, response_message: "Never given to the bank" },
-  }));
-  await updateOrders(tx, closed);
+  // Debits of suspended mandates keep waiting.
+  const refused_ids = new Set(refused.map(({ id }) => id));
+  const kept = new Set(payments.flatMap(({ id }) => (refused_ids.has(id) ? [] : id)));
+  const closed = orders.filter(({ payment_id }) => !kept.has(payment_id));
+  const change = { status: "failed" as const, awaits: null, response_message: "Never given to the bank" };
+  await updateOrders(
+    tx,
+    closed.map((order) => ({ order, change })),
+  );
   await recordEvents(tx, refused.map(paymentEvent));
   return { submitted: payable.length, refused: refused.length };
 }
 
-/** What a debit takes by now: a collection what its mandate says, one by hand what was asked for. Decision 0141. */
-function amountNow({ period_key, amount, mandate }: PaymentWithMandate): Decimal {
+/** The current amount: a collection's follows its mandate, that of a debit by hand stays. Decision 0141. */
+function currentAmount({ period_key, amount, mandate }: PaymentWithMandate): Decimal {
   return period_key === null ? amount : (mandate.bankscheme_txn_amount ?? amount);
 }
 
-/** What was asked for by hand, not long ago: its period may be over. */
-function lateByHand(
+/** Payments debited by hand in the last days: they may be made although their period is over. */
+function recentByHand(
   orders: readonly UnfiledOrder[],
   payments: readonly PaymentWithMandate[],
   now: Temporal.Instant,
@@ -75,9 +82,9 @@ function lateByHand(
       period_key === null && attempt_count === 1 ? id : [],
     ),
   );
-  const manual_orders = orders.filter(
+  const by_hand = orders.filter(
     ({ is_by_hand, submitted_at, payment_id }) =>
       submitted_at >= since && (is_by_hand || without_period.has(payment_id)),
   );
-  return new Set(manual_orders.map(({ payment_id }) => payment_id));
+  return new Set(by_hand.map(({ payment_id }) => payment_id));
 }

@@ -12,14 +12,14 @@ export const collectionRunTable = (k: ColumnKit) =>
       id: k.id(),
       ...companyColumn(k),
       status: k.enumeration("status", COLLECTION_STATUSES).notNull(),
-      /** Whose debits its file holds; a run of the sandbox takes no others in. */
+      /** The connector of the debits in its file; a sandbox run collects no others. */
       connector: k.enumeration("connector", CONNECTORS).notNull(),
-      /** The day in Kuala Lumpur, YYYY-MM-DD, by whose end everything due is collected. */
+      /** The day in Kuala Lumpur, YYYY-MM-DD, up to whose end it collects. */
       date: k.text("date").notNull(),
-      /** A user's id, which outlives the user; null where the house started the run. */
+      /** A user's id, which outlives the user; null where the service started the run. */
       requested_by: k.integer("requested_by"),
       counts: k.json<CollectionCounts>("counts").notNull(),
-      /** What ended it before its end. */
+      /** What interrupted it, or which connector could not be opened. */
       error: k.text("error"),
       finished_at: k.at("finished_at"),
       ...stamps(k),

@@ -10,7 +10,7 @@ const collect = tool({
   name: "emandate_run_collection",
   title: "Collect what is due",
   description:
-    "Debits every active mandate of the company that is due: takes money from many customers. It runs every 15 minutes by itself, so that this is rarely needed. Answers the run, which goes on: emandate_find_collections tells how it ended. Ask the person first.",
+    "Debits every due mandate of the company: takes money from many customers. The service does this every 15 minutes, so it is rarely needed. The run goes on after the response: emandate_find_collections shows how it ended. Ask the person first.",
   ...action(runCollection),
   brief_output: true,
   is_destructive: true,
@@ -18,7 +18,7 @@ const collect = tool({
   input: {
     date: describe(
       runCollection.input.properties.date,
-      "As of the end of that day in Kuala Lumpur; today unless told",
+      "Up to the end of this day in Kuala Lumpur; default today",
     ),
   },
 });
@@ -26,11 +26,11 @@ const collect = tool({
 const findCollections = tool({
   name: "emandate_find_collections",
   title: "Find collection runs",
-  description: "Lists collection runs with what they did, newest first, or one by collection_id.",
+  description: "Lists collection runs with their counts, newest first, or one by collection_id.",
   ...finder("collection_id", listCollectionRuns, getCollectionRun),
   details: ["requested_by", "finished_at"],
   input: {
-    collection_id: Type.Optional(describe(Id, "One run; the page then does not apply")),
+    collection_id: Type.Optional(describe(Id, "One run; page and limit do not apply")),
     ...emandate_page,
   },
 });

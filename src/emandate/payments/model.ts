@@ -32,7 +32,9 @@ export const MandatePayment = Type.Object(
     attempt_count: Type.Integer(),
     next_attempt_at: nullable(At),
     order_no: nullable(
-      Type.String({ description: "the scheme's order number of the last attempt, or of the one that was paid" }),
+      Type.String({
+        description: "the scheme's order number of the last attempt, or of the one that was paid",
+      }),
     ),
     scheme_txn_id: nullable(Type.String()),
     response_code: nullable(Type.String()),
@@ -54,7 +56,9 @@ export const PaymentAttempt = Type.Object(
     response_code: nullable(Type.String()),
     response_message: nullable(Type.String()),
     completed_at: nullable(At),
-    flagged_at: nullable(Type.String({ description: "when polling the scheme for the outcome was given up" })),
+    flagged_at: nullable(
+      Type.String({ description: "when polling the scheme for the outcome was given up" }),
+    ),
   },
   { title: "PaymentAttempt" },
 );

@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import { listRunLines } from "../../../src/emandate/collections/queries.ts";
+import { listRunLines } from "../../../src/emandate/collections/file_queries.ts";
 import type { Frequency } from "../../../src/emandate/products/model.ts";
 import type { MandateFlag } from "../../../src/emandate/flags/model.ts";
 import { listFlags } from "../../../src/emandate/flags/queries.ts";
