@@ -1,13 +1,13 @@
 import { addWorkingDays } from "./working_days.ts";
 import type { Frequency } from "./products/model.ts";
 
-// On which days mandates are collected: in each calendar period on the day that the first collection sets.
+// The calendar of collections: each period is collected on the day that the first collection sets.
 
 const UNITS = { Daily: "days", Weekly: "weeks", Monthly: "months", Yearly: "years" } as const;
 
 /**
- * The days of collection from `from` on, each computed from the first one, `anchor`: 31 January, 28 February,
- * 31 March. Ends with the year 9999.
+ * The collection days from `from` on, each computed from the first one, `anchor`: 31 January, 28 February, 31 March.
+ * Ends with the year 9999.
  */
 export function* collectionDays(
   frequency: Frequency,
@@ -23,16 +23,7 @@ export function* collectionDays(
   }
 }
 
-/** The first day of collection that is not before `from`, or null where the calendar ends. */
-export function collectionDayFrom(
-  frequency: Frequency,
-  anchor: Temporal.PlainDate,
-  from: Temporal.PlainDate,
-): Temporal.PlainDate | null {
-  return collectionDays(frequency, anchor, from).next().value ?? null;
-}
-
-/** Whether a mandate's last day, which is one of its own, has passed. */
+/** Whether a mandate's last day, on which it is still in force, has passed. */
 export function hasExpired(expiry_date: string | null, today: Temporal.PlainDate): boolean {
   return expiry_date !== null && expiry_date < today.toString();
 }
@@ -63,26 +54,26 @@ const PERIODS: Record<Frequency, (day: Temporal.PlainDate) => DebitPeriod> = {
 };
 
 /**
- * The calendar period of a frequency in which a day falls: the day, the week from Monday on (ISO 8601), the month,
- * the year. max_no_debit counts the debits in it.
+ * The calendar period of a frequency that contains a day: the day, the week from Monday (ISO 8601), the month, the
+ * year. max_no_debit limits the debits in it.
  */
 export function debitPeriod(frequency: Frequency, day: Temporal.PlainDate): DebitPeriod {
   return PERIODS[frequency](day);
 }
 
-/** A mandate as far as collecting it goes. */
+/** The part of a mandate that decides its collection days. */
 export interface CollectedMandate {
   readonly frequency: Frequency;
-  /** YYYY-MM-DD; the day of the first collection, null before that is known. */
+  /** The day of the first collection, YYYY-MM-DD; null until it is known. */
   readonly anchor_date: string | null;
   /** The day of the next collection. */
   readonly next_day: Temporal.PlainDate;
   readonly expiry_date: string | null;
 }
 
-/** What is due of a mandate. */
+/** The collections of a mandate that are due. */
 export interface CollectionPlan {
-  /** The day for which it is collected now; null where only older ones were missed. */
+  /** The day that is collected now; null where only older ones were missed. */
   readonly due: Temporal.PlainDate | null;
   /** The days of older periods that were missed. */
   readonly missed: readonly Temporal.PlainDate[];
@@ -91,9 +82,8 @@ export interface CollectionPlan {
 }
 
 /**
- * What of a mandate is due by the end of the day `until`, as things stand `today`: the running calendar period once,
- * older ones are missed. After so many periods as `most` the rest is left for the next call: `next` is due then too.
- * See docs/emandate.md#collection.
+ * Plans the collections of a mandate that are due by the end of `until`, as of `today`: the current calendar period
+ * once; older ones are missed. At most `most` periods: `next` may then be due as well. See docs/emandate.md#collection.
  */
 export function planCollection(
   { frequency, anchor_date, next_day, expiry_date }: CollectedMandate,
@@ -101,14 +91,14 @@ export function planCollection(
   most: number,
 ): CollectionPlan {
   const anchor = anchor_date === null ? next_day : Temporal.PlainDate.from(anchor_date);
-  const running = debitPeriod(frequency, today).key;
+  const current = debitPeriod(frequency, today).key;
   const missed: Temporal.PlainDate[] = [];
   let due: Temporal.PlainDate | null = null;
   let periods = 0;
   for (const day of collectionDays(frequency, anchor, next_day)) {
     if (hasExpired(expiry_date, day)) break;
     if (Temporal.PlainDate.compare(day, until) > 0 || periods === most) return { due, missed, next: day };
-    if (debitPeriod(frequency, day).key === running) due = day;
+    if (debitPeriod(frequency, day).key === current) due = day;
     else missed.push(day);
     periods += 1;
   }
@@ -116,8 +106,8 @@ export function planCollection(
 }
 
 /**
- * When a mandate that became active `today` is collected first: so many working days later, or on its first day
- * where that is later; null where it ends before. See docs/emandate.md#collection.
+ * The first collection day of a mandate that became active `today`: after the lead days, or on its first day where
+ * that is later; null where it ends before. See docs/emandate.md#collection.
  */
 export function firstCollection(
   mandate: { effective_date: string | null; expiry_date: string | null },
@@ -134,12 +124,12 @@ export function firstCollection(
   return hasExpired(expiry_date, first) ? null : first;
 }
 
-/** When a mandate is collected next that waited until `today`, resumed say: not before, on a day of its own. */
+/** The next collection day of a mandate that is resumed `today`: the first of its own days from then on. */
 export function nextCollection(
   { frequency, anchor_date, expiry_date }: Omit<CollectedMandate, "next_day">,
   today: Temporal.PlainDate,
 ): Temporal.PlainDate | null {
   if (anchor_date === null) return null;
-  const next = collectionDayFrom(frequency, Temporal.PlainDate.from(anchor_date), today);
-  return next === null || hasExpired(expiry_date, next) ? null : next;
+  const next = collectionDays(frequency, Temporal.PlainDate.from(anchor_date), today).next().value;
+  return next === undefined || hasExpired(expiry_date, next) ? null : next;
 }

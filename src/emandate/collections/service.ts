@@ -11,8 +11,8 @@ import type { ReadTx } from "../../store/store.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import { dueAt } from "../payments/rules.ts";
 import { CollectionResults } from "../results/model.ts";
-import { applyResults, debitTarget } from "../results/result_files.ts";
-import { COLLECTION_HEADER, collectionLines, readResults } from "../scheme/collection_file.ts";
+import { applyResultFile, debitTarget } from "../results/result_files.ts";
+import { COLLECTION_HEADER, collectionLines } from "../scheme/collection_file.ts";
 import { LIMITS } from "../limits.ts";
 import { dayAt } from "../working_days.ts";
 import { listRunLines } from "./file_queries.ts";
@@ -143,9 +143,8 @@ export const applyCollectionResults = operation({
   input: strict({ ...ById.properties, csv: Type.String() }),
   output: CollectionResults,
   async run(ctx, { id, csv }) {
-    const scope = scopeOf(ctx.actor);
     await findRun(readTx(ctx), id);
-    return applyResults(ctx.store, debitTarget(scope, ctx.now, id), await readResults(csv));
+    return applyResultFile(ctx, debitTarget(id), csv);
   },
 });
 
@@ -160,8 +159,7 @@ export const applyDebitResults = operation({
   target: "mandate_payment",
   input: strict({ csv: Type.String() }),
   output: CollectionResults,
-  run: async ({ store, actor, now }, { csv }) =>
-    applyResults(store, debitTarget(scopeOf(actor), now), await readResults(csv)),
+  run: (ctx, { csv }) => applyResultFile(ctx, debitTarget(), csv),
 });
 
 /** Checks that the file of a run is complete. Errors: conflict. */

@@ -3,8 +3,8 @@ import { LIMITS } from "../limits.ts";
 import { At, ById, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmedText } from "../../core/schema.ts";
 
 /**
- * Why somebody must look at a debit or a mandate: what the scheme said, or never said, can't be applied by itself.
- * docs/emandate.md says what to do about each.
+ * The reasons for a flag: why a result, or a missing one, cannot be applied by itself. docs/emandate.md says what to
+ * do about each.
  */
 export const FLAG_REASONS = [
   "no_answer",
@@ -22,21 +22,21 @@ export type FlagReason = (typeof FLAG_REASONS)[number];
 
 export const FLAG_STATUSES = ["open", "resolved"] as const;
 
-/** Something that a person must decide. */
+/** A debit or a mandate that a person must look at. */
 export const MandateFlag = Type.Object(
   {
     id: Id,
     company_id: Id,
     mandate_id: Id,
     payment_id: nullable(Id),
-    order_no: Type.String({ description: "the order that the scheme's answer is about" }),
+    order_no: Type.String({ description: "the order that the result is about" }),
     reason: oneOf(FLAG_REASONS),
     status: oneOf(FLAG_STATUSES),
     response_code: nullable(Type.String()),
-    message: nullable(Type.String({ description: "what the scheme said" })),
+    message: nullable(Type.String({ description: "the scheme's message" })),
     note: nullable(Type.String({ description: "how it was resolved" })),
     resolved_by: Type.Union([Id, Type.Null()], {
-      description: "a user's id; null while it is open, or where the scheme answered after all",
+      description: "a user's id; null while it is open, and where a result came after all",
     }),
     resolved_at: nullable(At),
     created_at: At,

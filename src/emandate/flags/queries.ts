@@ -3,9 +3,10 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
+import type { RowOf } from "../../store/exactly_one.ts";
+import { matching } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
-import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import type { MandateOrder } from "../orders/queries.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
@@ -13,7 +14,7 @@ import type { SchemeResult } from "../scheme/connector.ts";
 import type { FlagReason, MandateFlag } from "./model.ts";
 import { mandateFlagTable } from "./tables.ts";
 
-/** An order of which a person must decide something, and what the scheme said of it. */
+/** A flag to raise: its order, and the result that cannot be applied. */
 export interface NewFlag {
   readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "awaits">;
   readonly reason: FlagReason;
@@ -21,8 +22,8 @@ export interface NewFlag {
 }
 
 /**
- * Puts orders on the list of what a person must decide, and tells of it; what is on it already, resolved or not, is
- * left as it is. Returns the ids of the orders that were put on it now.
+ * Raises flags with their events, once for each order, reason and cause: one raised before stays, also when it is
+ * resolved. Returns the ids of the orders that have a new flag.
  */
 export async function raiseFlags(tx: Tx, flags: readonly NewFlag[]): Promise<Set<number>> {
   const t = tx.q.use(mandateFlagTable);
@@ -40,18 +41,15 @@ export async function raiseFlags(tx: Tx, flags: readonly NewFlag[]): Promise<Set
       message: response.message,
       ...stamped(tx.now),
     })),
-    { returning: flagged(tx.q), on_conflict_skip: [t.order_id, t.reason, t.about] },
+    { returning: flagColumns(tx.q), on_conflict_skip: [t.order_id, t.reason, t.about] },
   );
-  await recordEvents(
-    { ...tx, scope: { company_id: tx.scope.company_id } },
-    rows.map((row) => flagEvent(row, "open")),
-  );
+  await recordFlagEvents(tx, rows, "open");
   return new Set(rows.map(({ order_id }) => order_id));
 }
 
 /**
- * Flags an order of which the scheme complains that our message is wrong. What is wrong is wrong for all: while one
- * such flag of a company is open, others with that code are not raised. Returns whether it was.
+ * Flags a complaint: the scheme says that our message is wrong. What is wrong is wrong for all orders, so a company
+ * has at most one open flag for each code. Returns whether it was raised.
  */
 export async function raiseComplaint(
   tx: Tx,
@@ -75,22 +73,26 @@ export async function raiseComplaint(
   return (await raiseFlags(tx, [{ order, reason, response }])).has(order.id);
 }
 
-function flagged(q: Reads) {
+/** The columns of an event, and the order that is flagged. */
+function flagColumns(q: Reads) {
   const t = q.use(mandateFlagTable);
   const { id, mandate_id, payment_id, order_id, reason } = t;
   return { id, mandate_id, payment_id, order_id, reason };
 }
 
-/** What is told of a flag. */
-function flagEvent(
-  { id, mandate_id, payment_id, reason }: Pick<MandateFlag, "id" | "mandate_id" | "payment_id" | "reason">,
+type FlagRow = RowOf<ReturnType<typeof flagColumns>>;
+
+async function recordFlagEvents(
+  tx: Tx,
+  rows: readonly FlagRow[],
   status: MandateFlag["status"],
-): NewEvent {
+): Promise<void> {
   const type = status === "open" ? "emandate.flag.raised" : "emandate.flag.resolved";
-  return { type, data: { id, mandate_id, payment_id, reason, status } };
+  const events = rows.map(({ order_id: _, ...data }) => ({ type, data: { ...data, status } }) as const);
+  await recordEvents(tx, events);
 }
 
-/** Resolves what waited for an answer of these orders: the scheme has given one. */
+/** Resolves the flags of these orders that waited for a result, since one has come. */
 export async function resolveAnswered(tx: Tx, order_ids: readonly number[]): Promise<void> {
   if (order_ids.length === 0) return;
   const t = tx.q.use(mandateFlagTable);
@@ -104,14 +106,11 @@ export async function resolveAnswered(tx: Tx, order_ids: readonly number[]): Pro
         filterOnly(and(companyOwned(t, tx.scope), isNull(t.resolved_at), waited)),
       ),
     )
-    .returning(flagged(tx.q));
-  await recordEvents(
-    tx,
-    rows.map((row) => flagEvent(row, "resolved")),
-  );
+    .returning(flagColumns(tx.q));
+  await recordFlagEvents(tx, rows, "resolved");
 }
 
-/** Resolves a flag that is open; returns whether it was. */
+/** Resolves an open flag; returns whether it was open. */
 export async function resolveFlag(
   tx: Tx,
   id: number,
@@ -122,15 +121,12 @@ export async function resolveFlag(
     .update(t)
     .set({ note, resolved_by, resolved_at: iso(tx.now), updated_at: iso(tx.now) })
     .where(and(companyOwned(t, tx.scope), eq(t.id, id), isNull(t.resolved_at)))
-    .returning(flagged(tx.q));
-  await recordEvents(
-    tx,
-    rows.map((row) => flagEvent(row, "resolved")),
-  );
+    .returning(flagColumns(tx.q));
+  await recordFlagEvents(tx, rows, "resolved");
   return rows.length > 0;
 }
 
-/** Which flags are meant; every field given narrows further. */
+/** A filter for flags; each field given narrows further. */
 export interface FlagFilter {
   status?: MandateFlag["status"];
   reason?: FlagReason;
@@ -141,16 +137,14 @@ export interface FlagFilter {
 /** Flags, newest first, and how many there are in all. */
 export async function listFlags(
   { q, scope }: ReadTx,
-  { status, reason, mandate_id, payment_id }: FlagFilter,
+  { status, ...rest }: FlagFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: MandateFlag[]; total: number }> {
   const t = q.use(mandateFlagTable);
   const where = and(
     companyOwned(t, scope),
     status && (status === "open" ? isNull(t.resolved_at) : isNotNull(t.resolved_at)),
-    reason && eq(t.reason, reason),
-    mandate_id === undefined ? undefined : eq(t.mandate_id, mandate_id),
-    payment_id === undefined ? undefined : eq(t.payment_id, payment_id),
+    matching(t, rest),
   );
   const rows = await selectFlags(q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
   return { rows: rows.map(toFlag), total: await q.$count(t, where) };

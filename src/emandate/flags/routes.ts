@@ -5,12 +5,12 @@ export const mandateFlagRoutes = routes({ tag: "E-mandates", admits: "company" }
   route("GET /emandate/flags", listMandateFlags, {
     summary: "List flags for manual review",
     description:
-      "Debits and mandates of which the scheme said something that can't be applied, or nothing at all. Newest first; status open is what is left to do.",
+      "Debits and mandates that a person must look at: the scheme's result cannot be applied, or never came. Newest first; status open lists what is left to do.",
   }),
   route("GET /emandate/flags/:id", getMandateFlag, { summary: "Get a flag" }),
   route("POST /emandate/flags/:id/resolve", resolveMandateFlag, {
     summary: "Resolve a flag",
-    description: "Notes what was decided. Neither the payment nor the mandate changes by it.",
+    description: "Records the decision. Neither the payment nor the mandate changes.",
     errors: [409],
   }),
 ]);

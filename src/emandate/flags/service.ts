@@ -3,11 +3,12 @@ import { AppError, notFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { ListMandateFlags, MandateFlag, ResolveMandateFlag } from "./model.ts";
 import * as queries from "./queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** Lists what a person must decide about debits and mandates, newest first, always by pages. Decision 0135. */
+/** Lists flags, newest first, always in pages. Decision 0135. */
 export const listMandateFlags = operation({
   name: "list_mandate_flags",
   permission: "emandate:read",
@@ -25,16 +26,10 @@ export const getMandateFlag = operation({
   permission: "emandate:read",
   input: ById,
   output: MandateFlag,
-  async run(ctx, { id }) {
-    const flag = await queries.findFlag(readTx(ctx), id);
-    if (!flag) throw notFound("Flag", id);
-    return flag;
-  },
+  run: (ctx, { id }) => findFlag(readTx(ctx), id),
 });
 
-/**
- * Says how a flag was resolved; nothing else changes by it. Errors: not_found, conflict where it is resolved.
- */
+/** Resolves a flag with a note; nothing else changes. Errors: not_found, conflict where it is resolved. */
 export const resolveMandateFlag = operation({
   name: "resolve_mandate_flag",
   permission: "emandate:write",
@@ -43,15 +38,20 @@ export const resolveMandateFlag = operation({
   run(ctx, { id, note }) {
     const resolved_by = ctx.actor.kind === "user" ? ctx.actor.user_id : null;
     return transaction(ctx, async (tx) => {
-      const before = await queries.findFlag(tx, id);
-      if (!before) throw notFound("Flag", id);
+      const before = await findFlag(tx, id);
       if (!(await queries.resolveFlag(tx, id, { note, resolved_by }))) {
         throw new AppError("conflict", `Cannot resolve flag ${id}: it is resolved`);
       }
-      const after = await queries.findFlag(tx, id);
-      if (!after) throw notFound("Flag", id);
+      const after = await findFlag(tx, id);
       ctx.annotateAudit({ before, after });
       return after;
     });
   },
 });
+
+/** Errors: not_found. */
+async function findFlag(tx: ReadTx, id: number): Promise<MandateFlag> {
+  const flag = await queries.findFlag(tx, id);
+  if (!flag) throw notFound("Flag", id);
+  return flag;
+}

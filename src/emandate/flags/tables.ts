@@ -6,7 +6,7 @@ import { mandatePaymentTable } from "../payments/tables.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { FLAG_REASONS } from "./model.ts";
 
-/** What a person must decide about debits and mandates. */
+/** Debits and mandates that a person must look at. */
 export const mandateFlagTable = (k: ColumnKit) =>
   k.table(
     "mandate_flags",
@@ -17,7 +17,7 @@ export const mandateFlagTable = (k: ColumnKit) =>
       payment_id: k.ref("payment_id", mandatePaymentTable),
       order_id: k.ref("order_id", mandateOrderTable).notNull(),
       reason: k.enumeration("reason", FLAG_REASONS).notNull(),
-      /** What tells it from other flags of the same order and reason: what was awaited, or the scheme's code. */
+      /** Tells flags of one order and reason apart: the awaited step, or the scheme's code. */
       about: k.text("about").notNull(),
       response_code: k.text("response_code"),
       message: k.text("message"),
@@ -28,7 +28,7 @@ export const mandateFlagTable = (k: ColumnKit) =>
       ...stamps(k),
     },
     (t) => [
-      // However often the scheme says the same, it is one flag, also once that is resolved.
+      // The same result again raises no second flag, also once the first is resolved.
       k.uniqueIndex("mandate_flags_order").on(t.order_id, t.reason, t.about),
       k.index("mandate_flags_company").on(t.company_id, t.id),
       k.index("mandate_flags_open").on(t.company_id, t.id).where(sql`resolved_at IS NULL`),

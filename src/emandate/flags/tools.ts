@@ -8,9 +8,9 @@ import { emandate_page, mandate_id } from "../tools.ts";
 
 const findFlags = tool({
   name: "emandate_find_flags",
-  title: "Find what a person must decide",
+  title: "Find flags",
   description:
-    "Finds flags, newest first: what the bank said of a debit or a mandate could not be applied, or it never answered. After paid_twice or paid_beyond_limit money may have to go back.",
+    "Finds flags, newest first: debits and mandates whose result from the bank could not be applied, or never came. After paid_twice or paid_beyond_limit, money may have to go back.",
   ...finder("flag_id", listMandateFlags, getMandateFlag),
   input: {
     flag_id: Type.Optional(describe(Id, "One flag")),
@@ -24,12 +24,12 @@ const resolveFlag = tool({
   name: "emandate_resolve_flag",
   title: "Resolve a flag",
   description:
-    "Takes a flag off the list of open ones; neither the debit nor the mandate changes by it. Ask the person first.",
+    "Takes a flag off the list of open ones; neither the debit nor the mandate changes. Ask the person first.",
   ...action(resolveMandateFlag, "flag_id"),
   brief_output: true,
   input: {
     flag_id: describe(Id, "The flag's id"),
-    note: describe(resolveMandateFlag.input.properties.note, "What was decided"),
+    note: describe(resolveMandateFlag.input.properties.note, "The decision"),
   },
 });
 

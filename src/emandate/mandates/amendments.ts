@@ -6,20 +6,20 @@ import { planPayments } from "../payments/plan_payments.ts";
 import type { NewPayment } from "../payments/queries.ts";
 import type { AmendedTerms } from "./model.ts";
 import type { StoredMandate } from "./queries.ts";
-import { amended, type MandateChange } from "./rules.ts";
+import { amendedTerms, type MandateChange } from "./rules.ts";
 import type { Amendment } from "../orders/model.ts";
 
-/** What decides when a mandate is collected first. */
-export interface FirstTerms {
+/** The company's settings for first collections. */
+export interface FirstCollectionTerms {
   readonly first_collection_lead_days: number;
   readonly holidays: readonly string[];
 }
 
-/** When a mandate that is active from `today` on is collected first; never where debits are made by hand only. */
+/** The first collection of a mandate that is active from `today`; none where debits are made by hand only. */
 export function collectionStart(
   mandate: Pick<StoredMandate, "effective_date" | "expiry_date" | "bankscheme_txn_amount">,
   today: Temporal.PlainDate,
-  terms: FirstTerms,
+  terms: FirstCollectionTerms,
 ): Pick<MandateChange, "anchor_date" | "next_collection_at"> {
   const first = firstCollection(mandate, today, terms);
   if (first === null || mandate.bankscheme_txn_amount === null) return {};
@@ -27,31 +27,31 @@ export function collectionStart(
 }
 
 /**
- * What a change comes to that the bank takes `today`: what the mandate says from then on, and the payments that are
- * due until then by the frequency that it had. One that was not collected any more is again: it was debited by hand
- * and now has an amount, or its last day was put off. Decisions 0094, 0141.
+ * Applies an amendment as of `today`: the mandate's new terms, and the payments due until then by its old frequency.
+ * A mandate that was not collected is collected again where it gets an amount, or a later last day.
+ * Decisions 0094, 0141.
  */
 export function applyAmendment(
   mandate: StoredMandate,
   amendment: Amendment,
   today: Temporal.PlainDate,
-  first: FirstTerms,
+  first: FirstCollectionTerms,
 ): { terms: MandateChange; due: NewPayment[] } {
   const { due, next } = dueBefore(mandate, amendment, today);
-  const terms = amended({ ...mandate, next_collection_at: next }, amendment);
+  const terms = amendedTerms({ ...mandate, next_collection_at: next }, amendment);
   if (next !== null) {
     const is_over = hasExpired(terms.expiry_date, dayAt(instant(next)));
     return { terms: { ...terms, next_collection_at: is_over ? null : next }, due };
   }
   const then = { ...mandate, ...terms };
   if (then.anchor_date === null) return { terms: { ...terms, ...collectionStart(then, today, first) }, due };
-  // Of today there is a debit already.
+  // Today has a debit already.
   const from = due.length > 0 ? today.add({ days: 1 }) : today;
   const day = nextCollection(then, from);
   return { terms: { ...terms, next_collection_at: day && iso(startOfDay(day)) }, due };
 }
 
-/** What of a mandate is due by the frequency that a change takes from it, and its next collection after that. */
+/** The payments due until `today` by the frequency before an amendment, and the collection after them. */
 function dueBefore(
   mandate: StoredMandate,
   { amount: changed, frequency }: Amendment,
@@ -72,10 +72,10 @@ function dueBefore(
   return { due, next };
 }
 
-/** Collections that are told of before a change is asked for. */
+/** How many collection days a preview shows. */
 const SHOWN = 3;
 
-/** What a mandate says, and on which days it is collected next, as things stand `today`: what is due is first. */
+/** The terms of a mandate and its next collection days as of `today`, a day that is due first. */
 export function termsOf(mandate: StoredMandate, today: Temporal.PlainDate): AmendedTerms {
   const { bankscheme_txn_amount, max_amount, frequency, expiry_date, anchor_date } = mandate;
   const terms = { bankscheme_txn_amount, max_amount, frequency, expiry_date };

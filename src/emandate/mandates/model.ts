@@ -20,7 +20,7 @@ import { Amendment } from "../orders/model.ts";
 import { CONNECTORS } from "../scheme/connector.ts";
 import { MandatePayment } from "../payments/model.ts";
 
-/** Where a mandate stands. See docs/emandate.md#states. */
+/** The states of a mandate. See docs/emandate.md#states. */
 export const MANDATE_STATUSES = [
   "pending",
   "pending_authorization",
@@ -36,7 +36,7 @@ export const MANDATE_STATUSES = [
 ] as const;
 export type MandateStatus = (typeof MANDATE_STATUSES)[number];
 
-/** Where a mandate stays for good. */
+/** The states that a mandate never leaves. */
 export const FINAL_STATUSES = [
   "rejected",
   "cancelled",
@@ -44,13 +44,13 @@ export const FINAL_STATUSES = [
   "expired",
 ] as const satisfies MandateStatus[];
 
-/** What the scheme was last asked: enrolment, maintenance, termination. */
+/** The scheme's codes of the last order: enrolment, maintenance, termination. */
 export const APPLICATION_TYPES = ["01", "02", "03"] as const;
 
-/** What the customer authorizes a mandate with, in MYR. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
+/** The amount in MYR with which a customer authorizes a mandate. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export const AUTHORIZATION_AMOUNT = "1.00";
 
-/** What moves a mandate from one state to another; `emandate/mandates/rules.ts` says from where to where. */
+/** The triggers of transitions; `emandate/mandates/rules.ts` has the table. */
 export const MANDATE_TRIGGERS = [
   "authorize",
   "authorized",
@@ -118,7 +118,7 @@ export const Mandate = Type.Object(
 );
 export type Mandate = Static<typeof Mandate>;
 
-/** What happened to a mandate. */
+/** An entry in the history of a mandate. */
 export const MandateEvent = Type.Object(
   {
     type: Type.String(),
@@ -133,9 +133,7 @@ export type MandateEvent = Static<typeof MandateEvent>;
 export const MandateDetail = Type.Object(
   {
     ...Mandate.properties,
-    order_no: nullable(
-      Type.String({ description: "of what the scheme was last asked of the mandate itself" }),
-    ),
+    order_no: nullable(Type.String({ description: "of the last order about the mandate itself" })),
     payments: Type.Array(MandatePayment, {
       description: `newest first, at most ${LIMITS.mandate_payments}; GET /emandate/payments has all`,
     }),
@@ -146,26 +144,26 @@ export const MandateDetail = Type.Object(
   { title: "MandateDetail" },
 );
 
-/** What a mandate says, as far as a change goes. */
+/** The terms of a mandate that an amendment can change. */
 export const AmendedTerms = Type.Object({
   bankscheme_txn_amount: nullable(AmountAnswer),
   max_amount: AmountAnswer,
   frequency: oneOf(FREQUENCIES),
   expiry_date: nullable(Type.String()),
-  next_collections: Type.Array(Type.String(), { description: "the next days of collection, three at most" }),
+  next_collections: Type.Array(Type.String(), { description: "the next collection days, at most three" }),
 });
 export type AmendedTerms = Static<typeof AmendedTerms>;
 
-/** What a change would come to. */
+/** The effect that an amendment would have today. */
 export const AmendmentPreview = Type.Object(
   {
     before: AmendedTerms,
     after: AmendedTerms,
     due: Type.Array(Type.String(), {
-      description: "days that are due by the frequency that it has now, and are collected by it",
+      description: "days already due by the present frequency: they are still collected",
     }),
     waiting_payments: Type.Integer({
-      description: "payments of collections that wait, further attempts too: they take the new amount",
+      description: "open payments of collections, retries included, that would take the new amount",
     }),
   },
   { title: "AmendmentPreview" },
@@ -202,7 +200,7 @@ export const AuthorizeMandate = strict(
   { title: "AuthorizeMandate" },
 );
 
-/** Why somebody acts. */
+/** A mandate, and the reason for the action. */
 export const MandateAction = strict(
   { ...ById.properties, reason: Type.Optional(trimmedText(LIMITS.mandate_reason_length)) },
   { title: "MandateAction" },

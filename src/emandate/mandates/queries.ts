@@ -1,23 +1,25 @@
 import { and, asc, desc, eq, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
-import { dayAt } from "../working_days.ts";
 import { maskIcNumber } from "../../core/malaysia.ts";
+import { notFound } from "../../core/errors.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains, companyOwned } from "../../store/expressions.ts";
+import { columnsOf, matching } from "../../store/list_rows.ts";
+import { companyOwned, containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { modeOf } from "../products/rules.ts";
+import { dayAt } from "../working_days.ts";
 import { emandateProductTable } from "../products/tables.ts";
-import type { Mandate, MandateEvent, MandateStatus } from "./model.ts";
+import { type Mandate, MandateEvent, type MandateStatus } from "./model.ts";
 import { nextReference, referencePrefix } from "./rules.ts";
 import { mandateEventTable, mandateTable } from "./tables.ts";
 
 /** A mandate as it is stored. */
 export type StoredMandate = ReturnType<typeof mandateTable>["$inferSelect"];
 
-/** Which mandates are meant; every field given narrows further. */
+/** A filter for mandates; each field given narrows further. */
 export interface MandateFilter {
   id?: number;
   status?: MandateStatus;
@@ -34,9 +36,9 @@ export async function listMandates(
 ): Promise<{ rows: Mandate[]; total: number }> {
   const t = tx.q.use(mandateTable);
   const customers = tx.q.use(emandateCustomerTable);
-  const where = matching(tx, filter);
+  const where = selected(tx, filter);
   const rows = await selectMandates(tx.q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
-  // The customer is looked at only where somebody is searched for.
+  // The count joins the customer only for a search.
   const total =
     filter.search === undefined
       ? await tx.q.$count(t, where)
@@ -51,9 +53,18 @@ export async function listMandates(
   return { rows: rows.map(toMandate), total };
 }
 
-export async function findMandate(tx: ReadTx, id: number): Promise<Mandate | undefined> {
-  const [row] = await selectMandates(tx.q).where(matching(tx, { id }));
-  return row && toMandate(row);
+/** Finds a mandate as it is shown. Errors: not_found. */
+export async function requireMandate(tx: ReadTx, id: number): Promise<Mandate> {
+  const [row] = await selectMandates(tx.q).where(selected(tx, { id }));
+  if (!row) throw notFound("Mandate", id);
+  return toMandate(row);
+}
+
+/** Finds a mandate as it is stored. Errors: not_found. */
+export async function requireStoredMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
+  const mandate = await findStoredMandate(tx, id);
+  if (!mandate) throw notFound("Mandate", id);
+  return mandate;
 }
 
 export async function findStoredMandate(
@@ -68,27 +79,24 @@ export async function findStoredMandate(
   return row;
 }
 
-function matching({ q, scope }: ReadTx, filter: MandateFilter): SQL | undefined {
+function selected(
+  { q, scope }: ReadTx,
+  { search, product_id: emandate_product_id, ...rest }: MandateFilter,
+): SQL | undefined {
   const t = q.use(mandateTable);
   const customers = q.use(emandateCustomerTable);
-  const { id, status, customer_id, product_id, search } = filter;
   return and(
     companyOwned(t, scope),
-    id === undefined ? undefined : eq(t.id, id),
-    status === undefined ? undefined : eq(t.status, status),
-    customer_id === undefined ? undefined : eq(t.customer_id, customer_id),
-    product_id === undefined ? undefined : eq(t.emandate_product_id, product_id),
-    search === undefined
-      ? undefined
-      : or(
-          contains(customers.name, search),
-          contains(customers.email, search),
-          contains(t.reference, search),
-        ),
+    matching(t, { ...rest, emandate_product_id }),
+    or(
+      containing(customers.name, search),
+      containing(customers.email, search),
+      containing(t.reference, search),
+    ),
   );
 }
 
-/** Mandates with whom they debit and what they were made after, deleted products included. */
+/** Mandates with their customers and products, deleted products included. */
 function selectMandates(q: Reads) {
   const t = q.use(mandateTable);
   const customers = q.use(emandateCustomerTable);
@@ -132,14 +140,14 @@ type NewMandate = Pick<
   | "frequency"
 >;
 
-/** Writes a new mandate, with the next reference of the day. Errors: conflict where the day has no more. */
+/** Inserts a mandate with the next reference of the day. Errors: conflict after the last one of a day. */
 export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate): Promise<StoredMandate> {
   const t = q.use(mandateTable);
   const prefix = referencePrefix(dayAt(now));
   const [last] = await q
     .select({ reference: t.reference })
     .from(t)
-    // ":" comes after all digits.
+    // ":" sorts after all digits.
     .where(and(companyOwned(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)))
     .orderBy(desc(t.reference))
     .limit(1);
@@ -157,9 +165,7 @@ export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate):
   return exactlyOne(rows);
 }
 
-/**
- * Changes a mandate that still stands where it stood when it was read. Returns it, or undefined where it does not.
- */
+/** Changes a mandate by compare-and-set on the status that was read; returns undefined where that has changed. */
 export async function updateMandate(
   { q, scope, now }: Tx,
   { id, status }: Pick<StoredMandate, "id" | "status">,
@@ -174,7 +180,7 @@ export async function updateMandate(
   return row;
 }
 
-/** Writes down what happened to a mandate. */
+/** Adds an entry to the history of a mandate. */
 export async function insertMandateEvent(
   { q, scope: { company_id } }: Tx,
   mandate_id: number,
@@ -183,23 +189,22 @@ export async function insertMandateEvent(
   await q.insert(q.use(mandateEventTable)).values({ company_id, mandate_id, ...event });
 }
 
-/** What happened to a mandate, newest first. */
+/** The history of a mandate, newest first. */
 export async function listMandateEvents(
   { q, scope }: ReadTx,
   mandate_id: number,
   limit: number,
 ): Promise<MandateEvent[]> {
   const t = q.use(mandateEventTable);
-  const { type, status, reason, created_at } = t;
   return q
-    .select({ type, status, reason, created_at })
+    .select(columnsOf(t, MandateEvent))
     .from(t)
     .where(and(companyOwned(t, scope), eq(t.mandate_id, mandate_id)))
     .orderBy(desc(t.id))
     .limit(limit);
 }
 
-/** Mandates in force whose last day has passed, some of them. */
+/** At most `limit` mandates in force whose last day has passed. */
 export async function listExpired({ q, scope, now }: ReadTx, limit: number): Promise<StoredMandate[]> {
   const t = q.use(mandateTable);
   return q
@@ -210,16 +215,14 @@ export async function listExpired({ q, scope, now }: ReadTx, limit: number): Pro
     .limit(limit);
 }
 
-// For the job that looks for work: it acts for nobody, and so has no scope.
-
-/** The companies with mandates whose last day has passed. */
+/** The companies with mandates whose last day has passed; for the job, which has no scope. */
 export async function listCompaniesWithExpiredMandates(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(mandateTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(hasPassed(q, now));
   return rows.map(({ company_id }) => company_id);
 }
 
-/** The states in which a mandate expires: as `MANDATE_TRANSITIONS` has it. */
+/** Whether a mandate expires now: in the states from which `MANDATE_TRANSITIONS` lets it. */
 function hasPassed(q: Reads, now: Temporal.Instant): SQL | undefined {
   const t = q.use(mandateTable);
   return and(

@@ -8,16 +8,16 @@ import { modeOf } from "../products/rules.ts";
 import { FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
 import type { Amendment } from "../orders/model.ts";
 
-/** Where a trigger leads; `before` is where the mandate stood when it was asked to end. */
+/** Target state of a transition; `before` returns to the state prior to the termination request. */
 type TargetStatus = MandateStatus | "before";
 
 /**
- * The states of a mandate: each trigger, from which states it may come, and where it leads. What is not here is
- * not possible. See docs/emandate.md#states.
+ * The transitions of a mandate: for each trigger the states that allow it, and the state to which it leads. All others
+ * are impossible. See docs/emandate.md#states.
  */
 export const MANDATE_TRANSITIONS: Record<MandateTrigger, Partial<Record<MandateStatus, TargetStatus>>> = {
   authorize: { pending: "pending_authorization", failed: "pending_authorization" },
-  // A customer whom nobody expected any more, or who got through at the second try.
+  // From failed: the customer was late, or succeeded at the second try.
   authorized: { pending_authorization: "pending_approval", failed: "pending_approval" },
   not_authorized: { pending_authorization: "failed" },
   approved: { pending_approval: "active" },
@@ -33,7 +33,7 @@ export const MANDATE_TRANSITIONS: Record<MandateTrigger, Partial<Record<MandateS
   expire: { active: "expired", suspended: "expired" },
 };
 
-/** What the outbox tells of each trigger. docs/webhooks.md. */
+/** The domain event of each trigger. See docs/webhooks.md. */
 export const MANDATE_EVENTS = {
   authorize: "emandate.mandate.pending_authorization",
   authorized: "emandate.mandate.authorized",
@@ -51,29 +51,29 @@ export const MANDATE_EVENTS = {
   expire: "emandate.mandate.expired",
 } as const satisfies Record<MandateTrigger, EventType>;
 
-/** Where a mandate stands as far as moves go. */
+/** The part of a mandate that decides its transitions. */
 export interface MandateState {
   readonly status: MandateStatus;
   readonly status_before: MandateStatus | null;
 }
 
-/** Where a trigger leads a mandate, or null where it may not come. */
+/** Target state of a trigger, or null where the state does not allow it. */
 export function nextStatus(mandate: MandateState, trigger: MandateTrigger): MandateStatus | null {
-  const goal = MANDATE_TRANSITIONS[trigger][mandate.status] ?? null;
-  return goal === "before" ? (mandate.status_before ?? "active") : goal;
+  const target = MANDATE_TRANSITIONS[trigger][mandate.status] ?? null;
+  return target === "before" ? (mandate.status_before ?? "active") : target;
 }
 
-/** Where an action leads a mandate. Errors: conflict where the mandate's state forbids it. */
+/** Target state of a trigger. Errors: conflict where the state does not allow it. */
 export function requireTransition(
   mandate: MandateState & { id: number },
   trigger: MandateTrigger,
 ): MandateStatus {
-  const goal = nextStatus(mandate, trigger);
-  if (goal !== null) return goal;
+  const target = nextStatus(mandate, trigger);
+  if (target !== null) return target;
   throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it is ${mandate.status}`);
 }
 
-/** What a move changes of a mandate beside its state. */
+/** The fields that a transition changes beside the state. */
 export interface MandateChange {
   application_type?: "01" | "02" | "03";
   status_before?: MandateStatus | null;
@@ -89,7 +89,7 @@ export interface MandateChange {
   terminated_at?: string;
 }
 
-/** What follows from a move alone. A mandate that has ended awaits nothing and collects nothing. */
+/** The fields that a trigger itself changes: a mandate that has ended awaits and collects nothing. */
 export function transitionFields(
   { status }: MandateState,
   trigger: MandateTrigger,
@@ -114,26 +114,26 @@ export function transitionFields(
   return changes[trigger] ?? {};
 }
 
-/** Whether a mandate stays where it is for good. */
+/** Whether a mandate never leaves its state. */
 export function isFinal(status: MandateStatus): boolean {
   return FINAL.has(status);
 }
 
 const FINAL: ReadonlySet<MandateStatus> = new Set(FINAL_STATUSES);
 
-/** Whether payments may be made under a mandate, now or after it is resumed. */
+/** Whether a mandate allows payments, now or after it is resumed. */
 export function isInForce(status: MandateStatus): boolean {
   return status === "active" || status === "suspended";
 }
 
-/** What a mandate is made after: a product's terms, or the scheme's own where there is none. */
+/** The limits of a new mandate: its product's terms, or the scheme's own without one. */
 export interface Terms {
   readonly max_amount: Decimal;
   readonly max_no_debit: string;
   readonly frequency: Frequency | null;
 }
 
-/** What was asked for; what is left out follows from the terms. */
+/** The terms that a caller asks for; the others follow from the product. */
 export interface RequestedTerms {
   readonly bankscheme_txn_amount?: Decimal | undefined;
   readonly frequency?: Frequency | undefined;
@@ -148,8 +148,8 @@ const FREQUENCY_OF: Record<FrequencyMode, Frequency> = {
 };
 
 /**
- * How often a mandate is debited: as asked for, which must be the terms' own frequency where they have one; Monthly
- * where nobody says. Errors: invalid.
+ * The frequency of a new mandate: the one requested, which must be the product's, else the product's, else Monthly.
+ * Errors: invalid.
  */
 export function frequencyOf({ frequency, frequency_mode }: RequestedTerms, terms: Terms): Frequency {
   const requested = frequency ?? (frequency_mode && FREQUENCY_OF[frequency_mode]);
@@ -166,8 +166,8 @@ export function frequencyOf({ frequency, frequency_mode }: RequestedTerms, terms
 }
 
 /**
- * What each debit takes: as asked for, else the product's max_amount; null, for debits by hand only, where there is
- * neither. Errors: invalid for more than the terms allow.
+ * The amount of each debit: the one requested, else the product's max_amount; null, for debits by hand only, without
+ * either. Errors: invalid for more than the terms allow.
  */
 export function debitAmount(
   { bankscheme_txn_amount }: RequestedTerms,
@@ -181,7 +181,7 @@ export function debitAmount(
   return bankscheme_txn_amount;
 }
 
-/** What a mandate says that an amendment may change. */
+/** The fields of a mandate that an amendment may change. */
 export interface Amendable {
   readonly bankscheme_txn_amount: Decimal | null;
   readonly max_amount: Decimal;
@@ -192,10 +192,10 @@ export interface Amendable {
 }
 
 /**
- * What a mandate says once the bank took an amendment. The limit grows with the amount and never shrinks; a new
- * frequency counts from the next collection on. Decision 0094.
+ * The terms of a mandate after an amendment. The limit grows with the amount and never shrinks; a new frequency counts
+ * from the next collection on. Decision 0094.
  */
-export function amended(
+export function amendedTerms(
   mandate: Amendable,
   { amount, frequency, expiry_date }: Amendment,
 ): Omit<Amendable, "next_collection_at"> {
@@ -211,7 +211,7 @@ export function amended(
   };
 }
 
-/** More mandates than a company makes in a day. */
+/** The most mandates that a company can create in a day. */
 const MANDATES_A_DAY = 999_999;
 
 /**
@@ -221,12 +221,12 @@ const MANDATES_A_DAY = 999_999;
 export function nextReference(last: string | undefined, prefix: string): string {
   const number = last === undefined ? 1 : Number(last.slice(prefix.length)) + 1;
   if (number > MANDATES_A_DAY) {
-    throw new AppError("conflict", `Cannot create a mandate: there are ${MANDATES_A_DAY} of today`);
+    throw new AppError("conflict", `Cannot create a mandate: today has ${MANDATES_A_DAY} already`);
   }
   return `${prefix}${String(number).padStart(6, "0")}`;
 }
 
-/** How the references of a day begin: `EM-20261121-`. */
+/** The prefix of a day's references: `EM-20261121-`. */
 export function referencePrefix(today: Temporal.PlainDate): string {
   return `EM-${today.toString().replaceAll("-", "")}-`;
 }

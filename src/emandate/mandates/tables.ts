@@ -23,19 +23,19 @@ export const mandateTable = (k: ColumnKit) =>
       application_type: k.enumeration("application_type", APPLICATION_TYPES).notNull(),
       status: k.enumeration("status", MANDATE_STATUSES).notNull(),
       status_reason: k.text("status_reason"),
-      /** Where a refused termination returns to. */
+      /** The state to which a refused termination returns. */
       status_before: k.enumeration("status_before", MANDATE_STATUSES),
-      /** What each debit takes; null where debits are made by hand only. */
+      /** The amount of each debit; null where debits are made by hand only. */
       bankscheme_txn_amount: k.sen("bankscheme_txn_amount"),
       max_amount: k.sen("max_amount").notNull(),
       max_no_debit: k.text("max_no_debit").notNull(),
       frequency: k.enumeration("frequency", FREQUENCIES).notNull(),
       bank_code: k.text("bank_code"),
       bank_account_last4: k.text("bank_account_last4"),
-      /** Days in Kuala Lumpur, YYYY-MM-DD: the first and the last. */
+      /** The first and the last day in Kuala Lumpur, YYYY-MM-DD. */
       effective_date: k.text("effective_date"),
       expiry_date: k.text("expiry_date"),
-      /** What the bank was asked to change and has not answered yet. */
+      /** The amendment that awaits the bank. */
       amendment: k.json<Amendment>("amendment"),
       /** The day of the first collection, whose day of the month later ones keep. */
       anchor_date: k.text("anchor_date"),
@@ -47,19 +47,19 @@ export const mandateTable = (k: ColumnKit) =>
       ...stamps(k),
     },
     (t) => [
-      // Numbered within the day: of two that are made at once one is made again.
+      // Numbered within the day: of two that are created at once, one is retried.
       k.uniqueIndex("mandates_reference").on(t.company_id, t.reference),
       k.index("mandates_company").on(t.company_id, t.status, t.id),
       k.index("mandates_customer").on(t.customer_id),
       k.index("mandates_product").on(t.emandate_product_id),
       k.index("mandates_due").on(t.company_id, t.status, t.next_collection_at, t.id),
-      // Looked for at each run, and few where a company is in the sandbox.
+      // Each run looks for these; few where a company is in the sandbox.
       k.index("mandates_fpx").on(t.company_id, t.status).where(sql`connector = 'fpx'`),
       k.index("mandates_expiry").on(t.status, t.expiry_date).where(sql`expiry_date IS NOT NULL`),
     ],
   );
 
-/** What happened to each mandate: the outbox forgets, this does not. */
+/** The history of each mandate: unlike the outbox, it is kept for good. */
 export const mandateEventTable = (k: ColumnKit) =>
   k.table(
     "mandate_events",

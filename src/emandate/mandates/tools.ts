@@ -4,16 +4,12 @@ import { Id, oneOf } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
 import { Mandate } from "./model.ts";
 import {
-  amendMandate,
-  authorizeMandate,
   cancelMandate,
   createMandate,
   getMandate,
   listMandates,
   resumeMandate,
   suspendMandate,
-  terminateMandate,
-  withdrawMandateRequest,
 } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { search } from "../../mcp/params.ts";
@@ -22,6 +18,12 @@ import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { customer_id, emandate_page, emandate_product_id, mandate_id } from "../tools.ts";
 import { PAYMENT_DETAILS } from "../payments/tools.ts";
+import {
+  amendMandate,
+  authorizeMandate,
+  terminateMandate,
+  withdrawMandateRequest,
+} from "./request_service.ts";
 
 /** Left out of concise results. */
 const MANDATE_DETAILS = [
@@ -49,7 +51,7 @@ const findMandates = tool({
   name: "emandate_find_mandates",
   title: "Find mandates",
   description:
-    "Finds direct debit mandates by status, customer, product, or text in the customer's name or email or the reference, newest first; or one by mandate_id, with its payments and what happened to it. status_reason says why one stands where it does.",
+    "Finds direct debit mandates by status, customer, product, or text in the customer's name or email or the reference, newest first; or one by mandate_id, with its payments and history. status_reason explains the status.",
   ...mandateFinder,
   details: MANDATE_DETAILS,
   input: {
@@ -70,19 +72,19 @@ const addMandate = tool({
   name: "emandate_create_mandate",
   title: "Create a mandate",
   description:
-    "Makes a mandate for a customer, who is found by email or made with it. It is pending: nothing is asked of the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
+    "Creates a mandate for a customer, who is found by email or created. It is pending: nothing is sent to the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
   ...action(createMandate),
   brief_output: true,
   takes_request_id: true,
   details: MANDATE_DETAILS,
   input: {
-    customer_name: describe(fields.customer_name, "As the bank knows it"),
-    customer_email: describe(fields.customer_email, "What the customer is known by"),
+    customer_name: describe(fields.customer_name, "As the bank has it"),
+    customer_email: describe(fields.customer_email, "Identifies the customer"),
     customer_phone: describe(fields.customer_phone, "Malaysian, or E.164"),
     customer_ic_number: describe(fields.customer_ic_number, "12 digits, dashes allowed"),
     emandate_product_id: describe(fields.emandate_product_id, "Sets frequency, limits and amount"),
-    bankscheme_txn_amount: describe(fields.bankscheme_txn_amount, "What each debit takes"),
-    frequency: describe(fields.frequency, "The product's, where there is one"),
+    bankscheme_txn_amount: describe(fields.bankscheme_txn_amount, "Amount of each debit"),
+    frequency: describe(fields.frequency, "Must be the product's, if any"),
   },
 });
 
@@ -90,7 +92,7 @@ const authorize = tool({
   name: "emandate_authorize_mandate",
   title: "Ask a customer to authorize a mandate",
   description:
-    "Sends a pending or failed mandate to the bank and answers authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. Then emandate_find_mandates tells how it stands.",
+    "Sends a pending or failed mandate to the bank and returns authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. emandate_find_mandates shows the status.",
   ...action(authorizeMandate, "mandate_id"),
   brief_output: true,
   is_open_world: true,
@@ -99,7 +101,7 @@ const authorize = tool({
     mandate_id,
     bank_code: describe(
       authorizeMandate.input.properties.bank_code,
-      "The customer's bank, of emandate_get_setup",
+      "The customer's bank, from emandate_get_setup",
     ),
   },
 });
@@ -111,7 +113,7 @@ const changeMandate = tool({
   name: "emandate_change_mandate",
   title: "Suspend, resume or amend a mandate, or withdraw a request",
   description:
-    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for periods that passed. kind amend: asks the bank for another amount, frequency or expiry_date, which count once it has agreed: an amount for collections that wait too, a frequency from the next collection on. kind withdraw: takes back an end or a change that the bank has not answered. Ask the person first.",
+    "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for past periods. kind amend: asks the bank for another amount, frequency or expiry_date, valid once it agrees: an amount for open collections too, a frequency from the next collection on. kind withdraw: withdraws a termination or an amendment that the bank has not answered. Ask the person first.",
   operations: [amendMandate, ...Object.values(ACTIONS)],
   brief_output: true,
   is_destructive: true,
@@ -119,11 +121,11 @@ const changeMandate = tool({
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    kind: describe(oneOf(["suspend", "resume", "amend", "withdraw"]), "What is done"),
-    reason: describe(suspendMandate.input.properties.reason, "Why, of all but amend"),
-    amount: describe(change.amount, "Of amend: what each debit takes"),
-    frequency: describe(change.frequency, "Of amend"),
-    expiry_date: describe(change.expiry_date, "Of amend: the last day"),
+    kind: describe(oneOf(["suspend", "resume", "amend", "withdraw"]), "The action"),
+    reason: describe(suspendMandate.input.properties.reason, "Why, for all but amend"),
+    amount: describe(change.amount, "For amend: amount of each debit"),
+    frequency: describe(change.frequency, "For amend"),
+    expiry_date: describe(change.expiry_date, "For amend: the last day"),
   },
   output: dataOf(Mandate),
   run(ctx, { mandate_id: id, kind, ...given }) {
@@ -139,7 +141,7 @@ const endMandate = tool({
   name: "emandate_end_mandate",
   title: "Cancel or terminate a mandate",
   description:
-    "Ends a mandate for good, and cancels what was scheduled under it: a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
+    "Ends a mandate for good and cancels its scheduled payments; a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
   operations: Object.values(ENDS),
   brief_output: true,
   is_destructive: true,
@@ -147,7 +149,7 @@ const endMandate = tool({
   details: MANDATE_DETAILS,
   input: {
     mandate_id,
-    kind: describe(oneOf(["cancel", "terminate"]), "Which end"),
+    kind: describe(oneOf(["cancel", "terminate"]), "The way to end it"),
     reason: describe(cancelMandate.input.properties.reason, "Why"),
   },
   output: dataOf(Mandate),

@@ -17,10 +17,9 @@ import {
 } from "./rules.ts";
 
 /**
- * Moves a mandate from the state in which it was read to another, tells of it, and does what follows: one that is
- * no longer in force has its open payments cancelled, one that is resumed forgives what failed, and one that has ended
- * awaits nothing from the scheme.
- * Errors: conflict where the trigger may not come in that state, or the mandate has left it.
+ * A state transition with its event and cascades, as compare-and-set on the state that was read: no longer in force,
+ * the open payments are cancelled; resumed, earlier failures are forgiven; ended, the open orders are closed.
+ * Errors: conflict where the state does not allow the trigger, or has changed meanwhile.
  */
 export async function transitionMandate(
   tx: Tx,
@@ -45,7 +44,7 @@ export async function transitionMandate(
   return after;
 }
 
-/** Writes down what happened to a mandate: for those who listen, and for good. */
+/** Records a mandate event: as a domain event, and for good in the history of the mandate. */
 export async function recordMandateEvent(
   tx: Tx,
   { id, reference, status, customer_id, emandate_product_id }: StoredMandate,

@@ -3,13 +3,13 @@ import { oneOf } from "../../core/schema.ts";
 import { AmountAnswer, FREQUENCIES } from "../products/model.ts";
 
 /**
- * How an order stands. `submitted` is written before the scheme is called: after a crash nobody knows whether it
- * heard, so it is asked, and the order is never sent again.
+ * The state of an order. `submitted` is written before the scheme is called: after a crash its outcome is unknown,
+ * so it is polled, and the order is never sent again.
  */
 export const ORDER_STATUSES = ["submitted", "pending", "succeeded", "failed"] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** What the bank was asked to change and has not answered yet. */
+/** The terms that an amendment changes. */
 export const Amendment = Type.Object({
   amount: Type.Optional(AmountAnswer),
   frequency: Type.Optional(oneOf(FREQUENCIES)),

@@ -1,98 +1,50 @@
-import { and, asc, desc, eq, inArray, isNull } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, type SQL } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
-import { instant, iso, type IsoInstant } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
+import { matching } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
-import { emandateCustomerTable } from "../customers/tables.ts";
-import { modeOf } from "../products/rules.ts";
-import { mandatePaymentTable } from "../payments/tables.ts";
-import type { ConnectorName, OrderAwaits, OrderKind, SchemeOrder } from "../scheme/connector.ts";
-import { mandateTable } from "../mandates/tables.ts";
-import type { Amendment, OrderStatus } from "./model.ts";
+import type { ConnectorName, OrderAwaits, OrderKind } from "../scheme/connector.ts";
+import type { Amendment } from "./model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
 import { mandateOrderTable } from "./tables.ts";
 
-/** Something that the scheme was asked, as it stands. */
-export interface MandateOrder {
-  id: number;
-  company_id: number;
-  mandate_id: number;
-  payment_id: number | null;
-  connector: ConnectorName;
-  kind: OrderKind;
-  order_no: string;
-  attempt_no: number;
-  amount: Decimal;
-  status: OrderStatus;
-  awaits: OrderAwaits | null;
-  awaits_since: IsoInstant;
-  response_code: string | null;
-  response_message: string | null;
-  scheme_txn_id: string | null;
-  submitted_at: IsoInstant;
-  completed_at: IsoInstant | null;
-  corrected_code: string | null;
-  /** What an amendment asks for. */
-  amendment: Amendment | null;
-}
+/** An order as it is stored. */
+export type MandateOrder = ReturnType<typeof mandateOrderTable>["$inferSelect"];
 
-function orderColumns(q: Reads) {
-  const t = q.use(mandateOrderTable);
-  const { id, company_id, mandate_id, payment_id, connector, kind, order_no, attempt_no, amount } = t;
-  const { status, awaits, awaits_since, response_code, response_message, scheme_txn_id } = t;
-  const { submitted_at, completed_at, corrected_code, amendment } = t;
-  return {
-    id,
-    company_id,
-    mandate_id,
-    payment_id,
-    connector,
-    kind,
-    order_no,
-    attempt_no,
-    amount,
-    status,
-    awaits,
-    awaits_since,
-    response_code,
-    response_message,
-    scheme_txn_id,
-    submitted_at,
-    completed_at,
-    corrected_code,
-    amendment,
-  };
-}
-
-/** What the scheme is to be asked. */
+/** An order to be sent. */
 export interface NewOrder {
   mandate_id: number;
   connector: ConnectorName;
   kind: OrderKind;
   amount: Decimal;
-  /** A number that no other order has; one is made up where there is none. */
+  /** Unique in the whole deployment; generated where it is left out. */
   order_no?: string;
-  /** Of a debit: the payment, which of its attempts this is, and the run that makes it, if one does. */
+  /** Of a debit: its payment, the number of the attempt, and the collection run, if any. */
   payment_id?: number;
   attempt_no?: number;
   collection_run_id?: number | null;
-  /** Of an amendment: what it asks for. */
+  /** The terms that an amendment asks for. */
   amendment?: Amendment | null;
 }
 
-/** An order's number, which no other order has: at most 40 letters and digits. */
+/** A new order number: unique, at most 40 letters and digits. */
 function newOrderNo(): string {
   return `MH${Bun.randomUUIDv7().replaceAll("-", "").toUpperCase()}`;
 }
 
-/** Writes down orders, before the scheme is asked: whatever breaks then, it is asked what became of them. */
+/**
+ * Inserts orders before they are sent (write-ahead): after a crash their outcome is polled, and they are never sent
+ * again.
+ */
 export async function insertOrders(
   { q, scope: { company_id }, now }: Tx,
   orders: readonly NewOrder[],
 ): Promise<MandateOrder[]> {
+  const t = q.use(mandateOrderTable);
   const rows = orders.map((order) => {
     const { payment_id = null, attempt_no = 1, collection_run_id = null, amendment = null } = order;
     const next = nextQueryAt(order.connector, now, now);
@@ -113,7 +65,7 @@ export async function insertOrders(
       ...stamped(now),
     };
   });
-  return insertRows(q, q.use(mandateOrderTable), rows, { returning: orderColumns(q) });
+  return insertRows(q, t, rows, { returning: getTableColumns(t) });
 }
 
 export async function findOrder(tx: ReadTx, id: number): Promise<MandateOrder | undefined> {
@@ -125,7 +77,7 @@ export async function findOrder(tx: ReadTx, id: number): Promise<MandateOrder | 
 export async function listOrders({ q, scope }: ReadTx, ids: readonly number[]): Promise<MandateOrder[]> {
   const t = q.use(mandateOrderTable);
   return q
-    .select(orderColumns(q))
+    .select()
     .from(t)
     .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
     .orderBy(asc(t.id));
@@ -137,76 +89,72 @@ export async function findLastOrder(
   subject: { mandate_id: number } | { payment_id: number },
 ): Promise<MandateOrder | undefined> {
   const t = q.use(mandateOrderTable);
-  const condition =
-    "payment_id" in subject
-      ? eq(t.payment_id, subject.payment_id)
-      : and(eq(t.mandate_id, subject.mandate_id), isNull(t.payment_id));
+  const of_mandate = "mandate_id" in subject ? isNull(t.payment_id) : undefined;
   const [order] = await q
-    .select(orderColumns(q))
+    .select()
     .from(t)
-    .where(and(companyOwned(t, scope), condition))
+    .where(and(companyOwned(t, scope), matching(t, subject), of_mandate))
     .orderBy(desc(t.id))
     .limit(1);
   return order;
 }
 
 /** Orders about mandates themselves, by their numbers. */
-export async function listMandateOrders(
-  { q, scope }: ReadTx,
+export function listMandateOrders(
+  tx: ReadTx,
   order_nos: readonly string[],
 ): Promise<Map<string, MandateOrder>> {
-  const t = q.use(mandateOrderTable);
-  const rows = await q
-    .select(orderColumns(q))
-    .from(t)
-    .where(
-      and(inArray(t.order_no, [...order_nos]), filterOnly(and(companyOwned(t, scope), isNull(t.payment_id)))),
-    );
-  return new Map(rows.map((order) => [order.order_no, order]));
+  return listByNumber(tx, order_nos, isNull(tx.q.use(mandateOrderTable).payment_id));
 }
 
-/** The debits with these numbers, of one run where one is named: all that results need of them. */
-export async function listDebitOrders(
+/** Debits by their order numbers; only those of one collection run where it is given. */
+export function listDebitOrders(
+  tx: ReadTx,
+  order_nos: readonly string[],
+  collection_run_id?: number,
+): Promise<Map<string, MandateOrder>> {
+  return listByNumber(
+    tx,
+    order_nos,
+    matching(tx.q.use(mandateOrderTable), { kind: "debit", collection_run_id }),
+  );
+}
+
+async function listByNumber(
   { q, scope }: ReadTx,
   order_nos: readonly string[],
-  run_id?: number,
+  condition: SQL | undefined,
 ): Promise<Map<string, MandateOrder>> {
   const t = q.use(mandateOrderTable);
-  const of_run = run_id === undefined ? undefined : eq(t.collection_run_id, run_id);
   const rows = await q
     .select()
     .from(t)
-    .where(
-      and(
-        inArray(t.order_no, [...order_nos]),
-        filterOnly(and(companyOwned(t, scope), eq(t.kind, "debit"), of_run)),
-      ),
-    );
+    .where(and(inArray(t.order_no, [...order_nos]), filterOnly(and(companyOwned(t, scope), condition))));
   return new Map(rows.map((order) => [order.order_no, order]));
 }
 
-/** What an answer changes of an order. */
+/** The fields of an order that a result changes. */
 export type OrderChange = Partial<
   Pick<MandateOrder, "status" | "response_code" | "response_message" | "scheme_txn_id" | "corrected_code">
 > & {
-  /** What it awaits from now on; null completes it. */
+  /** The step that it awaits next; null completes the order. */
   awaits?: OrderAwaits | null;
 };
 
-/** An order as it was read, and what is to happen to it. */
+/** An order as it was read, and the change to make. */
 export interface OrderMove {
   readonly order: Pick<MandateOrder, "id" | "awaits" | "connector">;
   readonly change: OrderChange;
 }
 
-/** Changes an order that still awaits what it did when it was read; returns whether it does. */
+/** Changes one order by compare-and-set, as `updateOrders` does; returns whether it still stood as read. */
 export async function updateOrder(tx: Tx, order: OrderMove["order"], change: OrderChange): Promise<boolean> {
   return (await updateOrders(tx, [{ order, change }])).has(order.id);
 }
 
 /**
- * Changes the orders that still await what they did when they were read, and returns which. What one awaits anew is
- * asked for from the beginning; an order that awaits nothing is complete.
+ * Changes orders by compare-and-set on the step that they await, and returns the ids of those changed. A new step is
+ * polled from the beginning; an order that awaits nothing is complete.
  */
 export async function updateOrders({ q, scope, now }: Tx, moves: readonly OrderMove[]): Promise<Set<number>> {
   const t = q.use(mandateOrderTable);
@@ -235,7 +183,7 @@ function changedRow(
   { awaits, ...change }: OrderChange,
 ) {
   const next = awaits ? nextQueryAt(connector, now, now) : null;
-  const asking =
+  const polling =
     awaits === undefined
       ? {}
       : {
@@ -246,10 +194,10 @@ function changedRow(
             ? { completed_at: iso(now) }
             : { awaits_since: iso(now), queries: 0, completed_at: null }),
         };
-  return { id, ...change, ...asking, updated_at: iso(now) };
+  return { id, ...change, ...polling, updated_at: iso(now) };
 }
 
-/** Gives up what is still awaited of a mandate itself, which has ended, or of its orders of one kind. */
+/** Closes as failed the open orders of a mandate itself, of one kind where it is given; its payments' orders stay. */
 export async function closeMandateOrders(
   { q, scope, now }: Tx,
   mandate_id: number,
@@ -265,74 +213,15 @@ export async function closeMandateOrders(
         companyOwned(t, scope),
         eq(t.mandate_id, mandate_id),
         isNull(t.payment_id),
-        kind && eq(t.kind, kind),
+        matching(t, { kind }),
         inArray(t.status, ["submitted", "pending"]),
       ),
     );
 }
 
-/** Orders as a connector needs them, by id. */
-export async function listSchemeOrders(
-  { q, scope }: ReadTx,
-  ids: readonly number[],
-): Promise<{ order: MandateOrder; request: SchemeOrder }[]> {
-  const t = q.use(mandateOrderTable);
-  const mandates = q.use(mandateTable);
-  const customers = q.use(emandateCustomerTable);
-  const payments = q.use(mandatePaymentTable);
-  const rows = await q
-    .select({
-      order: orderColumns(q),
-      mandate: {
-        reference: mandates.reference,
-        scheme_reference: mandates.scheme_reference,
-        customer_name: customers.name,
-        customer_email: customers.email,
-        customer_ic_number: customers.ic_number,
-        bank_code: mandates.bank_code,
-        max_amount: mandates.max_amount,
-        max_no_debit: mandates.max_no_debit,
-        effective_date: mandates.effective_date,
-        expiry_date: mandates.expiry_date,
-      },
-      frequency: mandates.frequency,
-      description: payments.description,
-    })
-    .from(t)
-    .innerJoin(mandates, eq(mandates.id, t.mandate_id))
-    .innerJoin(customers, eq(customers.id, mandates.customer_id))
-    .leftJoin(payments, eq(payments.id, t.payment_id))
-    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
-    .orderBy(asc(t.id));
-  return rows.map(({ order, mandate, frequency, description }) => {
-    const { order_no, kind, awaits, amount, submitted_at } = order;
-    // A change is asked for in the words that it would have.
-    const wanted = order.amendment ?? {};
-    return {
-      order,
-      request: {
-        order_no,
-        kind,
-        awaits,
-        amount,
-        submitted_at: instant(submitted_at),
-        description,
-        mandate: {
-          ...mandate,
-          max_amount: wanted.amount ?? mandate.max_amount,
-          frequency_mode: modeOf(wanted.frequency ?? frequency),
-          expiry_date: wanted.expiry_date ?? mandate.expiry_date,
-        },
-      },
-    };
-  });
-}
-
-// What acts for nobody has no scope: the door that the scheme calls at.
-
-/** Whose order has this number. */
+/** An order by its number, whichever company it is of: callbacks arrive without a scope. */
 export async function findOrderByNumber(q: Reads, order_no: string): Promise<MandateOrder | undefined> {
   const t = q.use(mandateOrderTable);
-  const [order] = await q.select(orderColumns(q)).from(t).where(eq(t.order_no, order_no));
+  const [order] = await q.select().from(t).where(eq(t.order_no, order_no));
   return order;
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from "../limits.ts";
 import type { ConnectorName, OrderAwaits, OrderKind } from "../scheme/connector.ts";
 
-/** What an order awaits first. */
+/** The step that a new order awaits, by its kind. */
 export const FIRST_AWAITED: Record<OrderKind, OrderAwaits> = {
   enrolment: "authorization",
   amendment: "confirmation",
@@ -9,16 +9,13 @@ export const FIRST_AWAITED: Record<OrderKind, OrderAwaits> = {
   debit: "payment",
 };
 
-/** When the scheme is asked, counted from when something is awaited: 5, 15 and 60 minutes, then each hour. */
+/** Status queries after the beginning of a step: at 5, 15 and 60 minutes, then each hour. */
 const FIRST_MINUTES = [5, 15];
 const HOUR_MS = 3_600_000;
-/** The sandbox acts within five seconds of each step, where the customer's name drives it. */
+/** The sandbox acts within five seconds of each step where the customer's name drives it. */
 const SANDBOX_MS = 2_000;
 
-/**
- * When the scheme is next asked of an order, or null when nobody asks any more, after 48 hours.
- * See docs/emandate.md#collection.
- */
+/** The time of the next status query of an order; null after 48 hours. See docs/emandate.md#collection. */
 export function nextQueryAt(
   connector: ConnectorName,
   awaits_since: Temporal.Instant,

@@ -3,7 +3,7 @@ import type { Scope } from "../../core/access.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { isFinal } from "../mandates/rules.ts";
-import { insertOrders, listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
+import { insertOrders, type MandateOrder } from "../orders/queries.ts";
 import { applyPaymentResults, type OrderResult } from "../results/apply_to_payment.ts";
 import type { ConnectorName, SchemeConnector } from "../scheme/connector.ts";
 import { cancelUnpayable, MISSED, type Refusal } from "./cancel_unpayable.ts";
@@ -12,6 +12,7 @@ import { submitOpenPayments } from "./open_queries.ts";
 import { countDebits, listWithMandates, type PaymentWithMandate } from "./queries.ts";
 import { debitOrderNo, debitProblem, isMissed, OPEN_STATUSES, paymentEvent } from "./rules.ts";
 import { debitPeriod } from "../schedule.ts";
+import { listSchemeOrders } from "../orders/scheme_orders.ts";
 
 // Debit submission, write-ahead: one transaction checks the payment again and persists it as submitted, with its
 // order; then the scheme is called once; then its result is recorded. After a crash in between the outcome is polled,

@@ -1,38 +1,34 @@
-import type { Scope } from "../../core/access.ts";
-import type { Queries, Tx } from "../../store/store.ts";
+import type { Tx } from "../../store/store.ts";
 import { type AuditSource, recordSystemChanges } from "../../audit/recorder.ts";
 import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
 import { applyMandateResult } from "./apply_to_mandate.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import { listOrders, type MandateOrder } from "../orders/queries.ts";
-import type { CallbackOutcome } from "./model.ts";
+import type { ResultOutcome } from "./model.ts";
 
-/** What an answer came to. */
-type Outcome = Exclude<CallbackOutcome, "refused">;
-
-/** Does what the scheme's answer says, to the mandate or to the payment that the order is about, once. */
+/** Applies the scheme's result of an order to its mandate or payment, once. */
 export async function applyResult(
   tx: Tx,
   order: Pick<MandateOrder, "id">,
   result: SchemeResult,
-): Promise<Outcome> {
+): Promise<ResultOutcome> {
   return (await applyResults(tx, [{ order, result }])).get(order.id) ?? "ignored";
 }
 
-/** The same for many orders, each answered once; those about payments in a few statements. Returns what became of each. */
+/** Applies one result for each of many orders, those of debits in a few statements; returns each outcome. */
 export async function applyResults(
   tx: Tx,
   received: readonly { order: Pick<MandateOrder, "id">; result: SchemeResult }[],
-): Promise<Map<number, Outcome>> {
+): Promise<Map<number, ResultOutcome>> {
   const results = new Map(received.map(({ order, result }) => [order.id, result]));
   const orders = await listOrders(tx, [...results.keys()]);
-  const outcomes = new Map<number, Outcome>();
+  const outcomes = new Map<number, ResultOutcome>();
   const debits: OrderResult[] = [];
   for (const order of orders) {
     const result = results.get(order.id);
     if (result === undefined) continue;
     if (order.kind === "debit") {
-      // A complaint about an enquiry says nothing of what was asked for.
+      // A complaint about a status query says nothing of the debit.
       if (result.is_about_message !== true) debits.push({ order, result });
     } else outcomes.set(order.id, await applyMandateResult(tx, order, result));
   }
@@ -46,8 +42,8 @@ export async function applyResults(
 }
 
 /**
- * Does what a bank decided on orders about mandates: of an enrolment that is the approval, never the customer's
- * word.
+ * Applies banks' decisions on orders of mandates: of an enrolment, the bank's approval, never the customer's
+ * authorization.
  */
 export async function applyDecisions(tx: Tx, results: readonly OrderResult[]): Promise<Applied> {
   const changed = new Set<number>();
@@ -62,11 +58,10 @@ export async function applyDecisions(tx: Tx, results: readonly OrderResult[]): P
   return { changed, flagged };
 }
 
-/** Notes in the audit log what the scheme's answers changed, though nobody of the company did anything. */
-export function auditAnswers(
+/** Records in the audit log, as the system, the changes that results made. */
+export function auditResults(
   call: Omit<AuditSource, "actor">,
-  q: Queries,
-  scope: Scope,
+  { q, scope }: Tx,
   results: readonly OrderResult[],
 ): Promise<void> {
   const changed = results.map(({ order: { order_no, mandate_id, payment_id }, result }) => ({

@@ -26,25 +26,25 @@ import {
 } from "../payments/rules.ts";
 import { debitPeriod } from "../schedule.ts";
 
-/** An order and what the scheme said of it. */
+/** An order with its result. */
 export interface OrderResult {
   readonly order: MandateOrder;
   readonly result: SchemeResult;
 }
 
-/** What answers came to, by the ids of the orders; one may be in both. */
+/** The outcome of applying results, as the ids of their orders; one may be in both. */
 export interface Applied {
-  /** Of these something changed. */
+  /** Orders that changed. */
   readonly changed: ReadonlySet<number>;
-  /** These were put on the list of what a person must decide. */
+  /** Orders that have a new flag. */
   readonly flagged: ReadonlySet<number>;
 }
 
 /**
- * What the scheme's answers do to the payments that orders debit, each order answered once: a payment is paid, failed,
- * to be tried again, or charged back, and told of. However often and in whichever order answers come, each has its
- * effect once; one that contradicts what was told before corrects it, or is flagged. A payment that failed for good
- * counts towards the suspension of its mandate, in this transaction. Decisions 0097, 0135.
+ * Applies results to the payments of debits, one result for each order: a payment is paid, failed, scheduled for a
+ * retry or charged back, with its event. However often and in whichever order results come, each has its effect once;
+ * one that contradicts an earlier one corrects it, or is flagged. A payment that failed for good counts towards the
+ * suspension of its mandate, in the same transaction. Decisions 0097, 0135.
  */
 export async function applyPaymentResults(tx: Tx, results: readonly OrderResult[]): Promise<Applied> {
   const news = results.filter(
@@ -53,36 +53,36 @@ export async function applyPaymentResults(tx: Tx, results: readonly OrderResult[
   const terms = news.some(({ result }) => result.status !== "ok") ? await findConfig(tx) : null;
   const changed = new Set<number>();
   const flagged = new Set<number>();
-  for (const round of onePerMandate(news)) {
-    const done = await applyPass(tx, round, terms);
+  for (const pass of onePerMandate(news)) {
+    const done = await applyPass(tx, pass, terms);
     for (const id of done.changed) changed.add(id);
     for (const id of done.flagged) flagged.add(id);
   }
   return { changed, flagged };
 }
 
-/** Parts the answers so that in each part every mandate has one: what came before counts for what comes after. */
+/** Partitions results so that each pass has at most one per mandate: earlier ones count for later ones. */
 function onePerMandate(results: readonly OrderResult[]): OrderResult[][] {
-  const parts: OrderResult[][] = [];
-  const seen = new Map<number, number>();
+  const passes: OrderResult[][] = [];
+  const counts = new Map<number, number>();
   for (const one of results) {
-    const round = seen.get(one.order.mandate_id) ?? 0;
-    seen.set(one.order.mandate_id, round + 1);
-    (parts[round] ??= []).push(one);
+    const earlier = counts.get(one.order.mandate_id) ?? 0;
+    counts.set(one.order.mandate_id, earlier + 1);
+    (passes[earlier] ??= []).push(one);
   }
-  return parts;
+  return passes;
 }
 
-/** A payment that an answer moves. */
-interface Move extends queries.PaymentMove {
+/** The transition of a payment that a result causes. */
+interface Transition extends queries.PaymentMove {
   readonly payment: queries.PaymentWithMandate;
   readonly trigger: ResultTrigger;
   readonly result: SchemeResult;
-  /** What becomes of the order of the attempt that was answered. */
+  /** The change of the attempt's order. */
   readonly attempt: OrderMove & { readonly order: MandateOrder };
 }
 
-/** Applies answers about payments of as many mandates. */
+/** Applies one pass of results, each of another mandate. */
 async function applyPass(
   tx: Tx,
   results: readonly OrderResult[],
@@ -91,28 +91,29 @@ async function applyPass(
   const ids = results.flatMap(({ order }) => order.payment_id ?? []);
   const payments = new Map((await queries.listWithMandates(tx, ids)).map((one) => [one.id, one]));
   const alone: OrderMove[] = [];
-  const moves: Move[] = [];
+  const transitions: Transition[] = [];
   const flags: NewFlag[] = [];
   for (const { order, result } of results) {
     const payment = payments.get(order.payment_id ?? 0);
     if (!payment) continue;
     const { trigger, order: becomes, flag } = classifyPaymentResult(payment, order, result);
     if (becomes !== null) alone.push({ order, change: orderChange(becomes, result) });
-    if (trigger !== null) moves.push(...paymentMove(trigger, { order, result }, payment, tx.now, terms));
+    if (trigger !== null)
+      transitions.push(...transitionOf(trigger, { order, result }, payment, tx.now, terms));
     if (flag !== null) flags.push({ order, reason: flag, response: result });
   }
-  const moved = await queries.movePayments(tx, moves);
+  const moved = await queries.movePayments(tx, transitions);
   const has_moved = new Set(moved.map(({ id }) => id));
-  const done = moves.filter(({ payment }) => has_moved.has(payment.id));
+  const done = transitions.filter(({ payment }) => has_moved.has(payment.id));
   const changed = await updateOrders(tx, [...alone, ...done.map(({ attempt }) => attempt)]);
   await recordEvents(tx, moved.map(paymentEvent));
-  await countOutcomes(tx, done, terms);
+  await suspendFailing(tx, done, terms);
   flags.push(...(await beyondLimit(tx, done)));
   await resolveAnswered(tx, [...changed]);
   return { changed, flagged: await raiseFlags(tx, flags) };
 }
 
-/** What becomes of an order that its payment does not follow. */
+/** The change of an order whose payment does not follow it. */
 function orderChange(becomes: NonNullable<PaymentDecision["order"]>, result: SchemeResult): OrderChange {
   if (becomes === "settled") return { awaits: null };
   const { code: response_code, message: response_message, scheme_txn_id } = result;
@@ -122,10 +123,10 @@ function orderChange(becomes: NonNullable<PaymentDecision["order"]>, result: Sch
     : { ...response, status: "failed", awaits: null };
 }
 
-/** Debits that were paid after all in a period for which others were made meanwhile, more than the mandate allows. */
-async function beyondLimit(tx: Tx, moves: readonly Move[]): Promise<NewFlag[]> {
+/** Flags for late payments that bring a period above what the mandate allows, since others were made meanwhile. */
+async function beyondLimit(tx: Tx, transitions: readonly Transition[]): Promise<NewFlag[]> {
   const flags: NewFlag[] = [];
-  for (const { payment, trigger, attempt, result } of moves) {
+  for (const { payment, trigger, attempt, result } of transitions) {
     if (trigger !== "pay" || payment.status === "submitted") continue;
     const { id, max_no_debit } = payment.mandate;
     const { frequency } = payment;
@@ -137,14 +138,14 @@ async function beyondLimit(tx: Tx, moves: readonly Move[]): Promise<NewFlag[]> {
   return flags;
 }
 
-/** What an answer does to a payment; nothing where it comes too late to. */
-function paymentMove(
+/** The transition of a payment by a result; none where its state does not allow it any more. */
+function transitionOf(
   result_trigger: ResultTrigger,
   { order, result }: OrderResult,
   payment: queries.PaymentWithMandate,
   now: Temporal.Instant,
   terms: RetryTerms | null,
-): Move[] {
+): Transition[] {
   const { trigger, next_attempt_at } = retried(result_trigger, payment, now, terms);
   const status = PAYMENT_TRANSITIONS[payment.status][trigger];
   if (status === undefined) return [];
@@ -154,11 +155,11 @@ function paymentMove(
     response_message,
     scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
   };
-  // Should it fail again, that is another failure than one that was forgiven.
+  // A later failure counts anew, whatever was forgiven before.
   const paid = trigger === "pay" ? { paid_at: iso(now), forgiven_at: null } : {};
   const is_ours = trigger === "fail" && result.is_about_message === true;
   const forgiven = is_ours ? { forgiven_at: iso(now) } : {};
-  // From now on the attempt counts that was answered.
+  // From now on this attempt is the one that counts.
   const change = { status, next_attempt_at, order_no: order.order_no, ...response, ...paid, ...forgiven };
   const is_correction = trigger === "pay" && order.status === "failed";
   const corrected = is_correction ? { corrected_code: order.response_code } : {};
@@ -166,22 +167,20 @@ function paymentMove(
   return [{ payment, trigger, change, attempt, result }];
 }
 
-/** What a failure comes to: another attempt where there is one left under a mandate in force, else the end. */
+/** Turns a failure for now into the next attempt, or into a final one where no attempt is left. */
 function retried(
   trigger: ResultTrigger,
   payment: queries.PaymentWithMandate,
   now: Temporal.Instant,
   terms: RetryTerms | null,
 ): { trigger: ResultTrigger; next_attempt_at: string | null } {
-  if (trigger !== "fail_for_now" || terms === null) return { trigger: trigger, next_attempt_at: null };
+  if (trigger !== "fail_for_now" || terms === null) return { trigger, next_attempt_at: null };
   const { mandate } = payment;
   const day = isInForce(mandate.status) ? retryDay(mandate, payment, dayAt(now), terms) : null;
-  return day === null
-    ? { trigger: "fail", next_attempt_at: null }
-    : { trigger: trigger, next_attempt_at: dueAt(day) };
+  return day === null ? { trigger: "fail", next_attempt_at: null } : { trigger, next_attempt_at: dueAt(day) };
 }
 
-/** What each outcome does to the attempt's order. */
+/** The change of an attempt's order, by the trigger. */
 const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
   pay: { status: "succeeded", awaits: "settlement" },
   fail: { status: "failed", awaits: null },
@@ -189,10 +188,14 @@ const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
   charge_back: { status: "failed", awaits: null },
 };
 
-/** What outcomes mean to the mandates: after so many payments in a row that failed for good one is suspended. */
-async function countOutcomes(tx: Tx, moves: readonly Move[], terms: RetryTerms | null): Promise<void> {
-  // One that had failed is counted already; a mistake of ours is not the customer's.
-  const lost = moves.flatMap(({ trigger, payment, change }) =>
+/** Suspends mandates of which too many payments in a row have failed for good. */
+async function suspendFailing(
+  tx: Tx,
+  transitions: readonly Transition[],
+  terms: RetryTerms | null,
+): Promise<void> {
+  // A payment that had failed is counted already, and our own mistakes are not the customer's.
+  const lost = transitions.flatMap(({ trigger, payment, change }) =>
     trigger === "pay" || trigger === "fail_for_now" || payment.status === "failed" || change.forgiven_at
       ? []
       : payment,

@@ -3,8 +3,8 @@ import { renderPage } from "../../core/page_layout.ts";
 import type { AuthorizationForm, SchemeOrder } from "../scheme/connector.ts";
 
 /**
- * The page from which a customer goes to the bank. It works without scripts: the customer presses the button. In the
- * sandbox there is no bank, and the page says so.
+ * The page from which a customer goes to the bank, by a button and without scripts. In the sandbox there is no bank,
+ * and the page says so.
  */
 export function authorizationPage({ mandate }: SchemeOrder, form: AuthorizationForm | null): HtmlPage {
   const facts = html`<dl>
@@ -15,7 +15,7 @@ export function authorizationPage({ mandate }: SchemeOrder, form: AuthorizationF
   if (form === null) {
     const body = html`<h1>${title}</h1>
 ${facts}
-<p>This is the sandbox: no bank is asked. The mandate goes on by the customer’s name or by a scenario.</p>`;
+<p>This is the sandbox, without a bank. The customer’s name or a scenario decides how the mandate goes on.</p>`;
     return renderPage({ title, body });
   }
   const fields = Object.entries(form.fields).map(
@@ -32,12 +32,12 @@ ${fields}
 }
 
 /**
- * The page for a customer who comes back from the bank to a company that has set no address of its own. It is the
- * same whatever the browser says, and tells of no order.
+ * The page for a customer who comes back from the bank where the company has set no return address. It is the same
+ * for every request, and names no order.
  */
 export function returnPage(): HtmlPage {
   const body = html`<h1>Thank you</h1>
-<p>You are back from your bank. What it decided is told to the company that asked you, and nothing more is to be
-done here: you can close this page.</p>`;
+<p>You are back from your bank. The company learns your bank’s decision by itself. There is nothing more to do
+here: you can close this page.</p>`;
   return renderPage({ title: "Back from your bank", body });
 }

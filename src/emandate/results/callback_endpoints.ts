@@ -16,18 +16,18 @@ interface CallbackRequest {
   request: Request;
 }
 
-/** What the scheme and customers' browsers call: nobody here is signed in, and calls are counted by network. */
+/** Endpoints for the scheme and customers' browsers: without sign-in, and rate limited by network address. */
 export function callbackEndpoints(deps: Deps) {
-  const count = addressRateLimit(deps, LIMITS.scheme_callbacks_minute);
+  const limitRate = addressRateLimit(deps, LIMITS.scheme_callbacks_minute);
   return {
     callback: async ({ ctx, request }: CallbackRequest): Promise<Response> => {
-      count(ctx);
+      limitRate(ctx);
       await call(ctx, takeSchemeCallback, { body: await readFormText(request, ctx) });
       return new Response("OK", { headers: { "content-type": "text/plain; charset=utf-8" } });
     },
     redirectBack: ({ ctx, request }: CallbackRequest): Promise<Response> =>
       htmlResponse(async () => {
-        count(ctx);
+        limitRate(ctx);
         const body = await readFormText(request, ctx);
         const { location } = await call(ctx, findReturnAddress, { body });
         if (location === null) return page(returnPage(), { headers: DENY_FRAMES });
@@ -35,7 +35,7 @@ export function callbackEndpoints(deps: Deps) {
       }),
     authorize: ({ ctx, input }: { ctx: Context; input: { order_no: string } }): Promise<Response> =>
       htmlResponse(() => {
-        count(ctx);
+        limitRate(ctx);
         return page(call(ctx, showAuthorizationPage, input), { headers: DENY_FRAMES });
       }),
   };
@@ -43,7 +43,7 @@ export function callbackEndpoints(deps: Deps) {
 
 const DENY_FRAMES = { "x-frame-options": "DENY" };
 
-/** Answers a browser, and a refusal as a page. */
+/** Responds to a browser, with errors as a page. */
 async function htmlResponse(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();

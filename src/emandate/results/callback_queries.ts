@@ -4,7 +4,7 @@ import type { Queries, ReadTx, Reads } from "../../store/store.ts";
 import type { CallbackOutcome } from "./model.ts";
 import { schemeCallbackTable } from "./tables.ts";
 
-/** A callback that came in. */
+/** The record of one callback. */
 export interface CallbackNote {
   company_id: number | null;
   address: string | null;
@@ -23,7 +23,7 @@ export async function insertCallback(
   await q.insert(q.use(schemeCallbackTable)).values({ ...callback, received_at: iso(now) });
 }
 
-/** How many callbacks since an instant are of no company: no more than `most` are counted. */
+/** The number of callbacks of no company since an instant, counted up to `most`. */
 export async function countUnmatchedCallbacks(
   q: Reads,
   since: Temporal.Instant,
@@ -38,7 +38,7 @@ export async function countUnmatchedCallbacks(
   return rows.length;
 }
 
-/** A company's callbacks about an order, the first of them, no more than `most`. */
+/** A company's first callbacks about an order, at most `most`. */
 export function listOrderCallbacks(
   { q, scope: { company_id } }: ReadTx,
   order_no: string,
@@ -54,7 +54,7 @@ export function listOrderCallbacks(
     .execute();
 }
 
-/** Forgets callbacks from before `until`, or those of no company, at most `limit` of them. */
+/** Deletes at most `limit` callbacks from before `until`, or only those of no company; returns how many. */
 export async function deleteOldCallbacks(
   q: Queries,
   until: Temporal.Instant,

@@ -4,8 +4,8 @@ import { LIMITS } from "../limits.ts";
 import { compare } from "../../core/money.ts";
 import type { Queries } from "../../store/store.ts";
 import { readFpxCallback } from "../merchant_config/verify_callback.ts";
-import { applyResult, auditAnswers } from "./apply_result.ts";
-import { recordComplaints } from "./polling.ts";
+import { applyResult, auditResults } from "./apply_result.ts";
+import { logComplaints } from "./polling.ts";
 import {
   type CallbackNote,
   countUnmatchedCallbacks,
@@ -15,9 +15,9 @@ import {
 import { findOrderByNumber } from "../orders/queries.ts";
 
 /**
- * Takes what the scheme tells by itself, and writes down that it did, whatever comes of it. The signature is looked
- * at first: nobody learns of orders without it. Errors: malformed for a signature or an amount that is not right,
- * not_found for an order that is not of the seller who is named.
+ * Applies a callback of the scheme and keeps a record of it, whatever its outcome. The signature is checked first,
+ * so that nobody learns of orders without it. Errors: malformed for a wrong signature or amount, not_found for an
+ * order that is not of the seller named.
  */
 export async function receiveCallback(ctx: Context, body: string): Promise<void> {
   const { store, now, address, log } = ctx;
@@ -39,32 +39,29 @@ export async function receiveCallback(ctx: Context, body: string): Promise<void>
   const { order_no, amount, result, company_id } = callback;
   const order = await findOrderByNumber(store.read, order_no);
   const results = { order_no, response_code: result.code };
-  // FPX knows no order of the sandbox, whoever says that it does.
+  // FPX has no orders of the sandbox.
   const is_known = order?.company_id === company_id && order.connector === "fpx";
   if (!is_known) return refuse(notFound("Order", order_no), results);
   if (compare(amount, order.amount) !== 0) {
-    const problem = `Cannot take the callback: the amount of order ${order_no} is another`;
+    const problem = `Cannot take the callback: order ${order_no} has another amount`;
     return refuse(new AppError("malformed", problem), { ...results, company_id });
   }
-  recordComplaints({ log }, { company_id }, [{ result }]);
+  logComplaints(log, company_id, [{ result }]);
   const outcome = await store.tx(async (q) => {
-    const earlier = await listOrderCallbacks(
-      { q, scope: { company_id }, now },
-      order_no,
-      LIMITS.scheme_callbacks_order,
-    );
-    const came = earlier.some((one) => one.digest === digest && one.outcome !== "refused")
-      ? ("repeated" as const)
-      : await applyResult({ q, scope: { company_id }, now }, order, result);
-    if (came === "applied") await auditAnswers(ctx, q, { company_id }, [{ order, result }]);
-    if (came !== "applied" && earlier.length >= LIMITS.scheme_callbacks_order) return came;
-    await insertCallback(q, now, { ...blank, ...results, company_id, outcome: came, reason: result.message });
-    return came;
+    const tx = { q, scope: { company_id }, now };
+    const earlier = await listOrderCallbacks(tx, order_no, LIMITS.scheme_callbacks_order);
+    const is_repeated = earlier.some((one) => one.digest === digest && one.outcome !== "refused");
+    const applied = is_repeated ? "repeated" : await applyResult(tx, order, result);
+    if (applied === "applied") await auditResults(ctx, tx, [{ order, result }]);
+    else if (earlier.length >= LIMITS.scheme_callbacks_order) return applied;
+    const note = { ...blank, ...results, company_id, outcome: applied, reason: result.message };
+    await insertCallback(q, now, note);
+    return applied;
   });
   if (outcome !== "applied") log.info({ company_id, order_no, outcome }, "a callback changed nothing");
 }
 
-/** Whether a refused callback is written down no more: anyone may send what is nobody's, or what was signed again. */
+/** Whether a refused callback is not recorded any more: anyone may send unsigned ones, or repeat a signed one. */
 async function isFull(
   q: Queries,
   now: Temporal.Instant,

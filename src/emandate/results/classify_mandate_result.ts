@@ -4,7 +4,7 @@ import type { OrderStatus } from "../orders/model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "../orders/rules.ts";
 import type { ConnectorName, OrderAwaits, OrderKind, SchemeResult } from "../scheme/connector.ts";
 
-/** What of an order its answers are judged by. */
+/** The part of an order that classifies its results. */
 export interface OrderState {
   readonly kind: OrderKind;
   readonly status: OrderStatus;
@@ -12,24 +12,18 @@ export interface OrderState {
   readonly awaits_since: string;
 }
 
-/** Whether a customer has not authorized within 24 hours, and so will not. See docs/emandate.md#states. */
-function isUnanswered({ awaits, awaits_since }: OrderState, now: Temporal.Instant): boolean {
+/** Whether a customer has not authorized within 24 hours. See docs/emandate.md#states. */
+function isAuthorizationOver({ awaits, awaits_since }: OrderState, now: Temporal.Instant): boolean {
   const until = instant(awaits_since).add({ hours: LIMITS.mandate_authorization_hours });
   return awaits === "authorization" && Temporal.Instant.compare(now, until) >= 0;
 }
 
-/** In which order the scheme answers what an order awaits. */
-const ORDER_OF_ANSWERS: readonly OrderAwaits[] = [
-  "authorization",
-  "approval",
-  "confirmation",
-  "payment",
-  "settlement",
-];
+/** The steps of orders, in the order in which the scheme answers them. */
+const STEPS: readonly OrderAwaits[] = ["authorization", "approval", "confirmation", "payment", "settlement"];
 
 /**
- * What a result answers. That a mandate was ended answers an order to end it; null where the order awaits nothing and
- * the result does not say.
+ * The step that a result answers. That a mandate was ended confirms an order to end it; null where the order awaits
+ * nothing and the result names no step.
  */
 export function answeredBy(
   { kind, awaits }: Pick<OrderState, "kind" | "awaits">,
@@ -40,9 +34,8 @@ export function answeredBy(
 }
 
 /**
- * What an answer does to an order: `next` answers what it awaits; `ahead` answers what comes after, so that what
- * it awaits is answered as well; `end` tells that the mandate has ended; null where it changes nothing, since it
- * says nothing or was heard before.
+ * Classifies a result against the step that its order awaits: `next` answers it; `out_of_order` answers a later step,
+ * and so this one too; `end` says that the mandate has ended; null changes nothing, being no news.
  */
 export function classifyResult(
   order: OrderState,
@@ -51,13 +44,13 @@ export function classifyResult(
   const answered = answeredBy(order, result);
   if (answered === "end") return result.status === "ok" ? "end" : null;
   if (result.status === "pending" || order.awaits === null || answered === null) return null;
-  const difference = ORDER_OF_ANSWERS.indexOf(answered) - ORDER_OF_ANSWERS.indexOf(order.awaits);
+  const difference = STEPS.indexOf(answered) - STEPS.indexOf(order.awaits);
   if (difference === 0) return "next";
   return difference > 0 ? "out_of_order" : null;
 }
 
-/** What is taken for the answer where there was none. */
-const silence = (message: string): SchemeResult => ({
+/** The result that a timeout stands for. */
+const timeout = (message: string): SchemeResult => ({
   status: "failed",
   answers: null,
   code: null,
@@ -65,21 +58,21 @@ const silence = (message: string): SchemeResult => ({
   is_retriable: false,
   scheme_txn_id: null,
 });
-const AUTHORIZATION_TIMED_OUT = silence(`Not authorized within ${LIMITS.mandate_authorization_hours} hours`);
-const CONFIRMATION_TIMED_OUT = silence(`Not confirmed within ${LIMITS.mandate_order_hours} hours`);
+const AUTHORIZATION_TIMED_OUT = timeout(`Not authorized within ${LIMITS.mandate_authorization_hours} hours`);
+const CONFIRMATION_TIMED_OUT = timeout(`Not confirmed within ${LIMITS.mandate_order_hours} hours`);
 
 /**
- * What an answer comes to at its time: a customer who has not come within a day will not, and a change or an end
- * that nobody confirms while it is asked for is given up. A bank that says it is at it may take its time, and while
- * the scheme can't be asked nothing is known. Decision 0136.
+ * A result, or the timeout that takes its place: a customer must authorize within a day, and an amendment or a
+ * termination must be confirmed while it is polled. A bank that says it is working on it may take its time, and
+ * while the scheme cannot be reached nothing is known. Decision 0136.
  */
-export function answerInTime(
+export function resultInTime(
   order: OrderState & { connector: ConnectorName },
   result: SchemeResult,
   now: Temporal.Instant,
 ): SchemeResult {
   if (result.status !== "pending" && result.is_about_message !== true) return result;
-  if (result.is_idle === true && isUnanswered(order, now)) return AUTHORIZATION_TIMED_OUT;
+  if (result.is_idle === true && isAuthorizationOver(order, now)) return AUTHORIZATION_TIMED_OUT;
   const is_over = nextQueryAt(order.connector, instant(order.awaits_since), now) === null;
   return order.awaits === "confirmation" && is_over ? CONFIRMATION_TIMED_OUT : result;
 }

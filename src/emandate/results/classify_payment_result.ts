@@ -4,27 +4,27 @@ import type { SchemeResult } from "../scheme/connector.ts";
 import type { MandatePayment } from "../payments/model.ts";
 import { PAYMENT_TRANSITIONS, type PaymentTrigger } from "../payments/rules.ts";
 
-// What the scheme's answers mean to a payment, whenever they come. Decision 0135.
+// Results of debits, in whichever order they come. Decision 0135.
 
-/** The order of a payment's attempt, as far as answers go. */
+/** The part of an attempt's order that classifies a result. */
 export interface AttemptOrder {
   readonly order_no: string;
   readonly status: OrderStatus;
   readonly awaits: string | null;
-  /** The code of a failure that the bank took back. */
+  /** The code of a failure that the bank corrected. */
   readonly corrected_code: string | null;
 }
 
-/** A payment, as far as answers go: `order_no` is the attempt that counts, the one that paid or else the last. */
-export type AnsweredPayment = Pick<MandatePayment, "status" | "order_no" | "paid_at">;
+/** The part of a payment that classifies a result; `order_no` names the paid attempt, else the last. */
+export type ClassifiedPayment = Pick<MandatePayment, "status" | "order_no" | "paid_at">;
 
-/** What an answer says. */
+/** The part of a result that is classified. */
 export type SchemeResponse = Pick<SchemeResult, "status" | "code" | "is_retriable" | "answers">;
 
-/** What an answer can do to a payment. */
+/** The transitions of a payment that a result can cause. */
 export type ResultTrigger = Exclude<PaymentTrigger, "submit" | "cancel" | "skip">;
 
-/** What an answer does: to the payment, to its order alone, and whether a person must look. */
+/** The effect of a result: on the payment, on its order alone, and as a flag. */
 export interface PaymentDecision {
   readonly trigger: ResultTrigger | null;
   /** `settled` where the money stays; `paid` and `failed` where the payment does not follow the order. */
@@ -37,11 +37,11 @@ const pull = (trigger: ResultTrigger): PaymentDecision => ({ ...NOTHING, trigger
 const flagged = (flag: FlagReason): PaymentDecision => ({ ...NOTHING, flag });
 
 /**
- * What an answer does. One that agrees with the records on where the money is does nothing; one that does not is
- * applied, or flagged where it can't be: it is never passed over.
+ * Classifies a result. One that agrees with the records on where the money is does nothing; any other is applied, or
+ * flagged where it cannot be: none is ignored.
  */
 export function classifyPaymentResult(
-  payment: AnsweredPayment,
+  payment: ClassifiedPayment,
   order: AttemptOrder,
   response: SchemeResponse,
 ): PaymentDecision {
@@ -51,14 +51,14 @@ export function classifyPaymentResult(
     : classifyUncounted(payment, order, response);
 }
 
-/** Whether the money was there and came back. */
-function hasReturned({ status, paid_at }: AnsweredPayment): boolean {
+/** Whether the money had moved and came back. */
+function hasReturned({ status, paid_at }: ClassifiedPayment): boolean {
   return status === "charged_back" || (status === "failed" && paid_at !== null);
 }
 
-/** An answer about the attempt that counts. */
+/** A result of the attempt that counts. */
 function classifyCounted(
-  payment: AnsweredPayment,
+  payment: ClassifiedPayment,
   order: AttemptOrder,
   response: SchemeResponse,
 ): PaymentDecision {
@@ -68,7 +68,7 @@ function classifyCounted(
   }
   if (response.status === "failed") {
     if (status === "submitted") return pull(response.is_retriable ? "fail_for_now" : "fail");
-    // The failure that was taken back: an old message, or the bank changed its mind again.
+    // A failure that was corrected: an old message, or the bank changed its mind again.
     if (status === "paid" && order.corrected_code === response.code)
       return flagged("failed_after_correction");
     const is_final = status === "retry_scheduled" && !response.is_retriable;
@@ -78,9 +78,9 @@ function classifyCounted(
   return hasReturned(payment) ? flagged("paid_after_return") : pull("pay");
 }
 
-/** An answer about another attempt: one before that counted as failed, or one that was sent while it was paid. */
+/** A result of another attempt: an earlier one that had failed, or one sent although an earlier one was paid. */
 function classifyUncounted(
-  payment: AnsweredPayment,
+  payment: ClassifiedPayment,
   order: AttemptOrder,
   response: SchemeResponse,
 ): PaymentDecision {
@@ -99,7 +99,7 @@ function classifyUncounted(
   return may_move ? pull("pay") : { ...flagged("retry_was_sent"), trigger: "pay" };
 }
 
-/** Of money that moved: that it stays, unless it only says again that it moved, which a debit awaited first. */
+/** Settlement of money that moved; a result that only repeats the payment settles nothing. */
 function settles({ awaits }: AttemptOrder, { answers }: SchemeResponse): PaymentDecision {
   const is_again = answers === "payment" || answers === "first";
   return awaits === "settlement" && !is_again ? { ...NOTHING, order: "settled" } : NOTHING;

@@ -2,11 +2,13 @@ import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { Id, nullable, strict } from "../../core/schema.ts";
 
-/** What came of a callback. */
+/** The outcome of a callback. */
 export const CALLBACK_OUTCOMES = ["applied", "flagged", "repeated", "ignored", "refused"] as const;
 export type CallbackOutcome = (typeof CALLBACK_OUTCOMES)[number];
+/** The outcome of applying a result. */
+export type ResultOutcome = Exclude<CallbackOutcome, "refused">;
 
-/** A scenario is about a mandate or about a payment, as its name says. */
+/** The subject of a scenario: a mandate or a payment, as its name says. */
 export const ScenarioSubject = strict(
   { mandate_id: Type.Optional(Id), payment_id: Type.Optional(Id) },
   { title: "ScenarioSubject" },
@@ -18,7 +20,7 @@ export const RunScenario = strict(
   { title: "ScenarioSubject" },
 );
 
-/** What a scenario left its subject in. */
+/** A scenario that ran, with the state of its subject after it. */
 export const RanScenario = Type.Object(
   {
     name: Type.String(),
@@ -32,18 +34,18 @@ export const RanScenario = Type.Object(
 );
 export type RanScenario = Static<typeof RanScenario>;
 
-/** What the scheme posts. */
+/** The raw body of a callback. */
 export const SchemeMessage = strict({ body: Type.String() });
 
-/** An order's number, as it stands in addresses. */
+/** An order's number as a path field. */
 export const OrderNumber = strict({
   order_no: Type.String({ pattern: "^[A-Za-z0-9-]{1,40}$", description: "the number of an order" }),
 });
 
-/** Where a browser is led that came back. */
+/** The address to which a browser that comes back from the bank is redirected. */
 export const ReturnAddress = Type.Object({ location: nullable(Type.String()) });
 
-/** What came of a bank's results. */
+/** What a file of results changed, with the lines that were rejected. */
 export const CollectionResults = Type.Object(
   {
     applied: Type.Integer({ description: "lines that changed a payment" }),

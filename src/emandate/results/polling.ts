@@ -1,35 +1,36 @@
 import type { Context } from "../../app/context.ts";
-import type { Scope } from "../../core/access.ts";
+import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { instant } from "../../core/time.ts";
-import type { Queries } from "../../store/store.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+import type { Tx } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import type { OrderResult } from "./apply_to_payment.ts";
 import type { ConnectorName, SchemeOrder, SchemeResult } from "../scheme/connector.ts";
-import { applyResults, auditAnswers } from "./apply_result.ts";
-import { claimOrders, listDueOrders, rescheduleStatusQueries } from "./polling_queries.ts";
-import { listSchemeOrders, type MandateOrder } from "../orders/queries.ts";
+import { applyResults, auditResults } from "./apply_result.ts";
+import { leaseOrders, listDueOrders, rescheduleStatusQueries } from "./polling_queries.ts";
+import type { MandateOrder } from "../orders/queries.ts";
 import { nextQueryAt } from "../orders/rules.ts";
-import { answerInTime } from "./classify_mandate_result.ts";
+import { resultInTime } from "./classify_mandate_result.ts";
+import { listSchemeOrders } from "../orders/scheme_orders.ts";
 
 /**
- * Asks the scheme what became of some orders that are due, and does what it says. Returns whether there may be more.
- * Orders are claimed for a while before: other instances ask for others, and after a crash they are due again.
+ * Queries the status of a batch of due orders and applies the results. Returns whether there may be more. Orders are
+ * leased meanwhile: other instances poll others, and after a crash they are due again.
  */
-export async function pollBatch(ctx: Context, scope: Scope): Promise<boolean> {
-  const { store, now } = ctx;
+export async function pollBatch(ctx: Context): Promise<boolean> {
   const limit = LIMITS.mandate_orders_batch;
-  const due = await listDueOrders({ q: store.read, scope, now }, limit);
+  const due = await listDueOrders(readTx(ctx), limit);
   if (due.length === 0) return false;
-  const until = now.add({ seconds: LIMITS.mandate_orders_claim_s });
-  const claimed = await store.tx((q) => claimOrders({ q, scope, now }, due, until));
-  const orders = await listSchemeOrders({ q: store.read, scope, now }, claimed);
+  const until = ctx.now.add({ seconds: LIMITS.mandate_orders_claim_s });
+  const leased = await transaction(ctx, (tx) => leaseOrders(tx, due, until));
+  const orders = await listSchemeOrders(readTx(ctx), leased);
   const queries = [...Map.groupBy(orders, ({ order }) => order.connector)].map(async ([name, batch]) => {
-    const results = await queryStatuses(ctx, scope, name, batch);
-    recordComplaints(ctx, scope, results);
-    await applyAll(ctx, scope, results);
+    const results = await queryStatuses(ctx, name, batch);
+    logComplaints(ctx.log, scopeOf(ctx.actor).company_id, results);
+    await applyAll(ctx, results);
   });
   await Promise.all(queries);
   return due.length === limit;
@@ -45,21 +46,16 @@ const NOTHING_NEW: SchemeResult = {
 };
 
 /**
- * Errors: those of a connector that breaks; of one that is not configured the orders wait. Those that were not asked
- * for stay claimed for a while, and are due again then.
+ * Queries the status of orders by one connector. Orders of one that is not configured wait; those that were not
+ * queried in time stay leased, and are due again then. Errors: those of a connector that breaks.
  */
 async function queryStatuses(
   ctx: Context,
-  scope: Scope,
   name: ConnectorName,
   orders: readonly { order: MandateOrder; request: SchemeOrder }[],
 ): Promise<OrderResult[]> {
   try {
-    const connector = await openConnector(
-      ctx,
-      await findConfig({ q: ctx.store.read, scope, now: ctx.now }),
-      name,
-    );
+    const connector = await openConnector(ctx, await findConfig(readTx(ctx)), name);
     const results = await connector.queryStatus(
       orders.map(({ request }) => request),
       ctx.now,
@@ -70,15 +66,15 @@ async function queryStatuses(
     });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    ctx.log.warn({ err: error, ...scope }, "cannot ask the scheme about its orders");
+    ctx.log.warn({ err: error, ...scopeOf(ctx.actor) }, "cannot query the status of orders");
     return orders.map(({ order }) => ({ order, result: NOTHING_NEW }));
   }
 }
 
-/** What the scheme has against our messages stops everything that is asked: whoever runs this must know. */
-export function recordComplaints(
-  { log }: Pick<Context, "log">,
-  { company_id }: Scope,
+/** Logs the scheme's complaints about our messages: they stop every order, so the operator must know. */
+export function logComplaints(
+  log: Context["log"],
+  company_id: number,
   results: readonly Pick<OrderResult, "result">[],
 ): void {
   const complaints = new Set(
@@ -90,36 +86,33 @@ export function recordComplaints(
   log.warn({ company_id, complaints: [...complaints] }, "the scheme refuses our messages");
 }
 
-/** All in one transaction; where that fails one by one, so that one's trouble is not the others'. */
-async function applyAll(ctx: Context, scope: Scope, results: readonly OrderResult[]): Promise<void> {
-  const { store, log } = ctx;
+/** Applies all results in one transaction; where that fails one by one, so that one failure spares the others. */
+async function applyAll(ctx: Context, results: readonly OrderResult[]): Promise<void> {
   try {
-    await store.tx((q) => apply(ctx, q, scope, results));
+    await transaction(ctx, (tx) => apply(ctx, tx, results));
   } catch (cause) {
-    log.warn({ err: cause }, "cannot apply the scheme's answers together");
+    ctx.log.warn({ err: cause }, "cannot apply the scheme's results together");
     for (const one of results) {
-      await store
-        .tx((q) => apply(ctx, q, scope, [one]))
-        .catch((error: unknown) =>
-          log.error({ err: error, order_id: one.order.id }, "cannot apply the scheme's answer"),
-        );
+      await transaction(ctx, (tx) => apply(ctx, tx, [one])).catch((error: unknown) =>
+        ctx.log.error({ err: error, order_id: one.order.id }, "cannot apply the scheme's result"),
+      );
     }
   }
 }
 
-/** Does what is new, and notes of the others when they are asked of again. */
-async function apply(ctx: Context, q: Queries, scope: Scope, results: readonly OrderResult[]): Promise<void> {
-  const { now } = ctx;
-  const timely = results.map(({ order, result }) => ({ order, result: answerInTime(order, result, now) }));
+/** Applies new results, and reschedules the status queries of the other orders. */
+async function apply(ctx: Context, tx: Tx, results: readonly OrderResult[]): Promise<void> {
+  const { now } = tx;
+  const timely = results.map(({ order, result }) => ({ order, result: resultInTime(order, result, now) }));
   const news = timely.filter(({ result }) => result.status !== "pending");
-  const outcomes = await applyResults({ q, scope, now }, news);
+  const outcomes = await applyResults(tx, news);
   const applied = news.filter(({ order }) => outcomes.get(order.id) === "applied");
-  await auditAnswers(ctx, q, scope, applied);
-  const same = results.filter(({ order }) => outcomes.get(order.id) !== "applied");
-  const postponed = same.map(({ order, result }) => ({
+  await auditResults(ctx, tx, applied);
+  const unapplied = results.filter(({ order }) => outcomes.get(order.id) !== "applied");
+  const postponed = unapplied.map(({ order, result }) => ({
     order,
     next: nextQueryAt(order.connector, instant(order.awaits_since), now),
     response: result,
   }));
-  await rescheduleStatusQueries({ q, scope, now }, postponed);
+  await rescheduleStatusQueries(tx, postponed);
 }

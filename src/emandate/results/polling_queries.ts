@@ -7,9 +7,7 @@ import type { SchemeResult } from "../scheme/connector.ts";
 import type { MandateOrder } from "../orders/queries.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
 
-// The job that looks for work acts for nobody: it has no scope.
-
-/** The companies with orders of which the scheme is to be asked now. */
+/** The companies with orders that are due for a status query; for the job, which has no scope. */
 export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(mandateOrderTable);
   const rows = await q
@@ -19,7 +17,7 @@ export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant
   return rows.map(({ company_id }) => company_id);
 }
 
-/** Orders of which the scheme is to be asked now, the longest due first. */
+/** Orders that are due for a status query, the longest due first. */
 export async function listDueOrders({ q, scope, now }: ReadTx, limit: number): Promise<number[]> {
   const t = q.use(mandateOrderTable);
   const rows = await q
@@ -31,8 +29,8 @@ export async function listDueOrders({ q, scope, now }: ReadTx, limit: number): P
   return rows.map(({ id }) => id);
 }
 
-/** Takes the due orders that nobody took meanwhile: until `until` nobody else asks for them. */
-export async function claimOrders(
+/** Leases due orders until `until`, but for those that another instance leased meanwhile; returns their ids. */
+export async function leaseOrders(
   { q, scope, now }: Tx,
   ids: readonly number[],
   until: Temporal.Instant,
@@ -46,7 +44,7 @@ export async function claimOrders(
   return rows.map(({ id }) => id);
 }
 
-/** An order of which the scheme had nothing new to say, when it is asked next, and what it said. */
+/** An order without a new result, the time of its next status query, and the response to this one. */
 export interface RescheduledQuery {
   readonly order: Pick<MandateOrder, "id" | "mandate_id" | "payment_id" | "status" | "awaits">;
   readonly next: Temporal.Instant | null;
@@ -54,8 +52,8 @@ export interface RescheduledQuery {
 }
 
 /**
- * Notes that the scheme had nothing new to say, and when it is asked next; where that is null nobody asks any more,
- * which is flagged, but of money that moved and may only come back.
+ * Records responses without news and the next status queries. An order without a next one is flagged, unless it only
+ * awaits settlement: its money has moved.
  */
 export async function rescheduleStatusQueries(tx: Tx, postponed: readonly RescheduledQuery[]): Promise<void> {
   const t = tx.q.use(mandateOrderTable);

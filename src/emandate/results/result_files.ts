@@ -1,53 +1,64 @@
-import type { Scope } from "../../core/access.ts";
+import type { Context } from "../../app/context.ts";
+import { transaction } from "../../app/transaction.ts";
 import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../limits.ts";
 import { compare, type Decimal } from "../../core/money.ts";
-import type { Queries, Store } from "../../store/store.ts";
-import { listDebitOrders, type MandateOrder } from "../orders/queries.ts";
-import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
-import type { ReadResults } from "../scheme/collection_file.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
+import { listDebitOrders, listMandateOrders, type MandateOrder } from "../orders/queries.ts";
+import { readResults } from "../scheme/collection_file.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
+import { applyDecisions } from "./apply_result.ts";
+import { type Applied, applyPaymentResults, type OrderResult } from "./apply_to_payment.ts";
 import type { CollectionResults } from "./model.ts";
 
-/** Which orders a file may be about, and what its lines do to them. */
+/** The orders that a file of results may name, and how its lines are applied. */
 interface ResultFileTarget {
-  listOrders: (q: Queries, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
-  apply: (q: Queries, results: readonly OrderResult[]) => Promise<Applied>;
-  /** What is told of a line about another order. */
+  listOrders: (tx: ReadTx, order_nos: readonly string[]) => Promise<Map<string, MandateOrder>>;
+  apply: (tx: Tx, results: readonly OrderResult[]) => Promise<Applied>;
+  /** The reason given for a line about another order. */
   unknown: string;
 }
 
-/** What a bank says of debits, of one run's where one is named. */
-export function debitTarget(scope: Scope, now: Temporal.Instant, run_id?: number): ResultFileTarget {
+/** Results of debits; only those of one collection run where it is given. */
+export function debitTarget(run_id?: number): ResultFileTarget {
   return {
-    listOrders: (q, order_nos) => listDebitOrders({ q, scope, now }, order_nos, run_id),
-    // Said of the debit itself, as often as it is said.
-    apply: (q, results) => {
+    listOrders: (tx, order_nos) => listDebitOrders(tx, order_nos, run_id),
+    // A line is always about the debit itself, however often it comes.
+    apply(tx, results) {
       const debits = results.map(({ order, result }) => ({
         order,
         result: { ...result, answers: "payment" as const },
       }));
-      return applyPaymentResults({ q, scope, now }, debits);
+      return applyPaymentResults(tx, debits);
     },
     unknown: run_id === undefined ? "order_no is of no debit" : "order_no is of no debit of this run",
   };
 }
 
+/** Banks' decisions on mandates. */
+export const DECISION_TARGET: ResultFileTarget = {
+  listOrders: listMandateOrders,
+  apply: applyDecisions,
+  unknown: "order_no is of no mandate",
+};
+
 /**
- * Applies a bank's results, some lines in a transaction: a second time, or after a crash, those that were applied
- * change nothing. Lines about other orders, or other amounts, are told of and passed over.
+ * Applies a file of results in batches, a transaction each: a second time, or after a crash, the lines that were
+ * applied change nothing. Lines about other orders, or other amounts, are rejected with the reason. Errors: invalid
+ * for what is not such a file.
  */
-export async function applyResults(
-  store: Store,
+export async function applyResultFile(
+  ctx: Context,
   { listOrders, apply, unknown }: ResultFileTarget,
-  { lines, problems }: ReadResults,
+  csv: string,
 ): Promise<CollectionResults> {
+  const { lines, problems } = await readResults(csv);
   const counts = { applied: 0, flagged: 0, unchanged: 0 };
   const rejections = problems.map(({ line, message: reason }) => ({ line, reason }));
   for (const batch of chunks(lines, LIMITS.collection_batch)) {
-    const done = await store.tx(async (q) => {
+    const done = await transaction(ctx, async (tx) => {
       const numbers = batch.map(({ order_no }) => order_no);
-      const orders = await listOrders(q, numbers);
+      const orders = await listOrders(tx, numbers);
       const wrong: typeof rejections = [];
       const received: OrderResult[] = [];
       for (const { line, order_no, amount, result } of batch) {
@@ -56,7 +67,7 @@ export async function applyResults(
         if (order === undefined || reason !== null) wrong.push({ line, reason: reason ?? "" });
         else received.push({ order, result });
       }
-      const { changed, flagged } = await apply(q, received);
+      const { changed, flagged } = await apply(tx, received);
       const unchanged = received.length - changed.union(flagged).size;
       return { applied: changed.size, flagged: flagged.size, unchanged, rejections: wrong };
     });

@@ -11,7 +11,7 @@ import { CollectionResults, OrderNumber } from "./model.ts";
 
 const refusals = answers({ 400: ErrorBody, 404: ErrorBody, 413: ErrorBody, 415: ErrorBody });
 
-/** A body that is read as it comes. */
+/** A form body, documented but read by the endpoint itself. */
 const form = (schema: TSchema) => ({
   required: true,
   content: { "application/x-www-form-urlencoded": documentedOnly(schema) },
@@ -21,7 +21,7 @@ const Callback = Type.Object({
   fpx_checkSum: Type.String({ description: "the scheme's signature" }),
 });
 
-/** What the scheme and customers' browsers call: forms, answered with plain text or a page. */
+/** Endpoints for the scheme and customers' browsers: forms, answered with plain text or a page. */
 export const schemeRoutes = (deps: Deps) => {
   const endpoints = callbackEndpoints(deps);
   return routes({ tag: "E-mandates", admits: "open" }, [
@@ -33,7 +33,7 @@ export const schemeRoutes = (deps: Deps) => {
           operationId: "take_scheme_callback",
           summary: "Receive a callback from the debit scheme",
           description:
-            "No bearer: the signature is the authentication, and is looked at first. Answered with OK; what was told before changes nothing.",
+            "No bearer token: the signature is the authentication, and is checked first. The response is OK; a repeated callback changes nothing.",
           requestBody: form(Callback),
           responses: {
             200: { description: "OK", content: { "text/plain": { schema: { type: "string" } } } },
@@ -50,7 +50,7 @@ export const schemeRoutes = (deps: Deps) => {
           operationId: "find_return_address",
           summary: "Return a customer's browser from the bank",
           description:
-            "Leads on to the company's return_url, with order_no; where there is none, shows a page that is the same for every order and for what is none. Never changes anything.",
+            "Redirects to the company's return_url, with order_no. Without a return_url it shows a page, the same for every order and for unknown ones. Never changes anything.",
           requestBody: form(Type.Pick(Callback, ["fpx_sellerExOrderNo"])),
           responses: {
             ...HTML_PAGE,
@@ -68,7 +68,7 @@ export const schemeRoutes = (deps: Deps) => {
         detail: {
           operationId: "show_authorization_page",
           summary: "Show the page that leads a customer to the bank",
-          description: "A mandate's authorization_url leads here, until the customer has authorized it.",
+          description: "A mandate's authorization_url leads here until the customer has authorized it.",
           responses: HTML_PAGE,
         },
       },
@@ -87,7 +87,7 @@ export const simulatorRoutes = routes({ tag: "E-mandates", admits: "company" }, 
   }),
 ]);
 
-/** A bank sends CSV, not JSON. */
+/** An endpoint, not a row: a bank sends CSV, not JSON. */
 export const mandateDecisionRoutes = routes({ tag: "E-mandates", admits: "company" }, [
   endpoint(
     "POST /emandate/mandates/results",
@@ -97,7 +97,7 @@ export const mandateDecisionRoutes = routes({ tag: "E-mandates", admits: "compan
         operationId: applyMandateDecisions.name,
         summary: "Apply banks' decisions on mandates",
         description:
-          "CSV, a line for each order_no of a mandate, with its amount and response_code: 00 approves, other codes refuse, 09 and 99 say nothing. Each line that can be used counts once, however often it comes; the others are named with the reason. Its columns are those of a run's results, documented in docs/emandate_fpx.md.",
+          "CSV, a line for each order_no of a mandate, with its amount and response_code: 00 approves, other codes refuse, 09 and 99 leave it pending. Each usable line counts once, however often it comes; the others are listed with the reason. The columns are those of a run's results, see docs/emandate_fpx.md.",
         requestBody: { required: true, content: { "text/csv": { schema: { type: "string" } } } },
       },
     },

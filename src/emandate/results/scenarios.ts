@@ -16,21 +16,22 @@ import { findLastOrder } from "../orders/queries.ts";
 import { nextQueryAt } from "../orders/rules.ts";
 import type { RanScenario, ScenarioSubject } from "./model.ts";
 
-// What may happen in the sandbox, made to happen. See docs/emandate.md#scenarios.
+// The scenarios of the sandbox. See docs/emandate.md#scenarios.
 
-type AnsweredScenario = keyof typeof SCENARIO_RESULTS;
+/** A scenario that answers what an order awaits. */
+type ResultScenario = keyof typeof SCENARIO_RESULTS;
 
-/** What happens to a mandate without having been asked for. */
+/** Scenarios that no order asked for. */
 const REPORTED = {
   mandate_terminated_by_bank: { trigger: "ended_by_bank", reason: "Ended by the bank" },
   mandate_expired: { trigger: "expire", reason: "Its last day has passed" },
 } as const satisfies Record<string, { trigger: MandateTrigger; reason: string }>;
 
-/** Declined on the way to the bank, or ended there once it is in force. */
+/** A customer declines on the way to the bank, or ends a mandate in force there. */
 const BY_CUSTOMER = "mandate_cancelled_by_customer";
 const DECLINED = resultOf("1C");
 
-function isAnswered(name: string): name is AnsweredScenario {
+function isResult(name: string): name is ResultScenario {
   return Object.hasOwn(SCENARIO_RESULTS, name);
 }
 
@@ -38,18 +39,18 @@ function isReported(name: string): name is keyof typeof REPORTED {
   return Object.hasOwn(REPORTED, name);
 }
 
-/** Makes a scenario happen. Errors: not_found for an unknown one; invalid; conflict. */
+/** Runs a scenario on its subject. Errors: not_found for an unknown scenario; invalid; conflict. */
 export async function runScenarioOn(tx: Tx, name: string, subject: ScenarioSubject): Promise<RanScenario> {
-  if (!isAnswered(name) && !isReported(name) && name !== BY_CUSTOMER) throw notFound("Scenario", name);
+  if (!isResult(name) && !isReported(name) && name !== BY_CUSTOMER) throw notFound("Scenario", name);
   const is_of_payment = name.startsWith("payment_");
   checkSubject(subject, is_of_payment);
-  if (isAnswered(name) && is_of_payment) return ofPayment(tx, name, subject.payment_id ?? 0);
+  if (isResult(name) && is_of_payment) return runOnPayment(tx, name, subject.payment_id ?? 0);
 
   const mandate = await findSandboxed(tx, subject.mandate_id ?? 0, "/mandate_id", name);
-  if (isAnswered(name)) await answer(tx, mandate, name, SCENARIO_RESULTS[name]);
+  if (isResult(name)) await applyToMandate(tx, mandate, name, SCENARIO_RESULTS[name]);
   else if (isReported(name)) await report(tx, mandate, name, REPORTED[name]);
   else if (mandate.status === "pending_authorization") {
-    await answer(tx, mandate, name, { awaits: "authorization", result: DECLINED });
+    await applyToMandate(tx, mandate, name, { awaits: "authorization", result: DECLINED });
   } else {
     const reason = "Ended by the customer at the bank";
     await report(tx, mandate, name, { trigger: "ended_by_bank", reason });
@@ -67,7 +68,7 @@ function checkSubject({ mandate_id, payment_id }: ScenarioSubject, is_of_payment
   if (given === undefined) throw invalid(`/${wanted}`, "is required");
 }
 
-/** Errors: invalid for a mandate that is none of the company's, conflict for one with a real bank behind it. */
+/** Errors: invalid for a mandate that is not the company's, conflict for one of a real bank. */
 async function findSandboxed(tx: Tx, id: number, path: string, name: string): Promise<StoredMandate> {
   const mandate = await findStoredMandate(tx, id);
   if (!mandate) throw invalid(path, "must be one of the company's");
@@ -75,7 +76,7 @@ async function findSandboxed(tx: Tx, id: number, path: string, name: string): Pr
   throw new AppError("conflict", `Cannot run ${name}: mandate ${id} is not in the sandbox`);
 }
 
-async function answer(
+async function applyToMandate(
   tx: Tx,
   { id, status }: StoredMandate,
   name: string,
@@ -100,13 +101,13 @@ async function report(
   else throw new AppError("conflict", `Cannot run ${name} on mandate ${mandate.id}: it is ${mandate.status}`);
 }
 
-/** Where a payment stands whose scheme still has this to say. */
+/** The state of a payment while its order awaits this step. */
 const STATUS_WHILE: Partial<Record<OrderAwaits, PaymentStatus>> = {
   payment: "submitted",
   settlement: "paid",
 };
 
-async function ofPayment(tx: Tx, name: AnsweredScenario, id: number): Promise<RanScenario> {
+async function runOnPayment(tx: Tx, name: ResultScenario, id: number): Promise<RanScenario> {
   const payment = await findPayment(tx, id);
   if (!payment) throw invalid("/payment_id", "must be one of the company's");
   const { mandate_id } = payment;

@@ -1,25 +1,21 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import { AppError } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { LIMITS } from "../limits.ts";
 import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, strict } from "../../core/schema.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import type { Queries } from "../../store/store.ts";
-import { applyResults } from "./result_files.ts";
+import { applyResultFile, DECISION_TARGET } from "./result_files.ts";
 import { readFpxCallback } from "../merchant_config/verify_callback.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
-import type { OrderResult } from "./apply_to_payment.ts";
-import { readResults } from "../scheme/collection_file.ts";
-import { applyDecisions } from "./apply_result.ts";
 import { authorizationPage } from "./authorization_page.ts";
 import { receiveCallback } from "./callbacks.ts";
 import { pollBatch } from "./polling.ts";
 import { deleteOldCallbacks } from "./callback_queries.ts";
-import * as queries from "../orders/queries.ts";
+import { findOrderByNumber } from "../orders/queries.ts";
+import { listSchemeOrders } from "../orders/scheme_orders.ts";
 import { runScenarioOn } from "./scenarios.ts";
 import { transaction } from "../../app/transaction.ts";
 import {
@@ -31,10 +27,7 @@ import {
   SchemeMessage,
 } from "./model.ts";
 
-/**
- * Asks the scheme what became of every order that is due to be asked for, and does what it says. May run twice at
- * once. Decision 0095.
- */
+/** Polls the scheme for the orders that are due, and applies the results. May run twice at once. Decision 0095. */
 export const pollOrders = operation({
   name: "poll_orders",
   permission: "emandate:write",
@@ -42,21 +35,17 @@ export const pollOrders = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    const scope = scopeOf(ctx.actor);
     const until_ms = performance.now() + LIMITS.mandate_orders_polling_ms;
-    // What is left is due when others had their turn.
-    while (!ctx.background.is_stopping && performance.now() < until_ms && (await pollBatch(ctx, scope))) {
-      // An embedded database answers without ever leaving the process: requests get their turn in between.
+    // The rest is due again after other companies had their turn.
+    while (!ctx.background.is_stopping && performance.now() < until_ms && (await pollBatch(ctx))) {
+      // Yields to requests: an embedded database never does.
       await Bun.sleep(0);
     }
     return {};
   },
 });
 
-/**
- * Takes a callback of the scheme, whose signature is who it is. Errors: malformed, not_found.
- * Decision 0095.
- */
+/** Applies a callback of the scheme; its signature is the authentication. Errors: malformed, not_found. Decision 0095. */
 export const takeSchemeCallback = operation({
   name: "take_scheme_callback",
   permission: "session:open",
@@ -69,9 +58,8 @@ export const takeSchemeCallback = operation({
 });
 
 /**
- * Where a customer's browser goes that comes back from the bank: the address that the order's company has set, and
- * no other. Null without an address, and for what the scheme has not signed: nobody learns which orders there are.
- * What the browser brings changes nothing.
+ * Finds the return address for a browser that comes back from the bank: the one that the order's company has set.
+ * Null where there is none, and for unsigned bodies, so that nobody learns which orders exist. Changes nothing.
  */
 export const findReturnAddress = operation({
   name: "find_return_address",
@@ -83,7 +71,7 @@ export const findReturnAddress = operation({
       if (error instanceof AppError && error.kind === "malformed") return null;
       throw error;
     });
-    const order = callback && (await queries.findOrderByNumber(store.read, callback.order_no));
+    const order = callback && (await findOrderByNumber(store.read, callback.order_no));
     if (!callback || order?.company_id !== callback.company_id) return { location: null };
     const { return_url } = await findConfig({ q: store.read, scope: order, now });
     if (return_url === null) return { location: null };
@@ -94,8 +82,8 @@ export const findReturnAddress = operation({
 });
 
 /**
- * The page from which a customer goes to the bank, for whoever has the order's number, while the customer is
- * awaited. Errors: not_found.
+ * Renders the page from which a customer goes to the bank, for anyone with the order's number, while it awaits the
+ * customer. Errors: not_found.
  */
 export const showAuthorizationPage = operation({
   name: "show_authorization_page",
@@ -103,26 +91,21 @@ export const showAuthorizationPage = operation({
   input: OrderNumber,
   output: Type.Unsafe<HtmlPage>(Type.Any()),
   async run(ctx, { order_no }) {
-    const { store } = ctx;
-    const order = await queries.findOrderByNumber(store.read, order_no);
+    const { store, now } = ctx;
+    const order = await findOrderByNumber(store.read, order_no);
     if (!order || (order.awaits !== "authorization" && order.awaits !== "confirmation")) {
       throw new AppError("not_found", "There is nothing to authorize here, or not any more");
     }
-    const { request } = exactlyOne(
-      await queries.listSchemeOrders({ q: store.read, scope: order, now: ctx.now }, [order.id]),
-    );
-    const connector = await openConnector(
-      ctx,
-      await findConfig({ q: store.read, scope: order, now: ctx.now }),
-      order.connector,
-    );
+    const tx = { q: store.read, scope: order, now };
+    const { request } = exactlyOne(await listSchemeOrders(tx, [order.id]));
+    const connector = await openConnector(ctx, await findConfig(tx), order.connector);
     return authorizationPage(request, connector.authorizationForm(request));
   },
 });
 
 /**
- * Makes something happen in the sandbox. Errors: not_found for an unknown scenario, invalid for a subject that it
- * is not about, conflict outside of the sandbox and for a state that can't take it. See docs/emandate.md#scenarios.
+ * Runs a scenario of the sandbox. Errors: not_found for an unknown scenario, invalid for the wrong subject, conflict
+ * outside the sandbox and for a state that does not allow it. See docs/emandate.md#scenarios.
  */
 export const runScenario = operation({
   name: "run_scenario",
@@ -144,9 +127,9 @@ export const runScenario = operation({
 });
 
 /**
- * Applies what banks decided on mandates that their customers authorized: CSV, as the results of a collection run.
- * FPX tells of that by file only. Every line that can be used counts, and a second time it changes nothing.
- * Errors: invalid for what is not such a file. Decision 0095.
+ * Applies banks' decisions on mandates that their customers authorized: CSV, as the results of a collection run.
+ * FPX sends them by file only. Every usable line counts, and a second time it changes nothing. Errors: invalid for
+ * what is not such a file. Decision 0095.
  */
 export const applyMandateDecisions = operation({
   name: "apply_mandate_decisions",
@@ -154,19 +137,10 @@ export const applyMandateDecisions = operation({
   target: "mandate",
   input: strict({ csv: Type.String() }),
   output: CollectionResults,
-  async run({ store, actor, now }, { csv }) {
-    const scope = scopeOf(actor);
-    const about = {
-      listOrders: (q: Queries, order_nos: readonly string[]) =>
-        queries.listMandateOrders({ q, scope, now }, order_nos),
-      apply: (q: Queries, results: readonly OrderResult[]) => applyDecisions({ q, scope, now }, results),
-      unknown: "order_no is of no mandate",
-    };
-    return applyResults(store, about, await readResults(csv));
-  },
+  run: (ctx, { csv }) => applyResultFile(ctx, DECISION_TARGET, csv),
 });
 
-/** Forgets old callbacks, refused ones included. */
+/** Deletes old callbacks, refused ones included. */
 export const pruneSchemeCallbacks = operation({
   name: "prune_scheme_callbacks",
   permission: "emandate:write",
@@ -174,14 +148,14 @@ export const pruneSchemeCallbacks = operation({
   input: Nothing,
   output: Nothing,
   async run({ store, now, background }) {
-    const forget = (days: number, only_unmatched: boolean) => {
+    const prune = (days: number, only_unmatched: boolean) => {
       const until = now.subtract({ hours: 24 * days });
       return deleteInBatches(background, (limit) =>
         store.tx((q) => deleteOldCallbacks(q, until, limit, { only_unmatched })),
       );
     };
-    await forget(LIMITS.scheme_callback_days, false);
-    await forget(LIMITS.scheme_callback_nobodys_days, true);
+    await prune(LIMITS.scheme_callback_days, false);
+    await prune(LIMITS.scheme_callback_nobodys_days, true);
     return {};
   },
 });

@@ -2,13 +2,13 @@ import type { ColumnKit } from "../../store/columns.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { CALLBACK_OUTCOMES } from "./model.ts";
 
-/** What came in over the scheme's callbacks, also what was refused. */
+/** The callbacks of the scheme, refused ones included. */
 export const schemeCallbackTable = (k: ColumnKit) =>
   k.table(
     "scheme_callbacks",
     {
       id: k.id(),
-      /** Null where the order is nobody's. */
+      /** Null where the order is of no company. */
       company_id: k.ref("company_id", companyTable),
       received_at: k.at("received_at").notNull(),
       address: k.text("address"),

@@ -9,15 +9,15 @@ const fields = runScenario.input.properties;
 
 const playScenario = tool({
   name: "emandate_run_scenario",
-  title: "Make something happen in the sandbox",
+  title: "Run a sandbox scenario",
   description:
-    "Plays the bank and the customer in the sandbox; refused elsewhere. Of a mandate: mandate_authorized, then mandate_activated; mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. Of a payment: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending; once paid, payment_late_failure, payment_charged_back.",
+    "Plays the bank and the customer in the sandbox; refused elsewhere. For a mandate: mandate_authorized, then mandate_activated; mandate_rejected, mandate_cancelled_by_customer, mandate_terminated_by_bank, mandate_expired. For a payment: payment_paid, payment_insufficient_funds, payment_account_closed, payment_pending; once paid, payment_late_failure, payment_charged_back.",
   operations: [runScenario],
   is_destructive: true,
   input: {
-    scenario: describe(fields.name, "Its name"),
-    mandate_id: describe(fields.mandate_id, "For what is of a mandate"),
-    payment_id: describe(fields.payment_id, "For what is of a payment"),
+    scenario: describe(fields.name, "The scenario's name"),
+    mandate_id: describe(fields.mandate_id, "For scenarios of a mandate"),
+    payment_id: describe(fields.payment_id, "For scenarios of a payment"),
   },
   output: dataOf(RanScenario),
   run: (ctx, { scenario: name, ...subject }) => data(call(ctx, runScenario, { name, ...subject })),

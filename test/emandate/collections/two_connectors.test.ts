@@ -7,7 +7,7 @@ import { collectionRunTable } from "../../../src/emandate/collections/tables.ts"
 import { findConfig, saveConfig } from "../../../src/emandate/merchant_config/queries.ts";
 import { emandateBankListTable } from "../../../src/emandate/merchant_config/tables.ts";
 import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
-import { findMandate } from "../../../src/emandate/mandates/queries.ts";
+import { requireMandate } from "../../../src/emandate/mandates/queries.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
 import { JOBS } from "../../../src/server/jobs.ts";
 import { runJob } from "../../../src/server/scheduler.ts";
@@ -155,7 +155,7 @@ describe("a company with mandates of both", () => {
     const later = { amount: "20", due_date: next };
     expect((await tenant.api("POST", `/emandate/mandates/${by_hand}/payments`, later)).status).toBe(201);
     const waiting = await debit(tenant, await addMandate(service.deps, tenant, null, { connector: "fpx" }));
-    const before = await findMandate(
+    const before = await requireMandate(
       { q: service.deps.store.read, scope: tenant, now: Temporal.Now.instant() },
       real,
     );
@@ -165,7 +165,7 @@ describe("a company with mandates of both", () => {
     const [tried] = await paymentsOf(tenant.api, trial);
     expect(orderNos(await fileOf(tenant, ahead.id))).toEqual([tried.order_no]);
     expect(
-      await findMandate({ q: service.deps.store.read, scope: tenant, now: Temporal.Now.instant() }, real),
+      await requireMandate({ q: service.deps.store.read, scope: tenant, now: Temporal.Now.instant() }, real),
     ).toEqual(before);
     expect(await paymentsOf(tenant.api, real)).toEqual([]);
     expect((await paymentsOf(tenant.api, by_hand))[0].status).toBe("scheduled");

@@ -152,20 +152,23 @@ describe("terms", () => {
       next_collection_at: "2026-02-27T16:00:00.000Z",
     };
     const { next_collection_at: _, ...kept } = mandate;
-    expect(rules.amended(mandate, { amount: "20.00" })).toEqual({ ...kept, bankscheme_txn_amount: "20.00" });
-    expect(rules.amended(mandate, { amount: "120.00" })).toEqual({
+    expect(rules.amendedTerms(mandate, { amount: "20.00" })).toEqual({
+      ...kept,
+      bankscheme_txn_amount: "20.00",
+    });
+    expect(rules.amendedTerms(mandate, { amount: "120.00" })).toEqual({
       ...kept,
       bankscheme_txn_amount: "120.00",
       max_amount: "120.00",
     });
-    expect(rules.amended(mandate, { expiry_date: "2027-01-01" }).expiry_date).toBe("2027-01-01");
+    expect(rules.amendedTerms(mandate, { expiry_date: "2027-01-01" }).expiry_date).toBe("2027-01-01");
     // The weeks count from the next collection, whose day in Kuala Lumpur is the 28th.
-    expect(rules.amended(mandate, { frequency: "Weekly" })).toEqual({
+    expect(rules.amendedTerms(mandate, { frequency: "Weekly" })).toEqual({
       ...kept,
       frequency: "Weekly",
       anchor_date: "2026-02-28",
     });
-    expect(rules.amended(mandate, { frequency: "Monthly" })).toEqual(kept);
+    expect(rules.amendedTerms(mandate, { frequency: "Monthly" })).toEqual(kept);
   });
 });
 

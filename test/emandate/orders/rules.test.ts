@@ -5,7 +5,7 @@ import { ORDER_KINDS, type SchemeResult } from "../../../src/emandate/scheme/con
 import { propertyCases } from "../../support/properties.ts";
 import {
   answeredBy,
-  answerInTime,
+  resultInTime,
   classifyResult,
 } from "../../../src/emandate/results/classify_mandate_result.ts";
 
@@ -70,7 +70,7 @@ test.each([
 ] as const)("of an order that awaits %s: %p is after %i ms: %s", (awaits, said, ms, expected) => {
   const order = { kind: "enrolment", status: "pending", awaits, awaits_since: began.toString() } as const;
   const told = result({ status: "pending", code: null, ...said });
-  const { status, message } = answerInTime({ ...order, connector: "fpx" }, told, after(ms));
+  const { status, message } = resultInTime({ ...order, connector: "fpx" }, told, after(ms));
   expect(message ?? status).toBe(expected);
 });
 
