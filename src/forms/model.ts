@@ -14,7 +14,7 @@ export const FIELD_TYPES = [
   "checkbox",
 ] as const;
 
-/** A text that is kept as it is sent, with something in it that can be seen. */
+/** A text with a visible character, stored exactly as sent. */
 function visible(max: number) {
   const format = `seen text of 1 to ${max}`;
   FormatRegistry.Set(format, (text) => /[^\s\p{Cf}]/u.test(text) && Array.from(text).length <= max);
@@ -43,14 +43,14 @@ const FormField = strict(
     options: Type.Optional(
       Type.Array(visible(LIMITS.form_text_length), {
         maxItems: LIMITS.form_options,
-        description: "of a select, and only of one",
+        description: "only for a select",
       }),
     ),
   },
   { title: "FormField" },
 );
 
-/** What a form asks for. `checkForm` knows the rules beyond this shape. */
+/** The structure of a form. `checkForm` has the rules beyond this shape. */
 export const FormStructure = strict(
   {
     title: visible(LIMITS.form_text_length),
@@ -61,10 +61,10 @@ export const FormStructure = strict(
 );
 export type FormStructure = Static<typeof FormStructure>;
 
-/** What a form's fields were answered with, by their names. */
+/** Answers to a form, by field name. */
 export type Answers = Readonly<Record<string, string | number | boolean>>;
 
-/** A client's form. `config` comes back as it was sent. */
+/** A client's form. `config` is returned exactly as it was sent. */
 export const FormConfig = Type.Object(
   {
     id: Id,
@@ -81,7 +81,7 @@ export const FormConfig = Type.Object(
 );
 export type FormConfig = Static<typeof FormConfig>;
 
-/** Taken as it comes, so that one rule names every problem of it, whichever call it comes with. */
+/** Not validated by the schema: `checkForm` names every problem at once. */
 const AnyConfig = Type.Unknown({ "x-schema": { $ref: "#/components/schemas/FormStructure" } });
 
 const formFields = {
@@ -109,7 +109,7 @@ export const ValidateForm = strict({ config: Type.Optional(AnyConfig) }, { title
 export const FormVerdict = Type.Object(
   {
     valid: Type.Boolean(),
-    errors: Type.Array(Type.String({ description: "a JSON pointer into the config, then what is wrong" })),
+    errors: Type.Array(Type.String({ description: "a JSON pointer into the config, then the problem" })),
   },
   { title: "FormVerdict" },
 );
@@ -122,5 +122,5 @@ const listFields = {
 
 export const ListForms = strict({ client_id: Type.Optional(Id), ...listFields });
 
-/** A client user has one client, its own. */
+/** Without client_id: a client user has only its own client. */
 export const ListMyForms = strict(listFields);

@@ -6,11 +6,11 @@ import { stamped } from "../store/columns.ts";
 import { containing } from "../store/expressions.ts";
 import { columnsOf, listRows, matching } from "../store/list_rows.ts";
 import { exactlyOne } from "../store/exactly_one.ts";
-import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../store/store.ts";
 import { FormConfig, type FormStructure } from "./model.ts";
 import { formTable } from "./tables.ts";
 
-/** Which forms are meant; every field given narrows further. */
+/** A filter of forms; every field given narrows further. */
 export interface FormFilter {
   client_id?: number;
   is_active?: boolean;
@@ -18,7 +18,7 @@ export interface FormFilter {
   search?: string;
 }
 
-/** What a form is made of, as its client says it. */
+/** The fields of a form that its client sets. */
 export interface FormInput {
   name: string;
   description: string | null;
@@ -35,41 +35,39 @@ export function listForms(tx: ReadTx, { search, ...equal }: FormFilter, slice: S
 }
 
 export async function findForm(tx: ReadTx, id: number): Promise<FormConfig | undefined> {
-  const forms = tx.q.use(formTable);
+  const t = tx.q.use(formTable);
   const [form] = await tx.q
     .select(formColumns(tx.q))
-    .from(forms)
-    .where(and(inScope(tx), eq(forms.id, id)));
+    .from(t)
+    .where(and(inScope(tx), eq(t.id, id)));
   return form;
 }
 
-/** What a form asks for, also when it was deleted: what was filled in by it is still held against it. */
+/** The structure of a form, also of a deleted one: applications that refer to it are still checked by it. */
 export async function findFormStructure(
   { q, scope: { company_id } }: ReadTx,
   id: number,
 ): Promise<FormStructure | undefined> {
-  const forms = q.use(formTable);
+  const t = q.use(formTable);
   const [form] = await q
-    .select({ config: forms.config })
-    .from(forms)
-    .where(and(eq(forms.company_id, company_id), eq(forms.id, id)));
+    .select({ config: t.config })
+    .from(t)
+    .where(and(eq(t.company_id, company_id), eq(t.id, id)));
   return form?.config;
 }
 
-/** How many forms there are. */
+/** How many forms the caller may see. */
 export function countForms(tx: ReadTx): Promise<number> {
   return tx.q.$count(tx.q.use(formTable), inScope(tx)).then(Number);
 }
 
 export async function insertForm(
-  q: Queries,
-  owner: Required<Scope>,
-  now: Temporal.Instant,
+  { q, scope, now }: Tx<Required<Scope>>,
   form: FormInput,
 ): Promise<FormConfig> {
   const rows = await q
     .insert(q.use(formTable))
-    .values({ ...form, ...owner, is_active: true, ...stamped(now) })
+    .values({ ...form, ...scope, is_active: true, ...stamped(now) })
     .returning(formColumns(q));
   return exactlyOne(rows);
 }
@@ -79,20 +77,17 @@ export async function updateForm(
   id: number,
   change: Partial<FormInput> & { is_active?: boolean; deleted_at?: string },
 ): Promise<FormConfig | undefined> {
-  const forms = tx.q.use(formTable);
+  const t = tx.q.use(formTable);
   const [form] = await tx.q
-    .update(forms)
+    .update(t)
     .set({ ...change, updated_at: iso(tx.now) })
-    .where(and(inScope(tx), eq(forms.id, id)))
+    .where(and(inScope(tx), eq(t.id, id)))
     .returning(formColumns(tx.q));
   return form;
 }
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {
-  const forms = q.use(formTable);
-  return and(
-    eq(forms.company_id, scope.company_id),
-    scope.client_id === undefined ? undefined : eq(forms.client_id, scope.client_id),
-    isNull(forms.deleted_at),
-  );
+  const t = q.use(formTable);
+  const { company_id, client_id } = scope;
+  return and(matching(t, { company_id, client_id }), isNull(t.deleted_at));
 }

@@ -10,7 +10,7 @@ import {
 } from "./service.ts";
 
 const RULES =
-  "Names of fields are unique; a select has options, all different, and nothing else has any; the whole config has at most 64 KB. A 422 names every problem.";
+  "Field names must be unique; a select needs options, all different, and no other type has any; the whole config has at most 64 KB. A 422 names every problem.";
 
 export const formRoutes = routes({ tag: "Forms", admits: "company" }, [
   route("GET /forms", listForms, {
@@ -23,7 +23,7 @@ export const formRoutes = routes({ tag: "Forms", admits: "company" }, [
 export const myFormRoutes = routes({ tag: "Self-service", admits: "client" }, [
   route("GET /my/forms", listMyForms, {
     summary: "List my forms",
-    description: "Whole, or one page when page or limit is given; search looks into names.",
+    description: "The whole list, or one page when page or limit is given; search looks into names.",
   }),
   route("POST /my/forms", createForm, {
     summary: "Create a form",
@@ -33,13 +33,13 @@ export const myFormRoutes = routes({ tag: "Self-service", admits: "client" }, [
   }),
   route("POST /my/forms/validate", validateForm, {
     summary: "Check a form's config",
-    description: "Names every problem with its place in the config, and keeps nothing.",
+    description: "Names every problem with its place in the config. Nothing is saved.",
     bare: true,
   }),
   route("GET /my/forms/:id", getForm, { summary: "Get one of my forms" }),
   route("PUT /my/forms/:id", updateForm, {
     summary: "Replace one of my forms",
-    description: `is_active stays as it is when it is left out. ${RULES}`,
+    description: `is_active stays as it is when left out. ${RULES}`,
   }),
   route("DELETE /my/forms/:id", deleteForm, { summary: "Delete one of my forms" }),
 ]);

@@ -2,17 +2,16 @@ import { Value } from "@sinclair/typebox/value";
 import { SHARED_LIMITS } from "../core/limits.ts";
 import { LIMITS } from "./limits.ts";
 import { type ErrorDetail, pointerPart } from "../core/errors.ts";
-import { Email } from "../core/schema.ts";
+import { Day, Email } from "../core/schema.ts";
 import { invalidInput } from "../core/validate.ts";
 import { type Answers, FormStructure } from "./model.ts";
 
-/** What is wrong with a form. `path` is a JSON pointer into its config, "" the config itself. */
+/** A problem of a form. `path` is a JSON pointer into its config, "" the config itself. */
 export type Problem = ErrorDetail;
 
 /**
- * Checks a config, whatever it is, and names what is wrong with it: its shape, names that repeat, and options
- * that are missing, repeat or stand where there is no select. One that is too large is not looked into.
- * Decision 0070.
+ * Validates a config of any shape and names every problem: its shape, repeated names, and options that are missing,
+ * repeated or not of a select. One that is too large is not read. Decision 0070.
  */
 export function checkForm(config: unknown): Problem[] {
   if (config === undefined) return [{ path: "", message: "is required" }];
@@ -20,20 +19,20 @@ export function checkForm(config: unknown): Problem[] {
   if (bytes > LIMITS.form_bytes) {
     return [{ path: "", message: `must be at most ${LIMITS.form_bytes} bytes of JSON, it has ${bytes}` }];
   }
-  return [...brokenShape(config), ...brokenFields(fieldsOf(config))].slice(0, LIMITS.form_problems);
+  return [...shapeProblems(config), ...fieldProblems(fieldsOf(config))].slice(0, LIMITS.form_problems);
 }
 
-/** A problem in one line: its place in the config, and what is wrong there. */
+/** A problem in one line: its place in the config, and the message. */
 export function problemText({ path, message }: Problem): string {
   return `${path === "" ? "/config" : path}: ${message}`;
 }
 
-function brokenShape(config: unknown): Problem[] {
+function shapeProblems(config: unknown): Problem[] {
   if (Value.Check(FormStructure, config)) return [];
   return invalidInput(Value.Errors(FormStructure, config)).details ?? [];
 }
 
-/** A field as far as it can be read: of what has another shape, nothing is known. */
+/** A field of unknown shape, as far as it can be read. */
 interface FieldRule {
   name: unknown;
   type: unknown;
@@ -50,43 +49,43 @@ function fieldsOf(config: unknown): FieldRule[] {
   }));
 }
 
-/** Never what an object has from its prototype. */
+/** An own property, never one of the prototype. */
 function ownValue(object: unknown, key: string): unknown {
   if (typeof object !== "object" || object === null) return undefined;
   return Object.getOwnPropertyDescriptor(object, key)?.value;
 }
 
-function brokenFields(fields: readonly FieldRule[]): Problem[] {
+function fieldProblems(fields: readonly FieldRule[]): Problem[] {
   const names = repeats(fields.map(({ name }) => name)).map(({ again, first }) => ({
     path: `/fields/${again}/name`,
     message: `must be unique: /fields/${first} has the same name`,
   }));
-  return [...names, ...fields.flatMap((field, index) => brokenOptions(field, `/fields/${index}/options`))];
+  return [...names, ...fields.flatMap((field, index) => optionProblems(field, `/fields/${index}/options`))];
 }
 
-function brokenOptions({ type, options }: FieldRule, path: string): Problem[] {
-  // An empty list says that there are none, which is nothing wrong: clients that always send one do so.
+function optionProblems({ type, options }: FieldRule, path: string): Problem[] {
+  // An empty list is fine for every type: some clients always send one.
   if (Array.isArray(options) && options.length === 0) return [];
   if (type !== "select") {
     const is_refused = options !== undefined && typeof type === "string";
     return is_refused ? [{ path, message: "only a select has options: leave them out" }] : [];
   }
   if (options === undefined) return [{ path, message: "a select needs at least one option" }];
-  if (!Array.isArray(options)) return []; // its shape is named already
+  if (!Array.isArray(options)) return []; // a problem of the shape
   return repeats(options).map(({ again, first }) => ({
     path: `${path}/${again}`,
     message: `must be unique: option ${first} is the same`,
   }));
 }
 
-/** The texts that stood before, and where they stood first. */
+/** Repeated texts: the index of each repetition, and of the first occurrence. */
 function repeats(values: readonly unknown[]): { again: number; first: number }[] {
-  const places = new Map<string, number>();
+  const first_index = new Map<string, number>();
   return values.flatMap((value, again) => {
     if (typeof value !== "string") return [];
-    const first = places.get(value);
+    const first = first_index.get(value);
     if (first !== undefined) return [{ again, first }];
-    places.set(value, again);
+    first_index.set(value, again);
     return [];
   });
 }
@@ -94,9 +93,8 @@ function repeats(values: readonly unknown[]): { again: number; first: number }[]
 type Field = FormStructure["fields"][number];
 
 /**
- * Checks answers, whatever they are, against a form: each must be one of its fields', and of that field's type.
- * Whether all that must be answered is, `unanswered` tells. Places are JSON pointers into the answers, "" the
- * answers themselves. Decision 0103.
+ * Validates answers of any shape against a form: each must belong to a field and be of its type; `unanswered` finds
+ * those that are missing. Paths are JSON pointers into the answers, "" the answers themselves. Decision 0103.
  */
 export function checkAnswers({ fields }: FormStructure, answers: unknown): Problem[] {
   if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
@@ -110,18 +108,18 @@ export function checkAnswers({ fields }: FormStructure, answers: unknown): Probl
   return Object.entries(answers)
     .flatMap(([name, answer]: [string, unknown]) => {
       const field = fields_by_name.get(name);
-      const message = field ? brokenAnswer(field, answer) : "is not a field of the form";
+      const message = field ? answerProblem(field, answer) : "is not a field of the form";
       return message === null ? [] : [{ path: `/${pointerPart(name)}`, message }];
     })
     .slice(0, LIMITS.form_problems);
 }
 
-/** Whether `checkAnswers` has nothing against them. */
+/** Whether `checkAnswers` finds no problem. */
 export function areAnswers(form: FormStructure, answers: unknown): answers is Answers {
   return checkAnswers(form, answers).length === 0;
 }
 
-/** The names of the fields that must be answered and are not: a blank is no answer, nor is an empty box. */
+/** The names of required fields without an answer; blank text and an unticked box are none. */
 export function unanswered({ fields }: FormStructure, answers: Answers): string[] {
   return fields
     .filter(({ name, type, required }) => {
@@ -135,10 +133,10 @@ export function unanswered({ fields }: FormStructure, answers: Answers): string[
     .map(({ name }) => name);
 }
 
-/** Digits, and what people part them by. */
+/** At least three digits, and what people separate them with. */
 const TELEPHONE = /^\+?(?=(\D*\d){3})[\d ().-]+$/;
 
-/** What a text must be, by the type of its field. */
+/** The rules of text answers, by the type of the field. */
 const TEXTS: Record<
   Exclude<Field["type"], "number" | "checkbox">,
   { noun: string; max: number; fits: (text: string, field: Field) => boolean }
@@ -151,7 +149,7 @@ const TEXTS: Record<
     fits: (text) => Value.Check(Email, text),
   },
   tel: { noun: "a telephone number", max: 30, fits: (text) => TELEPHONE.test(text) },
-  date: { noun: "a date such as 2026-01-31", max: 10, fits: isDate },
+  date: { noun: "a date such as 2026-01-31", max: 10, fits: (text) => Value.Check(Day, text) },
   select: {
     noun: "one of the options",
     max: LIMITS.form_text_length,
@@ -159,8 +157,8 @@ const TEXTS: Record<
   },
 };
 
-/** What is wrong with an answer, or null. An empty text is no answer, and so none that is wrong. */
-function brokenAnswer(field: Field, answer: unknown): string | null {
+/** The problem of an answer, or null. An empty text counts as unanswered and is always valid. */
+function answerProblem(field: Field, answer: unknown): string | null {
   if (field.type === "number")
     return typeof answer === "number" && Number.isFinite(answer) ? null : "must be a number";
   if (field.type === "checkbox") return typeof answer === "boolean" ? null : "must be true or false";
@@ -168,12 +166,4 @@ function brokenAnswer(field: Field, answer: unknown): string | null {
   const { noun, max, fits } = TEXTS[field.type];
   const is_good = typeof answer === "string" && Array.from(answer).length <= max && fits(answer, field);
   return is_good ? null : `must be ${noun}, of at most ${max} characters`;
-}
-
-function isDate(text: string): boolean {
-  try {
-    return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
-  } catch {
-    return false;
-  }
 }

@@ -1,9 +1,9 @@
 import { Value } from "@sinclair/typebox/value";
 import { operation } from "../app/operation.ts";
-import { type Actor, type Scope, scopeOf } from "../core/access.ts";
+import type { Scope } from "../core/access.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
 import { LIMITS } from "./limits.ts";
-import { AppError, notFound } from "../core/errors.ts";
+import { AppError, orNotFound } from "../core/errors.ts";
 import { listPage, pagedList } from "../core/pagination.ts";
 import { ById, listed, Nothing, paged } from "../core/schema.ts";
 import { iso } from "../core/time.ts";
@@ -49,36 +49,31 @@ export const getForm = operation({
   permission: "forms:read",
   input: ById,
   output: FormConfig,
-  async run(ctx, { id }) {
-    const form = await queries.findForm(readTx(ctx), id);
-    if (!form) throw notFound("Form", id);
-    return form;
-  },
+  run: async (ctx, { id }) => orNotFound(await queries.findForm(readTx(ctx), id), "Form", id),
 });
 
 /**
- * Creates a form of the caller's client, active. Errors: invalid naming every problem of the config, conflict
- * when the client has as many as it may, forbidden for whoever has no client.
- * Decision 0070.
+ * Creates a form of the caller's client, active. Errors: invalid naming every problem of the config, conflict at the
+ * limit of forms, forbidden for callers that have no client. Decision 0070.
  */
 export const createForm = operation({
   name: "create_form",
   permission: "forms:write",
   input: CreateForm,
   output: FormConfig,
-  async run({ store, actor, now }, { name, description = null, config }) {
-    const owner = ownerOf(actor);
-    const form = { name, description, config: formOf(config) };
-    return store.tx(async (q) => {
-      if ((await queries.countForms({ q, scope: owner, now })) >= LIMITS.forms_client) {
+  async run(ctx, { name, description = null, config }) {
+    const scope = clientScope(readTx(ctx).scope);
+    const form = { name, description, config: readConfig(config) };
+    return transaction(ctx, async (tx) => {
+      if ((await queries.countForms(tx)) >= LIMITS.forms_client) {
         throw new AppError("conflict", `Cannot add a form: the client has ${LIMITS.forms_client} already`);
       }
-      return queries.insertForm(q, owner, now, form);
+      return queries.insertForm({ ...tx, scope }, form);
     });
   },
 });
 
-/** Tells what is wrong with a config, and keeps nothing. */
+/** Validates a config without saving anything. */
 export const validateForm = operation({
   name: "validate_form",
   permission: "forms:read",
@@ -103,13 +98,12 @@ export const updateForm = operation({
     const change = {
       name,
       description,
-      config: formOf(config),
+      config: readConfig(config),
       ...(is_active === undefined ? {} : { is_active }),
     };
     return transaction(ctx, async (tx) => {
-      const before = await queries.findForm(tx, id);
-      const form = before && (await queries.updateForm(tx, id, change));
-      if (!form) throw notFound("Form", id);
+      const before = orNotFound(await queries.findForm(tx, id), "Form", id);
+      const form = orNotFound(await queries.updateForm(tx, id, change), "Form", id);
       ctx.annotateAudit({ before, after: form });
       return form;
     });
@@ -124,21 +118,19 @@ export const deleteForm = operation({
   output: Nothing,
   async run(ctx, { id }) {
     const deletion = { deleted_at: iso(ctx.now) };
-    const form = await transaction(ctx, (tx) => queries.updateForm(tx, id, deletion));
-    if (!form) throw notFound("Form", id);
+    orNotFound(await transaction(ctx, (tx) => queries.updateForm(tx, id, deletion)), "Form", id);
     return {};
   },
 });
 
-/** The client that forms are made for. Errors: forbidden for whoever has none. */
-function ownerOf(actor: Actor): Required<Scope> {
-  const { company_id, client_id } = scopeOf(actor);
+/** The scope of the caller's client. Errors: forbidden for callers that have no client. */
+function clientScope({ company_id, client_id }: Scope): Required<Scope> {
   if (client_id === undefined) throw new AppError("forbidden", "Cannot add a form: only client users may");
   return { company_id, client_id };
 }
 
-/** The config as it was sent. Errors: invalid naming every problem. */
-function formOf(config: unknown): FormStructure {
+/** A valid config, as it was sent. Errors: invalid naming every problem. */
+function readConfig(config: unknown): FormStructure {
   const problems = checkForm(config);
   if (problems.length === 0 && Value.Check(FormStructure, config)) return config;
   const details = problems.map(({ path, message }) => ({ path: `/config${path}`, message }));

@@ -14,7 +14,7 @@ export const formTable = (k: ColumnKit) =>
       client_id: k.ref("client_id", clientTable).notNull(),
       ...companyColumn(k),
       is_active: k.boolean("is_active").notNull(),
-      /** Deleted forms keep their row: what was filled in by them may be asked about. */
+      /** Deleted forms keep their row: applications may refer to it. */
       deleted_at: k.at("deleted_at"),
       ...stamps(k),
     },

@@ -20,7 +20,7 @@ const findForms = tool({
   name: "forms_find_forms",
   title: "Find clients' forms",
   description:
-    "Lists the forms of the company's clients, or one by form_id; response_format detailed adds their config. Only clients change their forms.",
+    "Lists the forms of the company's clients, or one by form_id; response_format detailed adds their config. Only clients can change their forms.",
   ...finder("form_id", listForms, getForm),
   finds: ["form_id", "form_config_id"],
   details: ["config"],
@@ -51,14 +51,14 @@ const findMyForms = tool({
   },
 });
 
-/** Documented by its structure but accepted as it is: `checkForm` reports all problems at once. */
-const config = Type.Unknown({ "x-schema": FormStructure, "x-says": "What the form asks for" });
+/** Documented by its structure but accepted unchecked: `checkForm` names every problem at once. */
+const config = Type.Unknown({ "x-schema": FormStructure, "x-says": "The form's title and fields" });
 
 const checkConfig = tool({
   name: "forms_validate_my_form",
   title: "Check a form",
   description:
-    "Names every problem of a form's config with its place, and keeps nothing. Use it before forms_save_my_form.",
+    "Names every problem of a form's config with its place. Saves nothing. Use it before forms_save_my_form.",
   level: "client",
   operations: [validateForm],
   input: { config },
@@ -72,17 +72,17 @@ const saveForm = tool({
   name: "forms_save_my_form",
   title: "Create or replace a form",
   description:
-    "Creates a form, or replaces the one that form_id names: name, description and config whole. forms_validate_my_form tells beforehand what is wrong.",
+    "Creates a form, or replaces the one that form_id names: name, description and the whole config. Check the config with forms_validate_my_form first.",
   ...saver("form_id", createForm, updateForm),
   level: "client",
   takes_request_id: true,
   is_destructive: true,
   input: {
-    form_id: Type.Optional(describe(Id, "The form to replace; left out, a new one is created")),
+    form_id: Type.Optional(describe(Id, "The form to replace; leave out to create one")),
     name: describe(form.name, "The form's name"),
     description: describe(form.description, "What it is for"),
     config: Type.Unknown({
-      "x-says": "What the form asks for, of the shape that forms_validate_my_form takes",
+      "x-says": "The form's title and fields, in the shape that forms_validate_my_form takes",
     }),
     is_active: describe(form.is_active, "Whether it is in use; only with form_id"),
   },
