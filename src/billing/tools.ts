@@ -7,7 +7,7 @@ import { data, dataOf } from "../http/responses.ts";
 import { tool } from "../mcp/tool.ts";
 import { describe } from "../mcp/wire_schema.ts";
 
-// What the tools of billing share.
+// Parameters and tools that all of billing shares.
 
 export const client_id = describe(Id, "The client's id");
 export const product_id = describe(Id, "The product's id");
@@ -19,11 +19,11 @@ const deleteRecord = tool({
   name: "billing_delete",
   title: "Delete a client, product or billing model",
   description:
-    "Deletes a client (with its users), a product or a billing model. Refused while active subscriptions use it: billing_cancel_subscription ends those. Bills stay on record. Ask the person first.",
+    "Deletes a client (with its users), a product or a billing model. Refused while active subscriptions use it: billing_cancel_subscription ends those. Bills stay. Ask the person first.",
   operations: Object.values(DELETIONS),
   is_destructive: true,
   input: {
-    kind: describe(oneOf(["client", "product", "billing_model"]), "What is deleted"),
+    kind: describe(oneOf(["client", "product", "billing_model"]), "The kind of record"),
     id: describe(Id, "Its id"),
   },
   output: dataOf(Nothing),

@@ -119,14 +119,14 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "billing_model_changes",
-    summary: "Apply the billing model changes whose time has come",
+    summary: "Apply due billing model changes",
     cron: "* * * * * *",
     due: listCompaniesWithDueChanges,
     run: (ctx) => call(ctx, applyDueChanges, {}),
   },
   {
     name: "credit_thresholds",
-    summary: "Tell of subscriptions that have used up 80 or 100 percent of their credits",
+    summary: "Record events for subscriptions that have used up 80 or 100 percent of their credits",
     cron: "30 * * * * *",
     due: (q, now) => listCompaniesWithCredits(q, watchedInstants(now)[1]),
     run: (ctx) => call(ctx, tellThresholds, {}),

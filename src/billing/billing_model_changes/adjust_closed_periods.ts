@@ -1,5 +1,5 @@
 import type { Context } from "../../app/context.ts";
-import type { Scope } from "../../core/access.ts";
+import { readTx } from "../../app/transaction.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
@@ -9,22 +9,16 @@ import { findLastCount, listRecordedBounds } from "../records/queries.ts";
 import { type RatedPeriod, rateProspectively, recordRated } from "../runs/reconcile.ts";
 import { type BillableSubscription, listBillable } from "../runs/billable.ts";
 
-// What closed periods come to by another timeline of models: rated before the transaction, written in it.
+// Adjustments of closed periods by another timeline: rated before the transaction, written in it.
 
-export type AdjustmentDeps = Pick<Context, "store" | "usage" | "config" | "now">;
-
-/** Thrown inside a transaction to undo it: what was decided or rated before is so no more. */
+/** Thrown inside a transaction to roll it back: its data has changed since it was read (optimistic concurrency). */
 export class StaleRead extends Error {}
 
-/** How often facts that change while they are worked on are read again. */
 const MAX_ATTEMPTS = 8;
 
-/**
- * Tries until the facts hold still: `work` throws FactsChanged when they did not. Errors: unavailable, and
- * those of `work`.
- */
+/** Retries `work` while it throws StaleRead. Errors: unavailable after too many attempts, and those of `work`. */
 export async function retryWhileStale<T>(work: () => Promise<T>): Promise<T> {
-  for (let round = 1; round <= MAX_ATTEMPTS; round++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     try {
       return await work();
     } catch (error) {
@@ -34,9 +28,9 @@ export async function retryWhileStale<T>(work: () => Promise<T>): Promise<T> {
   throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1 });
 }
 
-/** What another timeline comes to in closed periods. */
+/** Closed periods rated by another timeline. */
 export interface PlannedAdjustments {
-  /** Where the closed periods start that it reaches into. */
+  /** Starts of the closed periods that it reaches into. */
   readonly starts: readonly IsoInstant[];
   readonly rated_periods: readonly RatedPeriod[];
   /** Events stored by then are counted: not fewer than the records know of. */
@@ -49,7 +43,7 @@ export const noAdjustments = (now: Temporal.Instant): PlannedAdjustments => ({
   counted_at: now,
 });
 
-/** Whose timeline it is, and the zones that cut its periods. */
+/** A subscription's life, and the zones that cut its periods. */
 interface Owner {
   readonly subscription: Pick<BillableSubscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">;
   readonly zones: ZoneTimeline;
@@ -60,35 +54,32 @@ async function findClosed(tx: ReadTx, { subscription, zones }: Owner, since: Iso
   return closedPeriods(subscription, zones, recorded.get(subscription.id), instant(since));
 }
 
-/** Rates the closed periods that end after `since` as if the subscription's timeline were another. */
+/** Rates the closed periods that end after `since` by another timeline. Errors: StaleRead. */
 export async function rateClosed(
-  tools: AdjustmentDeps,
-  scope: Scope,
+  ctx: Context,
   owner: Owner,
   since: IsoInstant,
-  timelineOf: (facts: BillableSubscription) => BillableSubscription["timeline"],
+  timelineOf: (subscription: BillableSubscription) => BillableSubscription["timeline"],
 ): Promise<PlannedAdjustments> {
-  const { read } = tools.store;
+  const tx = readTx(ctx);
   const { id } = owner.subscription;
-  const periods = await findClosed({ q: read, scope, now: tools.now }, owner, since);
+  const periods = await findClosed(tx, owner, since);
   const [first] = periods;
-  if (!first) return noAdjustments(tools.now);
-  const [facts] = await listBillable({ q: read, scope, now: tools.now }, { ids: [id], limit: 1 });
-  const timeline = facts && timelineOf(facts);
+  if (!first) return noAdjustments(tx.now);
+  const [billable] = await listBillable(tx, { ids: [id], limit: 1 });
+  const timeline = billable && timelineOf(billable);
   const in_force = timeline?.at(-1);
-  if (!facts || !timeline || !in_force) throw new StaleRead();
-  const last_count = await findLastCount({ q: read, scope, now: tools.now }, id, iso(first.from));
+  if (!billable || !timeline || !in_force) throw new StaleRead();
+  const last_count = await findLastCount(tx, id, iso(first.from));
   const counted_at =
-    last_count === null ? tools.now : later(tools.now, instant(last_count).subtract({ milliseconds: 1 }));
-  const subscription = { ...facts, billing_model: in_force.billing_model, timeline };
+    last_count === null ? tx.now : later(tx.now, instant(last_count).subtract({ milliseconds: 1 }));
+  const subscription = { ...billable, billing_model: in_force.billing_model, timeline };
   const items = periods.map((period) => ({ subscription, period }));
-  const rated_periods = await rateProspectively(tools, scope, items, counted_at);
+  const rated_periods = await rateProspectively(ctx, tx.scope, items, counted_at);
   return { starts: periods.map(({ from }) => iso(from)), rated_periods, counted_at };
 }
 
-/**
- * Writes the adjustments of a timeline that has just become another; returns their ids. Errors: FactsChanged.
- */
+/** Writes planned adjustments after the timeline has changed; returns their ids. Errors: StaleRead. */
 export async function recordAdjustments(
   tx: Tx,
   owner: Owner,

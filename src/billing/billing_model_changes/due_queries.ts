@@ -3,9 +3,9 @@ import { iso } from "../../core/time.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
 import { billingModelChangeTable } from "./tables.ts";
 
-// Which changes are due.
+// Due changes.
 
-/** Those of the subscriptions with a change that is due and not applied, also one that has failed before. */
+/** Those of the subscriptions with a due change, also one that is waiting for another attempt. */
 export async function listOverdue(
   { q, scope, now }: ReadTx,
   subscription_ids: readonly number[],
@@ -33,7 +33,7 @@ export async function listCompaniesWithDueChanges(q: Reads, now: Temporal.Instan
   return rows.map(({ company_id }) => company_id);
 }
 
-/** Subscriptions with a change to apply, by id, after the one where the batch before ended. */
+/** Subscriptions with a change to apply, by id, after `after_id`. */
 export async function listSubscriptionsWithDueChanges(
   { q, scope, now }: ReadTx,
   { after_id, limit }: { after_id: number; limit: number },

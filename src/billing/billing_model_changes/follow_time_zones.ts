@@ -3,20 +3,19 @@ import { instant, iso } from "../../core/time.ts";
 import type { Reads, Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import {
-  listCompaniesWithSuchEnds,
-  listEndsWithPeriods,
+  listCompaniesWithPeriodEnds,
+  listPeriodEnds,
   listZones,
   updateSubscription,
 } from "../subscriptions/queries.ts";
-import { subscriptionEvent, monotonicNow } from "../subscriptions/rules.ts";
-import { relinkChanges } from "./apply_change.ts";
+import { monotonicNow, subscriptionEvent } from "../subscriptions/rules.ts";
+import { relinkChanges } from "./change_timeline.ts";
 import * as queries from "./queries.ts";
 import { changeEvent } from "./rules.ts";
 
 /**
- * Moves what is to happen at the end of a billing period to where that period ends by the company's zones and their
- * rules as they are now: the ends of subscriptions that were cancelled so, and downgrades that wait. Events tell of
- * each. Decision 0133.
+ * Moves subscription ends and downgrades that wait for the end of a billing period to where that period ends by the
+ * company's current zones and their rules. Records an event of each. Decision 0133.
  */
 export async function followZones(tx: Tx): Promise<void> {
   const ended = await moveEnds(tx);
@@ -25,30 +24,28 @@ export async function followZones(tx: Tx): Promise<void> {
     const cancelled = await queries.cancelScheduledChanges(tx, id, { from: ends_at });
     await recordEvents(tx, cancelled.map(changeEvent));
   }
-  for (const id of new Set([...ended.map((of) => of.id), ...changed])) await relinkChanges(tx, id);
+  for (const id of new Set([...ended.map((subscription) => subscription.id), ...changed])) {
+    await relinkChanges(tx, id);
+  }
 }
 
-/** The companies that something of this is to happen in. */
+/** The companies with ends or changes that wait for the end of a billing period. */
 export async function listFollowingCompanies(q: Reads, now: Temporal.Instant): Promise<number[]> {
-  const ids = [
-    ...(await listCompaniesWithSuchEnds(q, now)),
-    ...(await queries.listCompaniesWaitingForPeriods(q)),
-  ];
-  return [...new Set(ids)];
+  const with_ends = await listCompaniesWithPeriodEnds(q, now);
+  return [...new Set([...with_ends, ...(await queries.listCompaniesWaitingForPeriods(q))])];
 }
 
+/** Returns the subscriptions whose ends were moved. */
 async function moveEnds(tx: Tx): Promise<{ id: number; ends_at: string }[]> {
   const zones = await listZones(tx);
   const moved: { id: number; ends_at: string }[] = [];
-  for (const { last_period_at, ...subscription } of await listEndsWithPeriods(tx)) {
+  for (const { last_period_at, ...subscription } of await listPeriodEnds(tx)) {
     const { id, billing_anchor_day } = subscription;
     const ends_at = iso(periodContaining(instant(last_period_at), billing_anchor_day, zones).to);
     if (ends_at === subscription.ends_at) continue;
-    const turn = monotonicNow(subscription, tx.now);
-    await updateSubscription({ ...tx, now: turn }, id, { ends_at });
-    await recordEvents({ ...tx, now: turn }, [
-      subscriptionEvent("subscription.updated", { ...subscription, ends_at }),
-    ]);
+    const write = { ...tx, now: monotonicNow(subscription, tx.now) };
+    await updateSubscription(write, id, { ends_at });
+    await recordEvents(write, [subscriptionEvent("subscription.updated", { ...subscription, ends_at })]);
     moved.push({ id, ends_at });
   }
   return moved;
@@ -63,7 +60,7 @@ async function moveChanges(tx: Tx): Promise<number[]> {
     let at = periodContaining(instant(after_period_at), billing_anchor_day, zones).to;
     const siblings = await queries.listTimelineChanges(tx, subscription_id);
     const taken = new Set(siblings.filter((other) => other.id !== id).map((other) => other.effective_at));
-    // An instant belongs to one change.
+    // No two changes of a subscription take effect at the same instant.
     while (taken.has(iso(at))) at = at.add({ milliseconds: 1 });
     if (iso(at) === change.effective_at) continue;
     const after = await queries.updateChange(tx, id, { effective_at: iso(at) });

@@ -4,16 +4,14 @@ import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../
 export const CHANGE_KINDS = ["change", "upgrade", "downgrade"] as const;
 export const CHANGE_STATUSES = ["scheduled", "applied", "cancelled"] as const;
 
-/**
- * From `effective_at` on the subscription is billed by `new_billing_model_id`, once the change is applied.
- */
+/** A plan change: from `effective_at` on the subscription is billed by `new_billing_model_id`. */
 export const BillingModelChange = Type.Object(
   {
     id: Id,
     subscription_id: Id,
     old_billing_model_id: Type.Integer({
       minimum: 1,
-      description: "the model that it takes over from; of a scheduled one as things stand now",
+      description: "the model that it replaces; of a scheduled change by what is known now",
     }),
     new_billing_model_id: Id,
     kind: oneOf(CHANGE_KINDS),
@@ -23,18 +21,15 @@ export const BillingModelChange = Type.Object(
     cancelled_at: nullable(At),
     voided_at: nullable({
       ...At,
-      description: "of a change that was applied: when it was taken out of the timeline again",
+      description: "when a change that was applied was voided",
     }),
     requested_by: nullable(Id),
-    credits_added: nullable(
-      Type.Integer({ description: "what an upgrade added to its month when it was made" }),
-    ),
+    credits_added: nullable(Type.Integer({ description: "credits that an upgrade added to its month" })),
     adjustment_billing_record_ids: Type.Array(Id, {
-      description:
-        "the adjustments of periods that were closed when it was applied, and then when it was voided",
+      description: "adjustments of closed periods, from when it was applied and when it was voided",
     }),
     last_error: nullable(Type.String({ description: "why the last attempt to apply it failed" })),
-    attempts: Type.Integer({ minimum: 0, description: "failed ones" }),
+    attempts: Type.Integer({ minimum: 0, description: "failed attempts to apply it" }),
     created_at: At,
     updated_at: At,
   },
@@ -49,8 +44,8 @@ export const CreateBillingModelChange = strict(
 
 export const ListBillingModelChanges = strict({ id: Id, ...pageFields });
 
-/** A change of a subscription, by the ids of both. */
+/** The ids of a subscription and of one of its changes. */
 export const ChangePath = strict({ id: Id, changeId: Id });
 
-/** What a run over the changes that are due came to. */
+/** How many due changes were applied, and how many failed. */
 export const AppliedChanges = Type.Object({ applied: Type.Integer(), failed: Type.Integer() });

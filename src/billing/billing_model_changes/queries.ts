@@ -1,58 +1,25 @@
-import { and, asc, count, eq, gte, inArray, isNotNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
-import { iso, type IsoInstant } from "../../core/time.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
-import type { BillingModelChange } from "./model.ts";
+import { BillingModelChange } from "./model.ts";
 import { billingModelChangeTable } from "./tables.ts";
 
-function changeColumns(q: Reads) {
-  const t = q.use(billingModelChangeTable);
-  const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status } = t;
-  const { effective_at, applied_at, cancelled_at, voided_at, requested_by, credits_added } = t;
-  const { adjustment_billing_record_ids, last_error, attempts, created_at, updated_at } = t;
-  return {
-    id,
-    subscription_id,
-    old_billing_model_id,
-    new_billing_model_id,
-    kind,
-    status,
-    effective_at,
-    applied_at,
-    cancelled_at,
-    voided_at,
-    requested_by,
-    credits_added,
-    adjustment_billing_record_ids,
-    last_error,
-    attempts,
-    created_at,
-    updated_at,
-  };
-}
+const changeColumns = (q: Reads) => columnsOf(q.use(billingModelChangeTable), BillingModelChange);
 
-/** All changes of a subscription in the order in which they take effect, and how many there are. */
-export async function listChanges(
-  tx: ReadTx,
-  subscription_id: number,
-  { limit, offset }: Slice,
-): Promise<{ rows: BillingModelChange[]; total: number }> {
+/** All changes of a subscription by effective time, and how many there are. */
+export function listChanges(tx: ReadTx, subscription_id: number, slice: Slice) {
   const t = tx.q.use(billingModelChangeTable);
   const where = ofSubscription(tx, subscription_id);
-  const rows = await tx.q
-    .select(changeColumns(tx.q))
-    .from(t)
-    .where(where)
-    .orderBy(asc(t.effective_at), asc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await tx.q.$count(t, where) };
+  const order = sql`${asc(t.effective_at)}, ${asc(t.id)}`;
+  return listRows(tx.q, t, { columns: changeColumns(tx.q), where, order, slice });
 }
 
-/** The changes of a subscription that are not cancelled, in the order in which they take effect. */
+/** The changes of a subscription that are not cancelled, by effective time. */
 export async function listTimelineChanges(
   tx: ReadTx,
   subscription_id: number,
@@ -81,39 +48,35 @@ export async function findChange(
 }
 
 /** A step of a timeline. */
-export interface AppliedChange {
-  subscription_id: number;
-  old_billing_model_id: number;
-  new_billing_model_id: number;
-  effective_at: IsoInstant;
-}
+export type AppliedChange = Pick<
+  BillingModelChange,
+  "subscription_id" | "old_billing_model_id" | "new_billing_model_id" | "effective_at"
+>;
 
-/** The applied changes of many subscriptions, in the order in which they took effect: what bills go by. */
+/** The applied changes of subscriptions by effective time, with `due_by` also those scheduled until then. */
 export async function listAppliedChanges(
-  { q, scope }: ReadTx,
+  tx: ReadTx,
   subscription_ids: readonly number[],
   due_by?: IsoInstant,
 ): Promise<AppliedChange[]> {
-  const t = q.use(billingModelChangeTable);
+  const t = tx.q.use(billingModelChangeTable);
   const { subscription_id, old_billing_model_id, new_billing_model_id, effective_at } = t;
-  const rows = await q
+  const is_due = due_by === undefined ? undefined : and(eq(t.status, "scheduled"), lte(effective_at, due_by));
+  const rows = await tx.q
     .select({ subscription_id, old_billing_model_id, new_billing_model_id, effective_at })
     .from(t)
     .where(
       and(
-        eq(t.company_id, scope.company_id),
-        inArray(t.subscription_id, [...subscription_ids]),
-        or(
-          eq(t.status, "applied"),
-          due_by === undefined ? undefined : and(eq(t.status, "scheduled"), lte(t.effective_at, due_by)),
-        ),
+        inCompany(tx),
+        inArray(subscription_id, [...subscription_ids]),
+        or(eq(t.status, "applied"), is_due),
       ),
     )
-    .orderBy(asc(t.effective_at));
+    .orderBy(asc(effective_at));
   return rows;
 }
 
-/** The next change of a subscription, and when it is tried at the earliest if it has failed before. */
+/** The next scheduled change of a subscription, and the earliest time of its next attempt after a failure. */
 export async function findNextChange(
   tx: ReadTx,
   subscription_id: number,
@@ -128,42 +91,29 @@ export async function findNextChange(
   return row;
 }
 
-/** How many scheduled changes turn to a billing model. */
-export async function countScheduledChangesTo(
-  { q, scope }: ReadTx,
-  billing_model_id: number,
-): Promise<number> {
-  const t = q.use(billingModelChangeTable);
-  const [row] = await q
-    .select({ changes: count() })
-    .from(t)
-    .where(
-      and(
-        eq(t.company_id, scope.company_id),
-        eq(t.new_billing_model_id, billing_model_id),
-        eq(t.status, "scheduled"),
-      ),
-    );
-  return row?.changes ?? 0;
+/** How many scheduled changes lead to a billing model. */
+export function countScheduledChangesTo(tx: ReadTx, billing_model_id: number): Promise<number> {
+  const t = tx.q.use(billingModelChangeTable);
+  const where = and(inCompany(tx), eq(t.new_billing_model_id, billing_model_id), eq(t.status, "scheduled"));
+  return tx.q.$count(t, where).then(Number);
 }
 
 /** Whether any change, a cancelled one too, names the billing model. */
-export async function isUsedByChange({ q, scope }: ReadTx, billing_model_id: number): Promise<boolean> {
-  const t = q.use(billingModelChangeTable);
-  const named = await q
+export async function isUsedByChange(tx: ReadTx, billing_model_id: number): Promise<boolean> {
+  const t = tx.q.use(billingModelChangeTable);
+  const is_named = or(
+    eq(t.old_billing_model_id, billing_model_id),
+    eq(t.new_billing_model_id, billing_model_id),
+  );
+  const found = await tx.q
     .select({ id: t.id })
     .from(t)
-    .where(
-      and(
-        eq(t.company_id, scope.company_id),
-        or(eq(t.old_billing_model_id, billing_model_id), eq(t.new_billing_model_id, billing_model_id)),
-      ),
-    )
+    .where(and(inCompany(tx), is_named))
     .limit(1);
-  return named.length > 0;
+  return found.length > 0;
 }
 
-/** A change still to be written. */
+/** A change to insert. */
 export type NewChange = Pick<
   BillingModelChange,
   | "subscription_id"
@@ -175,7 +125,7 @@ export type NewChange = Pick<
   | "requested_by"
   | "credits_added"
 > & {
-  /** An instant of the billing period whose end is meant by `effective_at`. */
+  /** Where `effective_at` means the end of a billing period: an instant of it. */
   after_period_at?: IsoInstant | undefined;
 };
 
@@ -200,7 +150,7 @@ export async function insertChange({ q, scope, now }: Tx, change: NewChange): Pr
   return exactlyOne(rows);
 }
 
-/** Applies a change if it is still scheduled; else returns nothing. */
+/** Marks a change as applied if it is still scheduled; else returns nothing. */
 export async function applyScheduledChange(
   tx: Tx,
   id: number,
@@ -216,7 +166,7 @@ export async function applyScheduledChange(
   return row;
 }
 
-/** Takes those of these changes that are applied out of the timeline, by their ids; returns them. */
+/** Marks those of the changes that are applied as voided; returns them by id. */
 export async function voidAppliedChanges(tx: Tx, ids: readonly number[]): Promise<BillingModelChange[]> {
   const t = tx.q.use(billingModelChangeTable);
   const rows = await tx.q
@@ -227,7 +177,7 @@ export async function voidAppliedChanges(tx: Tx, ids: readonly number[]): Promis
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
-/** Names the adjustments that a change has made. */
+/** Links a change to the adjustments that it caused. */
 export async function setAdjustments(
   tx: Tx,
   id: number,
@@ -242,7 +192,7 @@ export async function setAdjustments(
   return exactlyOne(rows);
 }
 
-/** Writes down why a scheduled change could not be applied, and when it is tried again. */
+/** Records a failed attempt to apply a scheduled change. */
 export async function recordFailure(
   tx: Tx,
   id: number,
@@ -255,34 +205,38 @@ export async function recordFailure(
     .where(and(inCompany(tx), eq(t.id, id), eq(t.status, "scheduled")));
 }
 
-/** Changes that wait for the end of a billing period: an instant of it, and the day on which periods start. */
+/** Scheduled changes that wait for the end of a billing period: an instant of it, and the anchor day. */
 export async function listChangesAfterPeriods(
   tx: ReadTx,
 ): Promise<{ change: BillingModelChange; after_period_at: IsoInstant; billing_anchor_day: number }[]> {
   const t = tx.q.use(billingModelChangeTable);
   const subscriptions = tx.q.use(subscriptionTable);
-  const { after_period_at } = t;
   const { billing_anchor_day } = subscriptions;
   const rows = await tx.q
-    .select({ change: changeColumns(tx.q), after_period_at, billing_anchor_day })
+    .select({ change: changeColumns(tx.q), after_period_at: t.after_period_at, billing_anchor_day })
     .from(t)
     .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(inCompany(tx), sql`${t.status} = 'scheduled'`, isNotNull(after_period_at)))
+    .where(and(inCompany(tx), waitsForPeriod(tx.q)))
     .orderBy(asc(t.id));
   return rows.flatMap(({ after_period_at: at, ...row }) =>
     at === null ? [] : [{ ...row, after_period_at: at }],
   );
 }
 
-/** The companies with changes that wait for the end of a billing period. */
+/** The companies with scheduled changes that wait for the end of a billing period. */
 export async function listCompaniesWaitingForPeriods(q: Reads): Promise<number[]> {
   const t = q.use(billingModelChangeTable);
-  const waiting = and(sql`${t.status} = 'scheduled'`, isNotNull(t.after_period_at));
-  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(waiting);
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(waitsForPeriod(q));
   return rows.map(({ company_id }) => company_id);
 }
 
-/** Says from which model a change takes over, or when; returns nothing of one that is cancelled. */
+function waitsForPeriod(q: Reads): SQL | undefined {
+  const t = q.use(billingModelChangeTable);
+  // Spelled out, not a parameter: so that the partial index is used.
+  return and(sql`${t.status} = 'scheduled'`, isNotNull(t.after_period_at));
+}
+
+/** Updates a change unless it is cancelled; then returns nothing. */
 export async function updateChange(
   tx: Tx,
   id: number,
@@ -297,33 +251,35 @@ export async function updateChange(
   return row;
 }
 
-/** Cancels those changes of a subscription that are still scheduled: by their ids, or from an instant on. */
+/** Updates the model that each change takes over from. */
+export async function updateOldModels(
+  tx: Tx,
+  relinked: readonly { id: number; old_billing_model_id: number }[],
+): Promise<void> {
+  for (const { id, old_billing_model_id } of relinked) await updateChange(tx, id, { old_billing_model_id });
+}
+
+/** Cancels those changes of a subscription that are still scheduled, by ids or from an instant on. */
 export async function cancelScheduledChanges(
   tx: Tx,
   subscription_id: number,
   which: { ids: readonly number[] } | { from: IsoInstant },
 ): Promise<BillingModelChange[]> {
   const t = tx.q.use(billingModelChangeTable);
+  const is_meant = "ids" in which ? inArray(t.id, [...which.ids]) : gte(t.effective_at, which.from);
   const rows = await tx.q
     .update(t)
     .set({ status: "cancelled", cancelled_at: iso(tx.now), next_attempt_at: null, updated_at: iso(tx.now) })
-    .where(
-      and(
-        ofSubscription(tx, subscription_id),
-        eq(t.status, "scheduled"),
-        "ids" in which ? inArray(t.id, [...which.ids]) : gte(t.effective_at, which.from),
-      ),
-    )
+    .where(and(ofSubscription(tx, subscription_id), eq(t.status, "scheduled"), is_meant))
     .returning(changeColumns(tx.q));
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
 function inCompany({ q, scope }: ReadTx): SQL {
-  const t = q.use(billingModelChangeTable);
-  return eq(t.company_id, scope.company_id);
+  return eq(q.use(billingModelChangeTable).company_id, scope.company_id);
 }
 
-/** Whose subscription it is has been asked before: a client user reaches only its client's. */
+/** The changes of a subscription; callers have checked that it is in scope. */
 function ofSubscription(tx: ReadTx, subscription_id: number): SQL | undefined {
   return and(inCompany(tx), eq(tx.q.use(billingModelChangeTable).subscription_id, subscription_id));
 }

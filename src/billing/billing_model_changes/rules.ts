@@ -2,25 +2,25 @@ import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import type { BillingModelChange } from "./model.ts";
 
-/** A change that takes part in a subscription's timeline: one that is not cancelled. */
+/** A change of a timeline: one that is not cancelled. */
 export type TimelineChange = Pick<
   BillingModelChange,
   "id" | "old_billing_model_id" | "new_billing_model_id" | "effective_at" | "status" | "kind"
 >;
 
-/** The subscription under a timeline; `billing_model_id` is the model that its last applied change left. */
+/** The subscription of a timeline; `billing_model_id` is the model in force after its applied changes. */
 export interface TimelineOwner {
   readonly billing_model_id: number;
   readonly started_at: IsoInstant;
   readonly ends_at: IsoInstant | null;
 }
 
-/** A change that may be made, and what it takes over from. */
+/** A valid change: the model that it takes over from. */
 export interface ValidChange {
   readonly old_billing_model_id: number;
 }
 
-/** Why a change can't be made, as a rule on one of its two fields. */
+/** An invalid change: the rule that it breaks, by field. */
 export interface InvalidChange {
   readonly field: "effective_at" | "new_billing_model_id";
   readonly message: string;
@@ -35,9 +35,8 @@ export function firstModel(owner: TimelineOwner, changes: readonly TimelineChang
 }
 
 /**
- * Whether a change may enter the timeline: within the subscription's life, not before what was applied, at an
- * instant of its own, and to another model than its neighbours'. `changes` are those that are not cancelled.
- * Decision 0065.
+ * Validates a new change against the timeline: within the subscription's life, not before the last applied change, at
+ * an instant of its own, and to another model than its neighbours'. Decision 0065.
  */
 export function validateChange(
   owner: TimelineOwner,
@@ -78,20 +77,20 @@ function toModel(message: string): InvalidChange {
   return { field: "new_billing_model_id", message };
 }
 
-/** What changes become when one before them came or went. */
+/** A timeline after a change entered or left it. */
 export interface RelinkedTimeline {
-  /** Changes that take over from another model than they say. */
+  /** Changes that now take over from another model. */
   readonly relinked: readonly { readonly id: number; readonly old_billing_model_id: number }[];
-  /** Changes that would change nothing any more, or that no longer hold. */
+  /** Changes that would change nothing any more, or no longer hold. */
   readonly redundant: readonly number[];
-  /** The model that the applied ones leave in force. */
+  /** The model in force after the applied ones. */
   readonly in_force: number;
 }
 
 /**
- * Brings a timeline in order after a change entered or left it, so that every change takes over from its
- * neighbour and adjacent models differ. `first_model_id`: as `firstModel` tells it. `holds`: whether a change may
- * still be made of the model before it. Decisions 0065, 0132.
+ * Relinks a timeline after a change entered or left it: every change takes over from its neighbour, and adjacent
+ * models differ. `first_model_id` comes from `firstModel`; `holds` says whether a change is still valid after the
+ * model before it. Decisions 0065, 0132.
  */
 export function relinkTimeline(
   first_model_id: number,
@@ -115,10 +114,7 @@ export function relinkTimeline(
   return { relinked, redundant, in_force };
 }
 
-/**
- * When a change that is asked for at `now` takes effect at the earliest: at once, but after the last one that
- * was applied, also when that happened in the same millisecond, or in a later one of another call's clock.
- */
+/** The earliest effective time: now, but strictly after the last applied change, whose clock may have been ahead. */
 export function earliestEffectiveAt(
   changes: readonly TimelineChange[],
   now: Temporal.Instant,
@@ -130,13 +126,13 @@ export function earliestEffectiveAt(
 const FIRST_PAUSE_S = 2;
 const LONGEST_PAUSE_S = 3_600;
 
-/** When a change is tried again that has failed `attempts` times, now too: the pauses double up to an hour. */
+/** When a change that has failed `attempts` times is tried again: pauses double up to an hour. */
 export function nextAttempt(attempts: number, now: Temporal.Instant): IsoInstant {
   const pause_s = Math.min(FIRST_PAUSE_S * 2 ** Math.max(0, attempts - 1), LONGEST_PAUSE_S);
   return iso(now.add({ seconds: pause_s }));
 }
 
-/** What is told of a change when it is scheduled, applied, cancelled or voided. */
+/** The domain event of a change that was scheduled, applied, cancelled or voided. */
 export function changeEvent(change: BillingModelChange): NewEvent {
   const { id, subscription_id, old_billing_model_id, new_billing_model_id, kind, status, effective_at } =
     change;

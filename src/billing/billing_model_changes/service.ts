@@ -1,21 +1,15 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { type Scope, scopeOf } from "../../core/access.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 import { LIMITS } from "../limits.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { invalid, notFound, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import { findSubscription } from "../subscriptions/queries.ts";
-import {
-  applyDueOf,
-  applyBatch,
-  cancelChanges,
-  findNewModel,
-  findTimeline,
-  relinkChanges,
-  requestChange,
-} from "./apply_change.ts";
+import { applyBatch, applyDueOf } from "./apply_change.ts";
+import { cancelChanges, findTimeline, relinkChanges } from "./change_timeline.ts";
+import { listSubscriptionsWithDueChanges } from "./due_queries.ts";
 import { followZones } from "./follow_time_zones.ts";
 import {
   AppliedChanges,
@@ -24,15 +18,14 @@ import {
   CreateBillingModelChange,
   ListBillingModelChanges,
 } from "./model.ts";
-import { listSubscriptionsWithDueChanges } from "./due_queries.ts";
 import * as queries from "./queries.ts";
+import { findNewModel, requestChange } from "./request_change.ts";
 import { validateChange } from "./rules.ts";
 import { voidChange } from "./void_change.ts";
-import { readTx, transaction } from "../../app/transaction.ts";
 
 /**
- * Lists all changes of a subscription, whatever their status, in the order in which they take effect; whole
- * when no page is asked for. Errors: not_found, for a client user also when it is another client's.
+ * Lists all changes of a subscription by effective time, whatever their status; whole when no page is asked for.
+ * Errors: not_found, for a client user also when it is another client's.
  */
 export const listBillingModelChanges = operation({
   name: "list_billing_model_changes",
@@ -40,16 +33,16 @@ export const listBillingModelChanges = operation({
   input: ListBillingModelChanges,
   output: listed(BillingModelChange),
   async run(ctx, { id, ...page }) {
-    if (!(await findSubscription(readTx(ctx), id))) throw notFound("Subscription", id);
+    orNotFound(await findSubscription(readTx(ctx), id), "Subscription", id);
     return listPage(page, (slice) => queries.listChanges(readTx(ctx), id, slice));
   },
 });
 
 /**
- * Changes a subscription's billing model from `effective_at` on. Now or past: it is applied in this call, and
- * periods that are closed already are adjusted. Future: it is scheduled. Errors: not_found; invalid for a model
- * that is none of the company's, in another currency or the same, or an instant that the timeline does not
- * take. Decisions 0065, 0066.
+ * Changes a subscription's billing model from `effective_at` on: now or in the past it is applied in this call and
+ * closed periods are adjusted, in the future it is scheduled. Errors: not_found; invalid for a model that is not one
+ * of the company's, in another currency or the same, or for an instant that the timeline does not allow; unavailable.
+ * Decisions 0065, 0066.
  */
 export const createBillingModelChange = operation({
   name: "create_billing_model_change",
@@ -57,61 +50,55 @@ export const createBillingModelChange = operation({
   input: CreateBillingModelChange,
   output: BillingModelChange,
   run(ctx, { id, new_billing_model_id, effective_at: requested_at }) {
-    const scope = scopeOf(ctx.actor);
     const effective_at = iso(instant(requested_at));
-    return requestChange(ctx, scope, id, async (q, current) => {
-      await findNewModel({ q, scope, now: ctx.now }, current, new_billing_model_id);
-      checkAhead(effective_at, ctx.now);
-      const placed = validateChange(current.subscription, current.changes, {
-        new_billing_model_id,
-        effective_at,
-      });
-      if ("field" in placed) throw invalid(`/${placed.field}`, placed.message);
-      const is_applied = effective_at <= iso(ctx.now);
-      const facts = { kind: "change", credits_added: null, replaces: [], is_applied } as const;
-      return { ...placed, ...facts, new_billing_model_id, effective_at };
+    return requestChange(ctx, id, async (tx, current) => {
+      await findNewModel(tx, current, new_billing_model_id);
+      checkAhead(effective_at, tx.now);
+      const change = { new_billing_model_id, effective_at };
+      const valid = validateChange(current.subscription, current.changes, change);
+      if ("field" in valid) throw invalid(`/${valid.field}`, valid.message);
+      const is_applied = effective_at <= iso(tx.now);
+      return { ...valid, ...change, kind: "change", credits_added: null, replaces: [], is_applied };
     });
   },
 });
 
 /**
- * Cancels a change that is still scheduled; changes after it that would then change nothing go with it.
- * Errors: not_found, also when it has been applied or cancelled. Decision 0065.
+ * Cancels a scheduled change, and with it later changes that became redundant. Errors: not_found, also when it has
+ * been applied or cancelled. Decision 0065.
  */
 export const cancelBillingModelChange = operation({
   name: "cancel_billing_model_change",
   permission: "subscriptions:write",
   input: ChangePath,
   output: BillingModelChange,
-  run(ctx, { id, changeId }) {
-    return transaction(ctx, async (tx) => {
+  run: (ctx, { id, changeId }) =>
+    transaction(ctx, async (tx) => {
       await findTimeline(tx, id);
       const [cancelled] = await cancelChanges(tx, id, [changeId]);
       if (!cancelled) throw notFound("Scheduled billing model change", changeId);
       await relinkChanges(tx, id);
       return cancelled;
-    });
-  },
+    }),
 });
 
 /**
- * Takes an applied change back: the timeline is as if it had not been, and periods that are closed already are
- * adjusted. Changes after it that would then change nothing go with it. It reads as cancelled, with `voided_at`.
- * Errors: not_found; conflict when it is not applied, or a model that was deleted would be in force; unavailable.
- * Decision 0132.
+ * Voids an applied change: the timeline is as if it had never been made, and closed periods are adjusted. Later
+ * changes that became redundant go with it. Its status becomes cancelled, with `voided_at`. Errors: not_found;
+ * conflict when it is not applied, or a deleted model would be in force; unavailable. Decision 0132.
  */
 export const voidBillingModelChange = operation({
   name: "void_billing_model_change",
   permission: "subscriptions:write",
   input: ChangePath,
   output: BillingModelChange,
-  run: (ctx, { id, changeId }) => voidChange(ctx, scopeOf(ctx.actor), id, changeId),
+  run: (ctx, { id, changeId }) => voidChange(ctx, id, changeId),
 });
 
 /**
- * Applies every scheduled change whose time has come, those of one subscription in order. One that fails stays
- * scheduled with its error, keeps those after it waiting and is tried again, after pauses that double up to an
- * hour. May run twice at once: each change is applied once. Decision 0066.
+ * Applies all due changes, those of one subscription in order. One that fails stays scheduled with its error, blocks
+ * later ones and is retried after pauses that double up to an hour. Concurrent runs apply each change once.
+ * Decision 0066.
  */
 export const applyDueChanges = operation({
   name: "apply_due_changes",
@@ -120,7 +107,6 @@ export const applyDueChanges = operation({
   input: Nothing,
   output: AppliedChanges,
   async run(ctx) {
-    const scope = scopeOf(ctx.actor);
     const counts = { applied: 0, failed: 0 };
     let after_id = 0;
     while (!ctx.background.is_stopping) {
@@ -128,11 +114,11 @@ export const applyDueChanges = operation({
       const ids = await listSubscriptionsWithDueChanges(readTx(ctx), batch);
       const last = ids.at(-1);
       if (last === undefined) break;
-      const { applied, failed } = await applyEach(ctx, scope, ids);
+      const { applied, failed } = await applyEach(ctx, ids);
       counts.applied += applied;
       counts.failed += failed;
       after_id = last;
-      // An embedded database answers without ever leaving the process: requests get their turn here.
+      // An embedded database never yields to the event loop: here requests can run.
       await Bun.sleep(0);
     }
     return counts;
@@ -140,8 +126,8 @@ export const applyDueChanges = operation({
 });
 
 /**
- * Moves ends and downgrades that wait for the end of a billing period to where it ends by the zones' rules of this
- * program, which may be newer than those that they were made by. Decision 0133.
+ * Moves ends and downgrades that wait for the end of a billing period to where it ends by the current time zone rules,
+ * which may be newer than those in force when they were made. Decision 0133.
  */
 export const followZoneRules = operation({
   name: "follow_zone_rules",
@@ -150,24 +136,21 @@ export const followZoneRules = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    await transaction(ctx, (tx) => followZones(tx));
+    await transaction(ctx, followZones);
     return {};
   },
 });
 
-async function applyEach(
-  ctx: Context,
-  scope: Scope,
-  ids: readonly number[],
-): Promise<{ applied: number; failed: number }> {
+/** Applies the due changes of subscriptions: all in one transaction if possible, then one by one. */
+async function applyEach(ctx: Context, ids: readonly number[]): Promise<{ applied: number; failed: number }> {
   const counts = { applied: 0, failed: 0 };
   const ready: number[] = [];
-  for (const id of ids) if (await isReady(ctx, scope, id)) ready.push(id);
-  const together = ready.length > 1 && (await applyBatch(ctx, scope, ready).catch(() => false));
-  if (together) counts.applied += ready.length;
+  for (const id of ids) if (await isReady(ctx, id)) ready.push(id);
+  const is_batched = ready.length > 1 && (await applyBatch(ctx, ready).catch(() => false));
+  if (is_batched) counts.applied += ready.length;
   for (const id of ready) {
     try {
-      counts.applied += await applyDueOf(ctx, scope, id);
+      counts.applied += await applyDueOf(ctx, id);
     } catch (error) {
       counts.failed += 1;
       ctx.log.warn(
@@ -179,10 +162,10 @@ async function applyEach(
   return counts;
 }
 
-/** Whether the first change of a subscription may be tried: a later one never goes before it. */
-async function isReady({ store, now }: Context, scope: Scope, subscription_id: number): Promise<boolean> {
-  const next = await queries.findNextChange({ q: store.read, scope, now }, subscription_id);
-  return next !== undefined && (next.next_attempt_at === null || next.next_attempt_at <= iso(now));
+/** Whether a subscription's next change may be attempted; later ones wait for it. */
+async function isReady(ctx: Context, subscription_id: number): Promise<boolean> {
+  const next = await queries.findNextChange(readTx(ctx), subscription_id);
+  return next !== undefined && (next.next_attempt_at === null || next.next_attempt_at <= iso(ctx.now));
 }
 
 function checkAhead(effective_at: IsoInstant, now: Temporal.Instant): void {

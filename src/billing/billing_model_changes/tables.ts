@@ -18,24 +18,24 @@ export const billingModelChangeTable = (k: ColumnKit) =>
       kind: k.enumeration("kind", CHANGE_KINDS).notNull(),
       status: k.enumeration("status", CHANGE_STATUSES).notNull(),
       effective_at: k.at("effective_at").notNull(),
-      /** An instant of the billing period whose end is meant, where that is: effective_at follows the zone. */
+      /** Where the end of a billing period is meant: an instant of it. effective_at then follows the time zone. */
       after_period_at: k.at("after_period_at"),
       applied_at: k.at("applied_at"),
       cancelled_at: k.at("cancelled_at"),
-      /** Of one that was applied: when it was taken out of the timeline, and so became cancelled. */
+      /** When a change that was applied was voided; its status is then cancelled. */
       voided_at: k.at("voided_at"),
-      /** A user's id, which outlives the user; null where the house asked. */
+      /** A user's id, which outlives the user; null for the system. */
       requested_by: k.integer("requested_by"),
       credits_added: k.integer("credits_added"),
       adjustment_billing_record_ids: k.json<number[]>("adjustment_billing_record_ids").notNull(),
       last_error: k.text("last_error"),
       attempts: k.integer("attempts").notNull(),
-      /** After a failure: when the house tries again. */
+      /** After a failure: when it is tried again. */
       next_attempt_at: k.at("next_attempt_at"),
       ...stamps(k),
     },
     (t) => [
-      // Of many calls at once one gets an instant.
+      // No two changes take effect at the same instant, also of concurrent calls.
       k
         .uniqueIndex("billing_model_changes_instant")
         .on(t.subscription_id, t.effective_at)

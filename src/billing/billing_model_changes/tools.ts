@@ -22,17 +22,17 @@ const changePlan = tool({
   name: "billing_change_plan",
   title: "Change a subscription's plan",
   description:
-    "Moves a subscription to another billing model of the same currency. kind change: any model, at effective_at; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer, from the next billing month. billing_find_billing_models lists models.",
+    "Moves a subscription to another billing model of the same currency. kind change: any model, from effective_at on; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer credits, from the next billing month. billing_find_billing_models lists models.",
   operations: [createBillingModelChange, upgradeSubscription, downgradeSubscription],
   is_destructive: true,
   input: {
     subscription_id,
-    kind: describe(oneOf(CHANGE_KINDS), "What kind of change"),
-    new_billing_model_id: describe(Id, "The model it moves to"),
+    kind: describe(oneOf(CHANGE_KINDS), "The kind of change"),
+    new_billing_model_id: describe(Id, "The new billing model's id"),
     effective_at: Type.Optional(
       describe(
         createBillingModelChange.input.properties.effective_at,
-        "From when on; for kind change, and only there",
+        "When it takes effect; required for kind change, and only allowed there",
       ),
     ),
   },
@@ -42,11 +42,9 @@ const changePlan = tool({
       if (effective_at === undefined) throw invalid("/effective_at", "is required for kind change");
       return data(call(ctx, createBillingModelChange, { id, new_billing_model_id, effective_at }));
     }
-    if (effective_at !== undefined)
-      throw invalid(
-        "/effective_at",
-        `must be left out of an ${kind}: its time is fixed`.replace("an d", "a d"),
-      );
+    if (effective_at !== undefined) {
+      throw invalid("/effective_at", `must be left out for kind ${kind}: its time is fixed`);
+    }
     return data(call(ctx, CREDIT_MOVES[kind], { id, new_billing_model_id }));
   },
 });
@@ -55,7 +53,7 @@ const listPlanChanges = tool({
   name: "billing_list_plan_changes",
   title: "List a subscription's plan changes",
   description:
-    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled by its id, an applied one voided; voided_at tells it from one that never was applied.",
+    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled, an applied one voided; a cancelled one with voided_at had been applied.",
   finds: ["change_id"],
   operations: [listBillingModelChanges],
   details: [],
@@ -71,13 +69,13 @@ const cancelPlanChange = tool({
   name: "billing_cancel_plan_change",
   title: "Cancel or void a plan change",
   description:
-    "cancel ends a plan change while it is scheduled. void takes an applied one back as if it had never been made: the plan before it holds again, closed periods are adjusted, and credits that an upgrade added are gone. For a mistake; to move on to another plan use billing_change_plan. Ask the person first.",
+    "cancel stops a scheduled plan change. void takes an applied one back as if it had never been made: the previous plan is in force again, closed periods are adjusted, and credits that an upgrade added are removed. Use void to correct a mistake; to move to another plan use billing_change_plan. Ask the person first.",
   operations: Object.values(CANCELLATIONS),
   is_destructive: true,
   input: {
     subscription_id,
     change_id: describe(Id, "The change's id"),
-    how: Type.Optional(describe(oneOf(["cancel", "void"]), "cancel unless told")),
+    how: Type.Optional(describe(oneOf(["cancel", "void"]), "Default: cancel")),
   },
   output: dataOf(BillingModelChange),
   run: (ctx, { subscription_id: id, change_id: changeId, how = "cancel" }) =>

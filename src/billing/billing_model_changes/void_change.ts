@@ -1,98 +1,91 @@
 import type { Context } from "../../app/context.ts";
-import type { Scope } from "../../core/access.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+import { AppError, orNotFound } from "../../core/errors.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { BillableSubscription } from "../runs/billable.ts";
 import { findBillingModel, findStoredModels } from "../billing_models/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { updateSubscription } from "../subscriptions/queries.ts";
-import { StaleRead, rateClosed, recordAdjustments, retryWhileStale } from "./adjust_closed_periods.ts";
-import { applyBefore, cancelChanges, findTimeline, nextOf, type ChangeTimeline } from "./apply_change.ts";
+import { rateClosed, recordAdjustments, retryWhileStale, StaleRead } from "./adjust_closed_periods.ts";
+import { cancelChanges, type ChangeTimeline, findTimeline, nextDue } from "./change_timeline.ts";
 import type { BillingModelChange } from "./model.ts";
 import * as queries from "./queries.ts";
+import { applyBefore } from "./request_change.ts";
 import {
   changeEvent,
   firstModel,
-  relinkTimeline,
   type RelinkedTimeline,
+  relinkTimeline,
   type TimelineChange,
 } from "./rules.ts";
 
-// An applied change is taken out of the timeline, and closed periods become what they would be without it: rated
-// before and written in one transaction, as when a change is applied. Decision 0132.
+// Voiding an applied change: closed periods become what they would be without it, rated before and written in one
+// transaction, as when a change is applied. Decision 0132.
 
-/** What taking a change out of a timeline comes to. */
+/** The effects of voiding a change. */
 interface PlannedVoid extends RelinkedTimeline {
   readonly change: BillingModelChange;
-  /** The applied changes that go: it, and those after it that would then change nothing. */
+  /** The applied changes that are voided: it, and later ones that became redundant. */
   readonly voided: readonly BillingModelChange[];
-  /** The scheduled ones that go with them. */
+  /** The scheduled ones that became redundant. */
   readonly cancelled: readonly number[];
 }
 
 /**
- * Takes an applied change out of its subscription's timeline, and adjusts closed periods. Errors: not_found,
- * conflict when it is not applied or when a deleted model would be in force, unavailable.
+ * Voids an applied change and adjusts closed periods. Errors: not_found, conflict when it is not applied or when a
+ * deleted model would be in force, unavailable.
  */
 export async function voidChange(
   ctx: Context,
-  scope: Scope,
   subscription_id: number,
   change_id: number,
 ): Promise<BillingModelChange> {
-  const { store, now } = ctx;
   return retryWhileStale(async () => {
-    // Not what was asked for: it stays, also when that is refused.
-    await applyBefore({ ...ctx, store: ctx.unaudited_store }, scope, subscription_id);
-    const before = await findTimeline({ q: store.read, scope, now }, subscription_id);
-    const planned = await planVoiding({ q: store.read, scope, now }, before, change_id);
+    await applyBefore(ctx, subscription_id);
+    const before = await findTimeline(readTx(ctx), subscription_id);
+    const planned = await planVoid(readTx(ctx), before, change_id);
     const { effective_at } = planned.change;
-    const adjusting = await rateClosed(ctx, scope, before, effective_at, (facts) =>
-      timelineWithout(facts, planned),
+    const adjustments = await rateClosed(ctx, before, effective_at, (subscription) =>
+      timelineWithout(subscription, planned),
     );
-    return store.tx(async (q) => {
-      const current = await findTimeline({ q, scope, now }, subscription_id);
-      if (nextOf(current, now)) throw new StaleRead();
-      const voiding = await planVoiding({ q, scope, now }, current, change_id);
-      const voided = await removeFromTimeline({ q, scope, now }, current, voiding);
-      const ids = await recordAdjustments({ q, scope, now }, current, effective_at, adjusting);
-      const { adjustment_billing_record_ids: record_ids } = voiding.change;
-      const after = await queries.setAdjustments({ q, scope, now }, change_id, [...record_ids, ...ids]);
-      await recordEvents({ q, scope, now }, voided.map(changeEvent));
-      ctx.annotateAudit({ before: voiding.change, after });
+    return transaction(ctx, async (tx) => {
+      const current = await findTimeline(tx, subscription_id);
+      if (nextDue(current, tx.now)) throw new StaleRead();
+      const plan = await planVoid(tx, current, change_id);
+      const voided = await removeFromTimeline(tx, current, plan);
+      const ids = await recordAdjustments(tx, current, effective_at, adjustments);
+      const { adjustment_billing_record_ids: earlier_ids } = plan.change;
+      const after = await queries.setAdjustments(tx, change_id, [...earlier_ids, ...ids]);
+      await recordEvents(tx, voided.map(changeEvent));
+      ctx.annotateAudit({ before: plan.change, after });
       return after;
     });
   });
 }
 
 /** Errors: not_found, conflict. */
-async function planVoiding(tx: ReadTx, current: ChangeTimeline, change_id: number): Promise<PlannedVoid> {
+async function planVoid(tx: ReadTx, current: ChangeTimeline, change_id: number): Promise<PlannedVoid> {
   const { subscription, changes } = current;
-  const change = await queries.findChange(tx, subscription.id, change_id);
-  if (!change) throw notFound("Billing model change", change_id);
-  if (change.status !== "applied") throw refusal(change_id, statusOf(change));
+  const found = await queries.findChange(tx, subscription.id, change_id);
+  const change = orNotFound(found, "Billing model change", change_id);
+  if (change.status !== "applied") throw conflict(change_id, statusOf(change));
   const remaining = changes.filter(({ id }) => id !== change_id);
-  const relinked = relinkTimeline(
-    firstModel(subscription, changes),
-    remaining,
-    await downgradesHold(tx, changes),
-  );
-  const goes = new Set([change_id, ...relinked.redundant]);
+  const first = firstModel(subscription, changes);
+  const relinked = relinkTimeline(first, remaining, await downgradesHold(tx, changes));
+  const removed = new Set([change_id, ...relinked.redundant]);
   const { in_force } = relinked;
   const is_other = subscription.status === "active" && in_force !== subscription.billing_model_id;
   if (is_other && !(await findBillingModel(tx, in_force))) {
-    throw refusal(change_id, `billing model ${in_force}, which would be in force again, has been deleted`);
+    throw conflict(change_id, `billing model ${in_force}, which would be in force again, has been deleted`);
   }
-  return {
-    ...relinked,
-    change,
-    voided: changes.filter(({ id, status }) => status === "applied" && goes.has(id)),
-    cancelled: changes.flatMap(({ id, status }) => (status === "scheduled" && goes.has(id) ? [id] : [])),
-  };
+  const removedOf = (wanted: BillingModelChange["status"]) =>
+    changes.filter(({ id, status }) => status === wanted && removed.has(id));
+  const cancelled = removedOf("scheduled").map(({ id }) => id);
+  return { ...relinked, change, voided: removedOf("applied"), cancelled };
 }
 
-function refusal(change_id: number, why: string): AppError {
-  return new AppError("conflict", `Cannot void billing model change ${change_id}: ${why}`);
+function conflict(change_id: number, reason: string): AppError {
+  return new AppError("conflict", `Cannot void billing model change ${change_id}: ${reason}`);
 }
 
 function statusOf({ status, voided_at }: BillingModelChange): string {
@@ -100,19 +93,16 @@ function statusOf({ status, voided_at }: BillingModelChange): string {
   return voided_at === null ? "it was cancelled before it was applied" : "it is voided already";
 }
 
-/** Says of downgrades that wait whether they still lead to fewer credits. */
+/** A rule for `relinkTimeline`: whether a scheduled downgrade still leads to fewer credits. */
 async function downgradesHold(tx: ReadTx, changes: readonly BillingModelChange[]) {
-  const ids = changes.flatMap(({ old_billing_model_id, new_billing_model_id }) => [
-    old_billing_model_id,
-    new_billing_model_id,
-  ]);
+  const ids = changes.flatMap((change) => [change.old_billing_model_id, change.new_billing_model_id]);
   const models = await findStoredModels(tx, [...new Set(ids)]);
   const creditsOf = (id: number) => models.get(id)?.credit_plan?.monthly_credits ?? 0;
   return ({ kind, status, new_billing_model_id }: TimelineChange, before: number) =>
     kind !== "downgrade" || status !== "scheduled" || creditsOf(new_billing_model_id) < creditsOf(before);
 }
 
-/** The models of a subscription without the changes that go. */
+/** A subscription's timeline without the voided changes. */
 function timelineWithout(
   { timeline }: BillableSubscription,
   { voided }: PlannedVoid,
@@ -122,7 +112,7 @@ function timelineWithout(
   return timeline.filter(({ from }, index) => index === 0 || !removed.has(from));
 }
 
-/** Writes the timeline without the changes that go. Errors: FactsChanged. */
+/** Writes the timeline without the voided changes; returns these. Errors: StaleRead. */
 async function removeFromTimeline(
   tx: Tx,
   { subscription: { id } }: ChangeTimeline,
@@ -132,9 +122,7 @@ async function removeFromTimeline(
   const voided_changes = await queries.voidAppliedChanges(tx, ids);
   if (voided_changes.length !== ids.length) throw new StaleRead();
   await cancelChanges(tx, id, cancelled);
-  for (const { id: change_id, old_billing_model_id } of relinked) {
-    await queries.updateChange(tx, change_id, { old_billing_model_id });
-  }
+  await queries.updateOldModels(tx, relinked);
   await updateSubscription(tx, id, { billing_model_id: in_force });
   return voided_changes;
 }

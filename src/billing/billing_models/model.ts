@@ -5,10 +5,10 @@ import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../..
 import { Currency } from "../../tenancy/companies/model.ts";
 import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
 
-/** A decimal on the wire, as text: exact at any size. */
+/** A decimal on the wire, as text, which is exact at any size. */
 const DecimalText = Type.String({ description: "a decimal such as 12.5" });
 
-/** One step of a graduated or volume price: units up to and with `up_to`, the last one open. */
+/** A tier of a graduated or volume price: units up to and including `up_to`; the last one has no bound. */
 export const UsageTier = Type.Object(
   { up_to: nullable(DecimalText), unit_price: DecimalText, flat_fee: DecimalText },
   { title: "UsageTier" },
@@ -32,8 +32,7 @@ const BillingTypeName = Type.Unsafe<BillingType>(
 );
 
 /**
- * How a subscription is priced. `price` is a JSON number of at most 15 significant digits, every other
- * decimal is text.
+ * A price for subscriptions. `price` is a JSON number of at most 15 significant digits, every other decimal is text.
  */
 export const BillingModel = Type.Object(
   {
@@ -41,7 +40,7 @@ export const BillingModel = Type.Object(
     name: Type.String(),
     billing_type_id: Id,
     billing_type: BillingTypeName,
-    price: Type.Number({ description: "what it means depends on the billing type" }),
+    price: Type.Number({ description: "its meaning depends on the billing type" }),
     currency: Type.String(),
     description: Type.String(),
     company_id: Id,
@@ -61,7 +60,11 @@ export const BillingModel = Type.Object(
 );
 export type BillingModel = Static<typeof BillingModel>;
 
-/** A billing type: what `price` means under it, and which price fields it takes. */
+/** A billing model as it is stored: without the name of its billing type. */
+export const StoredBillingModel = Type.Omit(BillingModel, ["billing_type"]);
+export type StoredBillingModel = Static<typeof StoredBillingModel>;
+
+/** A billing type: the meaning of `price`, and the price fields it takes. */
 export const BillingTypeInfo = Type.Object(
   {
     id: Id,
@@ -73,7 +76,7 @@ export const BillingTypeInfo = Type.Object(
   { title: "BillingType" },
 );
 
-/** A decimal as it is told to us: text, or a JSON number. `readDecimal` reads it. */
+/** A decimal in a request, as text or a JSON number; `readDecimal` reads it. */
 const DecimalInput = Type.Union([Type.String(), Type.Number()], {
   description: "a decimal such as 12.5, as a string or a number",
 });
@@ -133,17 +136,18 @@ export const CreateBillingModel = strict(
   { title: "CreateBillingModel" },
 );
 
-const updateFields = {
-  name: Name,
-  description: Description,
-  billing_type_id: Type.Optional(Id),
-  price: Type.Optional(DecimalInput),
-  currency: Type.Optional(Currency),
-  ...optionalPricing,
-};
-export const UpdateBillingModelBody = strict(updateFields, { title: "UpdateBillingModel" });
+export const UpdateBillingModel = strict(
+  {
+    id: Id,
+    name: Name,
+    description: Description,
+    billing_type_id: Type.Optional(Id),
+    price: Type.Optional(DecimalInput),
+    currency: Type.Optional(Currency),
+    ...optionalPricing,
+  },
+  { title: "UpdateBillingModel" },
+);
 
-export const UpdateBillingModel = strict({ id: Id, ...updateFields }, { title: "UpdateBillingModel" });
-
-/** What a caller may say about the price; what is left out stays as it is. */
-export type PricingInput = Omit<Static<typeof UpdateBillingModelBody>, "name" | "description">;
+/** The price fields of a request; those left out stay as they are. */
+export type PricingInput = Omit<Static<typeof UpdateBillingModel>, "id" | "name" | "description">;

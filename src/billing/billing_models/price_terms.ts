@@ -4,7 +4,7 @@ import { compare, type Decimal, toBig, isCurrency, isZero } from "../../core/mon
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";
 import type { CreditPlan, UsageTier } from "./model.ts";
 
-/** What a price is made of, as far as rating asks. Fields that a type does not take are unset. */
+/** The price terms that rating needs. Fields that the billing type does not take are unset. */
 export interface PriceTerms {
   readonly id: number;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface PriceTerms {
 }
 
 /**
- * A stored billing model as its facts: the type by name, the price as an exact decimal. Errors: throws on a
+ * The price terms of a stored billing model: the type by name, the price as an exact decimal. Errors: throws on a
  * billing_type_id that is not in `BILLING_TYPES`.
  */
 export function priceTermsOf(
@@ -41,8 +41,8 @@ export function priceTermsOf(
 const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
 
 /**
- * Checks a billing model across its fields; decimals come from `readDecimal`. Answers every broken rule with
- * its JSON pointer; nothing when the model can be billed.
+ * Validates a billing model across its fields; decimals come from `readDecimal`. Returns every broken rule with its
+ * JSON pointer.
  */
 export function validateModel(model: PriceTerms): ErrorDetail[] {
   const { usage_tiers, credit_plan } = model;
@@ -61,7 +61,7 @@ export function validateModel(model: PriceTerms): ErrorDetail[] {
   ];
 }
 
-/** For each field, whether a model uses it. */
+/** Whether a model sets a field, by field. */
 const IS_SET: Readonly<Record<TypedField, (model: PriceTerms) => boolean>> = {
   recurring_fee: (model) => !isZero(model.recurring_fee),
   free_units: (model) => !isZero(model.free_units),
@@ -99,7 +99,7 @@ function aboveZero(path: string, value: Decimal | null): ErrorDetail[] {
   return value !== null && compare(value, "0") <= 0 ? [{ path, message: "must be more than 0" }] : [];
 }
 
-/** Tiers ascend strictly and end open; only upper bounds are stored, so there are no gaps or overlaps. */
+/** Tiers ascend strictly, the last without a bound. Only upper bounds are stored: no gaps, no overlaps. */
 function tierRules(tiers: readonly UsageTier[]): ErrorDetail[] {
   if (tiers.length > LIMITS.usage_tiers) {
     return [{ path: "/usage_tiers", message: `must be at most ${LIMITS.usage_tiers} tiers` }];

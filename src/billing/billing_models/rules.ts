@@ -5,7 +5,7 @@ import { BILLING_TYPES, billingTypeOf } from "./billing_types.ts";
 import { priceTermsOf, validateModel } from "./price_terms.ts";
 import type { BillingModel, CreditPlan, PricingInput, UsageTier } from "./model.ts";
 
-/** The part of a billing model that decides what is charged. It is frozen once a subscription uses it. */
+/** The fields of a billing model that decide what is charged. They are frozen once a subscription uses it. */
 export type Pricing = Pick<
   BillingModel,
   | "billing_type_id"
@@ -21,7 +21,7 @@ export type Pricing = Pick<
   | "credit_plan"
 >;
 
-/** What holds where a new model's input is silent. */
+/** The defaults of a new model's price fields. */
 export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
   price: 0,
   recurring_fee: "0",
@@ -35,9 +35,8 @@ export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
 };
 
 /**
- * The pricing that an input makes of the one before: fields left out stay, decimals become canonical text
- * and `price` a number. This is the only way from the wire to a row. Errors: invalid, naming every broken
- * rule. Decisions 0010, 0011.
+ * Merges a request's price fields into the current pricing: fields left out stay, decimals become canonical text and
+ * `price` a number. Errors: invalid, naming every broken rule. Decisions 0010, 0011.
  */
 export function mergePricing(before: Pricing, input: PricingInput): Pricing {
   const refused: ErrorDetail[] = [];
@@ -48,13 +47,13 @@ export function mergePricing(before: Pricing, input: PricingInput): Pricing {
     const type_list = BILLING_TYPES.map(({ id, billing_type }) => `${id} (${billing_type})`).join(", ");
     refused.push({ path: "/billing_type_id", message: `must be one of ${type_list}` });
   }
-  // The rules across fields need readable ones.
+  // Rules across fields apply only once each field can be read.
   if (refused.length === 0) refused.push(...validateModel(priceTermsOf({ ...merged, id: 0, name: "" })));
   if (refused.length > 0) throw invalidModel(refused);
   return merged;
 }
 
-/** Whether a model with this pricing charges as it did before, in every case. */
+/** Whether a model with this pricing always charges as before. */
 export function isSamePrice(model: Pricing, pricing: Pricing): boolean {
   return isDeepStrictEqual({ ...model, ...pricing }, model);
 }
@@ -63,10 +62,10 @@ type PriceInput = string | number;
 type PriceReader = (value: PriceInput, path: string, kind?: "price") => Decimal;
 
 function readPricing(before: Pricing, input: PricingInput, read: PriceReader): Pricing {
-  const orOld = (told: PriceInput | undefined, path: string, old: Decimal) =>
-    told === undefined ? old : read(told, path);
-  const orOldOrNull = (told: PriceInput | null | undefined, path: string, old: Decimal | null) =>
-    told === undefined ? old : readOrNull(told, path, read);
+  const orOld = (given: PriceInput | undefined, path: string, old: Decimal) =>
+    given === undefined ? old : read(given, path);
+  const orOldOrNull = (given: PriceInput | null | undefined, path: string, old: Decimal | null) =>
+    given === undefined ? old : readOrNull(given, path, read);
   return {
     billing_type_id: input.billing_type_id ?? before.billing_type_id,
     price: input.price === undefined ? before.price : Number(read(input.price, "/price", "price")),
@@ -84,11 +83,7 @@ function readPricing(before: Pricing, input: PricingInput, read: PriceReader): P
 }
 
 function readTier(
-  {
-    up_to,
-    unit_price,
-    flat_fee = "0",
-  }: { up_to: PriceInput | null; unit_price: PriceInput; flat_fee?: PriceInput },
+  { up_to, unit_price, flat_fee = "0" }: NonNullable<PricingInput["usage_tiers"]>[number],
   path: string,
   read: PriceReader,
 ): UsageTier {
@@ -108,7 +103,7 @@ function readOrNull(input: PriceInput | null, path: string, read: PriceReader): 
   return input === null ? null : read(input, path);
 }
 
-/** Reads a decimal, or notes why it can't be read and goes on, so that one answer names them all. */
+/** Reads a decimal, or collects its error and returns 0, so that one response names all errors. */
 function readCollecting(refused: ErrorDetail[], value: PriceInput, path: string, kind?: "price"): Decimal {
   try {
     return readDecimal(value, path, kind);

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
-import { AppError, inUse, notFound } from "../../core/errors.ts";
+import { AppError, inUse, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
@@ -52,11 +52,8 @@ export const getBillingModel = operation({
   permission: "billing_models:read",
   input: ById,
   output: BillingModel,
-  async run(ctx, { id }) {
-    const model = await queries.findBillingModel(readTx(ctx), id);
-    if (!model) throw notFound("Billing model", id);
-    return model;
-  },
+  run: async (ctx, { id }) =>
+    orNotFound(await queries.findBillingModel(readTx(ctx), id), "Billing model", id),
 });
 
 /** Creates a billing model. Errors: invalid, naming every broken rule of its billing type. */
@@ -77,9 +74,8 @@ export const createBillingModel = operation({
 });
 
 /**
- * Replaces a billing model's name and description, and its price while nobody ever used it; price fields
- * left out stay. Errors: not_found, invalid, conflict for a change of price after first use.
- * Decision 0011.
+ * Replaces a billing model's name and description, and its price before its first use; price fields left out stay.
+ * Errors: not_found, invalid, conflict for a change of price after first use. Decision 0011.
  */
 export const updateBillingModel = operation({
   name: "update_billing_model",
@@ -88,18 +84,17 @@ export const updateBillingModel = operation({
   output: BillingModel,
   run: (ctx, { id, name, description, ...input }) =>
     transaction(ctx, async (tx) => {
-      const before = await queries.findBillingModel(tx, id);
-      if (!before) throw notFound("Billing model", id);
+      const before = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
       const pricing = mergePricing(before, input);
       if (!isSamePrice(before, pricing) && (await isUsed(tx, id))) {
         throw new AppError(
           "conflict",
           `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
-            "Make a new billing model and schedule a billing model change",
+            "Create a new billing model and schedule a billing model change",
         );
       }
-      const model = await queries.updateBillingModel(tx, id, { name, description, ...pricing });
-      if (!model) throw notFound("Billing model", id);
+      const change = { name, description, ...pricing };
+      const model = orNotFound(await queries.updateBillingModel(tx, id, change), "Billing model", id);
       await recordEvents(tx, [event("billing_model.updated", model)]);
       ctx.annotateAudit({ before, after: model });
       return model;
@@ -107,8 +102,8 @@ export const updateBillingModel = operation({
 });
 
 /**
- * Archives a billing model: it can't be chosen any more, bills still tell of it. Errors: not_found, conflict
- * while subscriptions that have not ended use it, or are going to.
+ * Archives a billing model: it can't be chosen any more, bills still show it. Errors: not_found, conflict while
+ * subscriptions that have not ended use it, or scheduled changes lead to it.
  */
 export const deleteBillingModel = operation({
   name: "delete_billing_model",
@@ -119,13 +114,13 @@ export const deleteBillingModel = operation({
     transaction(ctx, async (tx) => {
       const active = await countActiveSubscriptions(tx, { billing_model_id: id });
       if (active > 0) throw inUse("billing model", id, active);
-      const coming = await countScheduledChangesTo(tx, id);
-      if (coming > 0) {
-        const changes = coming === 1 ? "a scheduled change turns" : `${coming} scheduled changes turn`;
+      const scheduled = await countScheduledChangesTo(tx, id);
+      if (scheduled > 0) {
+        const changes = scheduled === 1 ? "a scheduled change turns" : `${scheduled} scheduled changes turn`;
         throw new AppError("conflict", `Cannot delete billing model ${id}: ${changes} to it`);
       }
-      const model = await queries.updateBillingModel(tx, id, { status: "archived" });
-      if (!model) throw notFound("Billing model", id);
+      const archived = await queries.updateBillingModel(tx, id, { status: "archived" });
+      const model = orNotFound(archived, "Billing model", id);
       await recordEvents(tx, [event("billing_model.deleted", model)]);
       return {};
     }),
@@ -135,7 +130,7 @@ function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
   return { type, data: { id, status } };
 }
 
-/** Whether anything was, is or was going to be billed by the model. Decision 0011. */
+/** Whether a subscription or a plan change has ever used the model. Decision 0011. */
 async function isUsed(tx: ReadTx, id: number): Promise<boolean> {
   return (await isBillingModelUsed(tx, id)) || (await isUsedByChange(tx, id));
 }

@@ -4,7 +4,7 @@ import { createClient, deleteClient, getClient, listClients, updateClient } from
 export const clientRoutes = routes({ tag: "Clients", admits: "company" }, [
   route("GET /clients", listClients, {
     summary: "List clients",
-    description: "Whole, or one page when page or limit is given.",
+    description: "The whole list, or one page when page or limit is given.",
   }),
   route("POST /clients", createClient, { summary: "Create a client", status: 201 }),
   route("GET /clients/:id", getClient, { summary: "Get a client with its subscriptions" }),

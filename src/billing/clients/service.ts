@@ -1,5 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { inUse, notFound } from "../../core/errors.ts";
+import { inUse, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
@@ -28,9 +28,9 @@ export const getClient = operation({
   input: ById,
   output: ClientDetail,
   async run(ctx, { id }) {
-    const client = await queries.findClient(readTx(ctx), id);
-    if (!client) throw notFound("Client", id);
-    return { ...client, subscriptions: await listSubscriptionsOf(readTx(ctx), { client_id: id }) };
+    const tx = readTx(ctx);
+    const client = orNotFound(await queries.findClient(tx, id), "Client", id);
+    return { ...client, subscriptions: await listSubscriptionsOf(tx, { client_id: id }) };
   },
 });
 
@@ -56,9 +56,8 @@ export const updateClient = operation({
   output: Client,
   run: (ctx, { id, name }) =>
     transaction(ctx, async (tx) => {
-      const before = await queries.findClient(tx, id);
-      const client = await queries.updateClient(tx, id, { name });
-      if (!before || !client) throw notFound("Client", id);
+      const before = orNotFound(await queries.findClient(tx, id), "Client", id);
+      const client = orNotFound(await queries.updateClient(tx, id, { name }), "Client", id);
       ctx.annotateAudit({ before, after: client });
       await recordEvents(tx, [{ type: "client.updated", data: { id } }]);
       return client;
@@ -78,8 +77,7 @@ export const deleteClient = operation({
     transaction(ctx, async (tx) => {
       const active = await countActiveSubscriptions(tx, { client_id: id });
       if (active > 0) throw inUse("client", id, active);
-      const client = await queries.updateClient(tx, id, { deleted_at: iso(ctx.now) });
-      if (!client) throw notFound("Client", id);
+      orNotFound(await queries.updateClient(tx, id, { deleted_at: iso(ctx.now) }), "Client", id);
       await deleteUsersOfClient(tx, id);
       await recordEvents(tx, [{ type: "client.deleted", data: { id } }]);
       return {};

@@ -11,7 +11,7 @@ const findClients = tool({
   name: "billing_find_clients",
   title: "Find clients",
   description:
-    "Finds the company's clients by text in the name, or one by its id together with its subscriptions. Start here when a person names a customer; then billing_find_subscriptions with the client_id.",
+    "Finds the company's clients by text in the name, or one by its id with its subscriptions. Start here when a person names a customer; continue with billing_find_subscriptions and the client_id.",
   ...finder("client_id", listClients, getClient),
   finds: ["client_id", "client_ids"],
   details: [],
@@ -22,11 +22,11 @@ const saveClient = tool({
   name: "billing_save_client",
   title: "Create or rename a client",
   description:
-    "Creates a client, or renames the one that client_id names. Look with billing_find_clients first: two clients may have one name.",
+    "Creates a client, or renames the one that client_id names. Search with billing_find_clients first: two clients may have the same name.",
   ...saver("client_id", createClient, updateClient),
   takes_request_id: true,
   input: {
-    client_id: Type.Optional(describe(Id, "The client to rename; left out, a new one is created")),
+    client_id: Type.Optional(describe(Id, "The client to rename; leave out to create one")),
     name: describe(Name, "The client's name"),
   },
 });

@@ -3,7 +3,7 @@ import { Password } from "../../access/users/model.ts";
 import { Email, Name, strict } from "../../core/schema.ts";
 import { Currency, TimeZone } from "../../tenancy/companies/model.ts";
 
-/** A new company needs someone to sign in: its first admin. */
+/** A new company, with its first admin. */
 export const AddCompany = strict({
   name: Name,
   admin_email: Email,

@@ -4,7 +4,7 @@ import { getCompany, updateCompany } from "./service.ts";
 export const companyRoutes = routes({ tag: "Company", admits: "company" }, [
   route("GET /company", getCompany, { summary: "Get the company" }),
   route("PUT /company", updateCompany, {
-    summary: "Change the company",
-    description: "A new time zone counts from the next billing period.",
+    summary: "Update the company",
+    description: "A new time zone applies from the next billing period.",
   }),
 ]);

@@ -1,10 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
-import { notFound } from "../../core/errors.ts";
+import { orNotFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
-import type { Queries } from "../../store/store.ts";
+import type { Queries, Reads } from "../../store/store.ts";
 import { followZones } from "../billing_model_changes/follow_time_zones.ts";
 import { insertUser } from "../../access/users/queries.ts";
 import { checkPassword } from "../../access/users/rules.ts";
@@ -13,23 +12,21 @@ import { Company, UpdateCompany } from "../../tenancy/companies/model.ts";
 import * as queries from "../../tenancy/companies/queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** The company of the signed-in user. */
+/** Finds the company of the signed-in user. */
 export const getCompany = operation({
   name: "get_company",
   permission: "company:read",
   input: Nothing,
   output: Company,
   async run(ctx) {
-    const scope = scopeOf(ctx.actor);
-    const company = await queries.findCompany(readTx(ctx));
-    if (!company) throw notFound("Company", scope.company_id);
-    return company;
+    const tx = readTx(ctx);
+    return orNotFound(await queries.findCompany(tx), "Company", tx.scope.company_id);
   },
 });
 
 /**
- * Changes the company. A new time zone counts from the next billing period, also for ends and downgrades that wait
- * for it (decision 0133), a new currency for billing models made from now on.
+ * Updates the company. A new time zone applies from the next billing period, also to ends and downgrades that wait for
+ * it (decision 0133).
  */
 export const updateCompany = operation({
   name: "update_company",
@@ -38,9 +35,9 @@ export const updateCompany = operation({
   output: Company,
   run: (ctx, change) =>
     transaction(ctx, async (tx) => {
-      const before = await queries.findCompany(tx);
-      const company = await queries.updateCompany(tx, change);
-      if (!before || !company) throw notFound("Company", tx.scope.company_id);
+      const { company_id } = tx.scope;
+      const before = orNotFound(await queries.findCompany(tx), "Company", company_id);
+      const company = orNotFound(await queries.updateCompany(tx, change), "Company", company_id);
       ctx.annotateAudit({ before, after: company });
       if (before.timezone !== company.timezone) {
         await queries.insertTimezone(tx, company.timezone);
@@ -50,7 +47,7 @@ export const updateCompany = operation({
     }),
 });
 
-/** Every company of the deployment, by id. */
+/** Lists every company of the deployment, by id. */
 export const listCompanies = operation({
   name: "list_companies",
   permission: "companies:read",
@@ -66,36 +63,45 @@ export const addCompany = operation({
   input: AddCompany,
   output: Company,
   async run(ctx, input) {
-    checkPassword("/admin_password", input.admin_password, input.admin_email);
-    const password_hash = await ctx.passwords.hash(input.admin_password);
+    const password_hash = await hashAdminPassword(ctx, input);
     return ctx.store.tx((q) => insertWithAdmin(q, ctx, input, password_hash));
   },
 });
 
-/** Adds the deployment's first company, unless there is one: of instances that start together one does. */
+/** Adds the deployment's first company, unless there is one; of concurrent instances only one does. */
 export const foundCompany = operation({
   name: "found_company",
   permission: "companies:write",
   input: AddCompany,
   output: Type.Object({ founded: Type.Boolean() }),
   async run(ctx, input) {
-    const { store, passwords } = ctx;
-    checkPassword("/admin_password", input.admin_password, input.admin_email);
-    const password_hash = await passwords.hash(input.admin_password);
-    const found = async (q: Queries) => {
-      if ((await queries.listCompanies(q)).length > 0) return { founded: false };
-      await insertWithAdmin(q, ctx, input, password_hash);
-      return { founded: true };
-    };
+    const password_hash = await hashAdminPassword(ctx, input);
     try {
-      return await store.tx(found);
+      return await ctx.store.tx(async (q) => {
+        if (await hasCompany(q)) return { founded: false };
+        await insertWithAdmin(q, ctx, input, password_hash);
+        return { founded: true };
+      });
     } catch (error) {
-      // The other instance's admin may be seen before its company is: both are there by now.
-      if ((await queries.listCompanies(store.read)).length > 0) return { founded: false };
+      // The other instance's admin may be visible before its company is: both are there by now.
+      if (await hasCompany(ctx.store.read)) return { founded: false };
       throw error;
     }
   },
 });
+
+async function hasCompany(q: Reads): Promise<boolean> {
+  return (await queries.listCompanies(q)).length > 0;
+}
+
+/** Errors: invalid for a password that breaks the policy. */
+function hashAdminPassword(
+  { passwords }: Context,
+  { admin_password, admin_email }: AddCompany,
+): Promise<string> {
+  checkPassword("/admin_password", admin_password, admin_email);
+  return passwords.hash(admin_password);
+}
 
 async function insertWithAdmin(
   q: Queries,
@@ -104,16 +110,8 @@ async function insertWithAdmin(
   password_hash: string,
 ): Promise<Company> {
   const company = await queries.insertCompany(q, now, { name, timezone, currency });
-  await insertUser(
-    { q, scope: { company_id: company.id }, now },
-    {
-      email,
-      name: null,
-      role: "admin",
-      client_id: null,
-      password_hash,
-    },
-  );
+  const tx = { q, scope: { company_id: company.id }, now };
+  await insertUser(tx, { email, name: null, role: "admin", client_id: null, password_hash });
   annotateAudit({ company_id: company.id, target: { type: "company", id: company.id } });
   return company;
 }

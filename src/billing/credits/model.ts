@@ -20,8 +20,8 @@ export type CreditBalance = Static<typeof CreditBalance>;
 
 export const ChangePlan = strict({ id: Id, new_billing_model_id: Id }, { title: "ChangePlan" });
 
-/** The shares of a month's credits, in percent, that are told of when they are used up. */
+/** The shares of a month's credits, in percent, whose use is announced by an event. */
 export const THRESHOLDS = [80, 100] as const;
 
-/** What a look at the credits came to: how many thresholds were told of. */
+/** How many thresholds were newly recorded. */
 export const RecordedThresholds = Type.Object({ told: Type.Integer() });

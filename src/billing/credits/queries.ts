@@ -5,7 +5,7 @@ import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import { creditThresholdTable } from "./tables.ts";
 
-/** The companies with subscriptions on credit plans that live at `since` or later. */
+/** The companies with subscriptions on credit plans that are active at `since` or later. */
 export async function listCompaniesWithCredits(q: Reads, since: Temporal.Instant): Promise<number[]> {
   const t = q.use(subscriptionTable);
   const billing_models = q.use(billingModelTable);
@@ -17,7 +17,7 @@ export async function listCompaniesWithCredits(q: Reads, since: Temporal.Instant
   return rows.map(({ company_id }) => company_id);
 }
 
-/** Subscriptions on credit plans that live at `since` or later, by id, after the batch before. */
+/** Subscriptions on credit plans that are active at `since` or later, by id, after `after_id`. */
 export async function listCreditSubscriptions(
   { q, scope }: ReadTx,
   since: Temporal.Instant,
@@ -41,7 +41,7 @@ function onCredits(q: Reads, since: Temporal.Instant): SQL | undefined {
   return and(isNotNull(billing_models.credit_plan), or(isNull(t.ends_at), gt(t.ends_at, iso(since))));
 }
 
-/** A share of a month's credits that was used up. */
+/** A threshold that a month's credits have reached. */
 export interface ReachedThreshold {
   subscription_id: number;
   /** Where the billing month starts. */
@@ -50,7 +50,7 @@ export interface ReachedThreshold {
   threshold: number;
 }
 
-/** What was told of the months of these subscriptions that start at `since` or later, first told first. */
+/** The recorded thresholds of months that start at `since` or later, in the order of recording. */
 export async function listRecordedThresholds(
   { q, scope }: ReadTx,
   subscription_ids: readonly number[],
@@ -71,7 +71,7 @@ export async function listRecordedThresholds(
     .orderBy(asc(t.id));
 }
 
-/** Writes down thresholds that were reached, and returns those that nobody has told of before. */
+/** Inserts reached thresholds, and returns those that were not recorded before. */
 export async function insertThresholds(
   { q, scope, now }: Tx,
   rows: readonly ReachedThreshold[],

@@ -6,19 +6,19 @@ const CREDITS = [
     summary: "Get a subscription's credits",
     my: "Get the credits of one of my subscriptions",
     description:
-      "Of the running billing month, by the same rule as its bill. 400 when the subscription is not credit-based.",
+      "The running billing month's credits, by the same rule as its bill. 400 when the subscription is not credit-based.",
     errors: [400, 503],
   }),
   route("POST /subscriptions/:id/upgrade", upgradeSubscription, {
     summary: "Upgrade a credit plan",
     description:
-      "At once, to a plan with more credits. credits_added are the difference by the days left in the month, today included, rounded up. A downgrade that waits is cancelled.",
+      "At once, to a plan with more credits. credits_added is the difference, prorated by the days left in the month, today included, and rounded up. A waiting downgrade is cancelled.",
     errors: [409, 503],
   }),
   route("POST /subscriptions/:id/downgrade", downgradeSubscription, {
     summary: "Downgrade a credit plan",
     description:
-      "From the next billing month on, to a plan with fewer credits: a scheduled change, which can be cancelled like any other. It takes the place of a downgrade that waits.",
+      "From the next billing month on, to a plan with fewer credits: a scheduled change, which can be cancelled like any other. It replaces a waiting downgrade.",
     errors: [409, 503],
   }),
 ];

@@ -10,17 +10,17 @@ import { type CreditBalance, THRESHOLDS } from "./model.ts";
 
 type Plan = Pick<BillingModel, "id" | "name" | "currency" | "credit_plan">;
 
-/** A month of which nothing of a subscription's life lies in. */
+/** The credits of a month outside the subscription's life. */
 const NO_MONTH: CreditMonth = { allocated: 0n, consumed: 0n, overage: [] };
 
-/** What of a month's consumption was beyond the credits given by then. */
+/** A month's consumption beyond the credits allocated by then. */
 function overageOf({ overage }: CreditMonth): bigint {
   return overage.reduce((all, { credits }) => all + credits, 0n);
 }
 
 /**
- * A month's credits as they are told: what was consumed used up those that were given by then, and the rest is
- * overage. `month` is null when nothing of the subscription's life lies in it.
+ * A month's credits on the wire: consumption uses up the credits allocated by then, and the rest is overage. `month` is
+ * null outside the subscription's life.
  */
 export function balanceOf(
   { name, currency }: Plan,
@@ -42,10 +42,7 @@ export function balanceOf(
   };
 }
 
-/**
- * That a plan may follow another by an upgrade, which has more credits, or a downgrade, which has fewer.
- * Errors: invalid. Decision 0067.
- */
+/** Checks that an upgrade leads to more credits, or a downgrade to fewer. Errors: invalid. Decision 0067. */
 export function checkPlans(kind: "upgrade" | "downgrade", before: Plan, after: Plan): void {
   const [from, to] = [before.credit_plan, after.credit_plan];
   const path = "/new_billing_model_id";
@@ -60,7 +57,7 @@ export function checkPlans(kind: "upgrade" | "downgrade", before: Plan, after: P
   }
 }
 
-/** The life of a subscription and the models it was under. */
+/** A subscription's life and timeline. */
 export interface CreditLife {
   readonly timeline: readonly TimelineEntry[];
   readonly started_at: string;
@@ -86,16 +83,16 @@ export function reached(month: CreditMonth): number[] {
   );
 }
 
-/** Credits as an event tells them: as text where a JSON number would lose a digit on its way. */
+/** Credits in an event: as text where a JSON number would lose digits. */
 export function thresholdCredits(credits: bigint): number | string {
   const number = Number(credits);
   return Number.isSafeInteger(number) ? number : String(credits);
 }
 
-/** Usage that arrives so late still makes its month cross a threshold when the next one has begun. */
+/** How late usage may arrive in the next month and still reach a threshold of its own. */
 const LATE_MINUTES = 60;
 
-/** The instants whose billing months are looked at: now, and shortly before. */
+/** The instants whose billing months are checked: now, and shortly before. */
 export function watchedInstants(now: Temporal.Instant): [Temporal.Instant, Temporal.Instant] {
   return [now, now.subtract({ minutes: LATE_MINUTES })];
 }

@@ -2,7 +2,7 @@ import type { ColumnKit } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 
-/** The shares of a month's credits that were used up, and told of. */
+/** Thresholds that a month's credits have reached, each recorded with its event. */
 export const creditThresholdTable = (k: ColumnKit) =>
   k.table(
     "credit_thresholds",
@@ -17,7 +17,7 @@ export const creditThresholdTable = (k: ColumnKit) =>
       created_at: k.at("created_at").notNull(),
     },
     (t) => [
-      // Told once, however many look at once.
+      // Recorded once, also by concurrent runs.
       k.uniqueIndex("credit_thresholds_month").on(t.subscription_id, t.month_start, t.threshold),
     ],
   );

@@ -9,14 +9,14 @@ const findCredits = tool({
   name: "billing_get_credits",
   title: "Get a subscription's credits",
   description:
-    "Tells how many credits a subscription on a credit plan has used and has left this month. An upgrade adds credits at once.",
+    "Shows how many credits a subscription on a credit plan has used and has left this month. An upgrade adds credits at once.",
   ...credits,
 });
 
 const findMyCredits = tool({
   name: "billing_get_my_credits",
   title: "Get my credits",
-  description: "Tells how many credits a subscription on a credit plan has used and has left this month.",
+  description: "Shows how many credits a subscription on a credit plan has used and has left this month.",
   ...credits,
   level: "client",
 });

@@ -50,7 +50,7 @@ export async function updateProduct(
   return product;
 }
 
-/** Products belong to the company as a whole: a client user meets them only inside its subscriptions. */
+/** The company's products; a client user sees them only inside its subscriptions. */
 function inScope({ q, scope }: ReadTx): SQL | undefined {
   const products = q.use(productTable);
   return and(eq(products.company_id, scope.company_id), isNull(products.deleted_at));

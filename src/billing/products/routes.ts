@@ -4,7 +4,7 @@ import { createProduct, deleteProduct, getProduct, listProducts, updateProduct }
 export const productRoutes = routes({ tag: "Products", admits: "company" }, [
   route("GET /products", listProducts, {
     summary: "List products",
-    description: "Whole, or one page when page or limit is given.",
+    description: "The whole list, or one page when page or limit is given.",
   }),
   route("POST /products", createProduct, { summary: "Create a product", status: 201 }),
   route("GET /products/:id", getProduct, { summary: "Get a product" }),

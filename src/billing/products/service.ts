@@ -1,5 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { inUse, notFound } from "../../core/errors.ts";
+import { inUse, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
@@ -25,11 +25,7 @@ export const getProduct = operation({
   permission: "products:read",
   input: ById,
   output: Product,
-  async run(ctx, { id }) {
-    const product = await queries.findProduct(readTx(ctx), id);
-    if (!product) throw notFound("Product", id);
-    return product;
-  },
+  run: async (ctx, { id }) => orNotFound(await queries.findProduct(readTx(ctx), id), "Product", id),
 });
 
 /** Creates a product. */
@@ -54,19 +50,15 @@ export const updateProduct = operation({
   output: Product,
   run: (ctx, { id, name }) =>
     transaction(ctx, async (tx) => {
-      const before = await queries.findProduct(tx, id);
-      const product = await queries.updateProduct(tx, id, { name });
-      if (!before || !product) throw notFound("Product", id);
+      const before = orNotFound(await queries.findProduct(tx, id), "Product", id);
+      const product = orNotFound(await queries.updateProduct(tx, id, { name }), "Product", id);
       ctx.annotateAudit({ before, after: product });
       await recordEvents(tx, [{ type: "product.updated", data: { id } }]);
       return product;
     }),
 });
 
-/**
- * Deletes a product; ended subscriptions still tell of it. Errors: not_found, conflict while active
- * subscriptions use it.
- */
+/** Deletes a product; ended subscriptions still show it. Errors: not_found, conflict while active ones use it. */
 export const deleteProduct = operation({
   name: "delete_product",
   permission: "products:write",
@@ -76,8 +68,7 @@ export const deleteProduct = operation({
     transaction(ctx, async (tx) => {
       const active = await countActiveSubscriptions(tx, { product_id: id });
       if (active > 0) throw inUse("product", id, active);
-      const product = await queries.updateProduct(tx, id, { deleted_at: iso(ctx.now) });
-      if (!product) throw notFound("Product", id);
+      orNotFound(await queries.updateProduct(tx, id, { deleted_at: iso(ctx.now) }), "Product", id);
       await recordEvents(tx, [{ type: "product.deleted", data: { id } }]);
       return {};
     }),

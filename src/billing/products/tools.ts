@@ -10,7 +10,7 @@ import { product_id } from "../tools.ts";
 const findProducts = tool({
   name: "billing_find_products",
   title: "Find products",
-  description: "Finds what the company sells, by text in the name or by id.",
+  description: "Finds the company's products by text in the name or by id.",
   ...finder("product_id", listProducts, getProduct),
   finds: ["product_id", "product_ids"],
   details: [],
@@ -24,7 +24,7 @@ const saveProduct = tool({
   ...saver("product_id", createProduct, updateProduct),
   takes_request_id: true,
   input: {
-    product_id: Type.Optional(describe(Id, "The product to rename; left out, a new one is created")),
+    product_id: Type.Optional(describe(Id, "The product to rename; leave out to create one")),
     name: describe(Name, "The product's name"),
   },
 });

@@ -3,7 +3,8 @@ import type { IsoInstant } from "../../core/time.ts";
 import { matching } from "../../store/list_rows.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { listAppliedChanges } from "../billing_model_changes/queries.ts";
-import { billingModelColumns, findStoredModels, type StoredBillingModel } from "../billing_models/queries.ts";
+import type { StoredBillingModel } from "../billing_models/model.ts";
+import { billingModelColumns, findStoredModels } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 

@@ -170,7 +170,7 @@ async function withChangesApplied(
   const applied: number[] = [];
   for (const id of overdue) {
     try {
-      await applyDueOf({ ...ctx, store: ctx.unaudited_store }, scope, id);
+      await applyDueOf({ ...ctx, store: ctx.unaudited_store }, id);
       applied.push(id);
     } catch (error) {
       progress.fail(id, null, "Cannot bill: a billing model change that is due can't be applied");

@@ -4,23 +4,22 @@ import { Client } from "../../tenancy/clients/model.ts";
 import { Product } from "../products/model.ts";
 import { Subscription } from "./model.ts";
 
-// Apart from model.ts, because a client's own shape refers to that one.
+// Apart from model.ts, which a client's shape refers to.
 
-/** A subscription with its relations, deleted ones too: what an ended subscription was stays visible. */
+/** A subscription with its relations, deleted ones too: ended subscriptions still show them. */
 export const SubscriptionDetail = Type.Object(
   { ...Subscription.properties, client: Client, product: Product, billing_model: BillingModel },
   { title: "SubscriptionDetail" },
 );
 export type SubscriptionDetail = Static<typeof SubscriptionDetail>;
 
-/** A subscription that was just created, and what that means for its bills. */
+/** A new subscription, and how many periods will be billed for its past. */
 export const CreatedSubscription = Type.Object(
   {
     ...SubscriptionDetail.properties,
     past_periods: Type.Integer({
       minimum: 0,
-      description:
-        "how many billing periods since started_at have ended already: billing runs bill each of them",
+      description: "how many billing periods since started_at have ended: billing runs bill each of them",
     }),
   },
   { title: "CreatedSubscription" },

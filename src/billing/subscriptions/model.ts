@@ -24,10 +24,13 @@ export const Subscription = Type.Object(
 );
 export type Subscription = Static<typeof Subscription>;
 
-// Text that can't be told apart by eye, or that a database would change, must not name a subscription.
+/** A subscription as it is stored: its status follows from its life. */
+export const StoredSubscription = Type.Omit(Subscription, ["status"]);
+
+// No text that the eye can't distinguish, or that a database would change.
 FormatRegistry.Set("external-id", (text) => text.isWellFormed() && !/^\s|\s$|\p{Cc}/u.test(text));
 
-/** The id that the caller's own system has for a subscription, kept exactly as sent. Decision 0013. */
+/** The id of a subscription in the caller's own system, stored exactly as sent. Decision 0013. */
 export const ExternalId = Type.String({
   minLength: 1,
   maxLength: SHARED_LIMITS.external_id_length,

@@ -3,8 +3,9 @@ import type { Slice } from "../../core/pagination.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { contains } from "../../store/expressions.ts";
+import { containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { columnsOf, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
@@ -14,11 +15,11 @@ import { listTimezones } from "../../tenancy/companies/queries.ts";
 import { productColumns } from "../products/queries.ts";
 import { productTable } from "../products/tables.ts";
 import type { SubscriptionDetail } from "./detail.ts";
-import type { Subscription } from "./model.ts";
+import { StoredSubscription, type Subscription } from "./model.ts";
 import { withStatus } from "./rules.ts";
 import { subscriptionTable } from "./tables.ts";
 
-/** Which subscriptions are meant; every field given narrows further. */
+/** A filter of subscriptions; every field given narrows further. */
 export interface SubscriptionFilter {
   client_id?: number;
   product_id?: number;
@@ -28,50 +29,30 @@ export interface SubscriptionFilter {
   search?: string;
 }
 
-/** The stored columns of a subscription; `withStatus` adds what follows from them. */
-export function subscriptionColumns(q: Reads) {
-  const t = q.use(subscriptionTable);
-  return {
-    id: t.id,
-    name: t.name,
-    external_subscription_id: t.external_subscription_id,
-    client_id: t.client_id,
-    product_id: t.product_id,
-    billing_model_id: t.billing_model_id,
-    company_id: t.company_id,
-    started_at: t.started_at,
-    ends_at: t.ends_at,
-    billing_anchor_day: t.billing_anchor_day,
-    created_at: t.created_at,
-    updated_at: t.updated_at,
-  };
-}
+/** The stored columns of a subscription; `withStatus` adds the status. */
+export const subscriptionColumns = (q: Reads) => columnsOf(q.use(subscriptionTable), StoredSubscription);
 
-/** All subscriptions that match, by id, without their relations. */
+/** Subscriptions by id, without their relations. */
 export async function listSubscriptionsOf(tx: ReadTx, filter: SubscriptionFilter): Promise<Subscription[]> {
-  const subscriptions = tx.q.use(subscriptionTable);
+  const t = tx.q.use(subscriptionTable);
   const rows = await tx.q
     .select(subscriptionColumns(tx.q))
-    .from(subscriptions)
-    .where(and(inScope(tx), matches(tx.q, tx.now, filter)))
-    .orderBy(asc(subscriptions.id));
+    .from(t)
+    .where(and(inScope(tx), matches(tx, filter)))
+    .orderBy(asc(t.id));
   return rows.map((row) => withStatus(row, tx.now));
 }
 
-/** Subscriptions with their relations by id, and how many there are in all: two statements, however many. */
+/** Subscriptions with their relations by id, and how many there are in all. */
 export async function listSubscriptionDetails(
   tx: ReadTx,
   filter: SubscriptionFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: SubscriptionDetail[]; total: number }> {
-  const subscriptions = tx.q.use(subscriptionTable);
-  const where = and(inScope(tx), matches(tx.q, tx.now, filter));
-  const rows = await selectDetails(tx.q)
-    .where(where)
-    .orderBy(asc(subscriptions.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows: rows.map((row) => toDetail(row, tx.now)), total: await tx.q.$count(subscriptions, where) };
+  const t = tx.q.use(subscriptionTable);
+  const where = and(inScope(tx), matches(tx, filter));
+  const rows = await selectDetails(tx.q).where(where).orderBy(asc(t.id)).limit(limit).offset(offset);
+  return { rows: rows.map((row) => toDetail(row, tx.now)), total: await tx.q.$count(t, where) };
 }
 
 export async function findSubscription(tx: ReadTx, id: number): Promise<SubscriptionDetail | undefined> {
@@ -79,13 +60,13 @@ export async function findSubscription(tx: ReadTx, id: number): Promise<Subscrip
   return row && toDetail(row, tx.now);
 }
 
-/** How many of them are active at `now`. */
+/** How many matching subscriptions are active. */
 export function countActiveSubscriptions(tx: ReadTx, filter: SubscriptionFilter): Promise<number> {
-  const where = and(inScope(tx), matches(tx.q, tx.now, { ...filter, status: "active" }));
+  const where = and(inScope(tx), matches(tx, { ...filter, status: "active" }));
   return tx.q.$count(tx.q.use(subscriptionTable), where).then(Number);
 }
 
-/** Whether any subscription, ended ones too, uses the billing model. */
+/** Whether any subscription, ended or not, uses the billing model. */
 export async function isBillingModelUsed(tx: ReadTx, billing_model_id: number): Promise<boolean> {
   const subscriptions = tx.q.use(subscriptionTable);
   const used = await tx.q
@@ -109,7 +90,7 @@ export async function insertSubscription(
   return exactlyOne(rows).id;
 }
 
-/** Changes a subscription; returns whether there is one. */
+/** Updates a subscription; returns whether there is one. */
 export async function updateSubscription(
   tx: Tx,
   id: number,
@@ -129,10 +110,8 @@ export async function updateSubscription(
   return rows.length > 0;
 }
 
-/** Subscriptions that are still to end with a billing period, and an instant of that period. */
-export async function listEndsWithPeriods(
-  tx: ReadTx,
-): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
+/** Subscriptions that will end with a billing period, and an instant of that period. */
+export async function listPeriodEnds(tx: ReadTx): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
   const t = tx.q.use(subscriptionTable);
   const rows = await tx.q
     .select({ ...subscriptionColumns(tx.q), last_period_at: t.last_period_at })
@@ -144,8 +123,8 @@ export async function listEndsWithPeriods(
   );
 }
 
-/** The companies with subscriptions that are still to end with a billing period. */
-export async function listCompaniesWithSuchEnds(q: Reads, now: Temporal.Instant): Promise<number[]> {
+/** The companies with subscriptions that will end with a billing period. */
+export async function listCompaniesWithPeriodEnds(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(subscriptionTable);
   const rows = await q
     .selectDistinct({ company_id: t.company_id })
@@ -154,7 +133,7 @@ export async function listCompaniesWithSuchEnds(q: Reads, now: Temporal.Instant)
   return rows.map(({ company_id }) => company_id);
 }
 
-/** The company's time zones, as billing periods are cut by them. */
+/** The company's time zones, which cut its billing periods. */
 export async function listZones(tx: ReadTx): Promise<ZoneTimeline> {
   const rows = await listTimezones(tx);
   return rows.map(({ timezone, set_at }) => ({ timezone, from: set_at === null ? null : instant(set_at) }));
@@ -185,22 +164,14 @@ function toDetail(
   return { ...withStatus(row, now), billing_model: toBillingModel(row.billing_model) };
 }
 
-function matches(
-  q: Reads,
-  now: Temporal.Instant,
-  { client_id, product_id, billing_model_id, status, search }: SubscriptionFilter,
-): SQL | undefined {
+function matches({ q, now }: ReadTx, { status, search, ...equal }: SubscriptionFilter): SQL | undefined {
   const t = q.use(subscriptionTable);
-  // As `statusAt` tells it.
+  // The same rule as `statusAt`.
   const active = or(isNull(t.ends_at), and(gt(t.ends_at, iso(now)), gt(t.ends_at, t.started_at)));
   return and(
-    client_id === undefined ? undefined : eq(t.client_id, client_id),
-    product_id === undefined ? undefined : eq(t.product_id, product_id),
-    billing_model_id === undefined ? undefined : eq(t.billing_model_id, billing_model_id),
+    matching(t, equal),
     status === undefined || active === undefined ? undefined : status === "active" ? active : not(active),
-    search === undefined
-      ? undefined
-      : or(contains(t.name, search), contains(t.external_subscription_id, search)),
+    or(containing(t.name, search), containing(t.external_subscription_id, search)),
   );
 }
 

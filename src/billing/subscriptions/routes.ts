@@ -11,12 +11,13 @@ const SUBSCRIPTIONS = [
   route("GET /subscriptions", listSubscriptions, {
     summary: "List subscriptions with their relations",
     my: "List my subscriptions",
-    description: "Whole, or one page when page or limit is given; search looks into names and external ids.",
+    description:
+      "The whole list, or one page when page or limit is given; search looks into names and external ids.",
   }),
   route("POST /subscriptions", createSubscription, {
     summary: "Create a subscription",
     description:
-      "It starts now unless started_at says otherwise, at most 10 years in the past or 100 in the future. past_periods says how many billing periods have ended since: the next billing run bills them.",
+      "It starts now, or at started_at, at most 10 years in the past or 100 in the future. past_periods is the number of billing periods that have ended since: the next billing run bills them.",
     status: 201,
   }),
   route("GET /subscriptions/:id", getSubscription, {
@@ -27,7 +28,7 @@ const SUBSCRIPTIONS = [
   route("POST /subscriptions/:id/cancel", cancelSubscription, {
     summary: "Cancel a subscription",
     description:
-      "Now, or at the end of the running billing period; now also brings a coming end forward. Refused when it has ended.",
+      "Now, or at the end of the running billing period; now also brings a later end forward. 409 when it has ended.",
     errors: [409],
   }),
 ];

@@ -10,29 +10,26 @@ export interface Life {
   ends_at: IsoInstant | null;
 }
 
-/**
- * A subscription is active until it ends; no job has to run for that to be true. One that ends when it starts
- * never lives. Decision 0012.
- */
+/** The status of a subscription: active until it ends, never if it ends when it starts. Decision 0012. */
 export function statusAt({ started_at, ends_at }: Life, now: Temporal.Instant): Subscription["status"] {
   return ends_at !== null && (ends_at <= iso(now) || ends_at <= started_at) ? "cancelled" : "active";
 }
 
-/** A record with the status that follows from its life. */
+/** Adds the status that follows from a subscription's life. */
 export function withStatus<R extends Life>(row: R, now: Temporal.Instant) {
   return { ...row, status: statusAt(row, now) };
 }
 
-/** When a subscription ends, and an instant of its last billing period where that one's end is meant. */
+/** The end of a subscription; where the end of a billing period is meant, an instant of that period. */
 export interface End {
   ends_at: IsoInstant;
   last_period_at: IsoInstant | null;
 }
 
 /**
- * When a subscription ends that is cancelled at `now`: at once, or with its running billing period. One that
- * has not started ends when it starts, or with its first period, which a new time zone may still move. `now` on one that is only due to end brings
- * the end forward. Errors: conflict when it has ended or already ends. Decisions 0012, 0133.
+ * The end of a subscription that is cancelled: at once, or with its running billing period. One that has not started
+ * ends when it starts, or with its first period. `now` brings a later end forward. Errors: conflict when it has ended,
+ * or an end is set already. Decisions 0012, 0133.
  */
 export function cancellationTime(
   subscription: Pick<Subscription, "id" | "started_at" | "ends_at" | "billing_anchor_day">,
@@ -54,8 +51,8 @@ export function cancellationTime(
 }
 
 /**
- * The time of a write: not before the last one. Calls that run at once take their turns in another order than
- * they looked at the clock, and a cancellation must not undo one that came first.
+ * A monotonic timestamp for a row: never earlier than its last update. Concurrent calls may commit in another order
+ * than they read the clock, and a cancellation must not undo an earlier one.
  */
 export function monotonicNow(
   { updated_at }: { updated_at: IsoInstant },
@@ -64,7 +61,7 @@ export function monotonicNow(
   return later(instant(updated_at), now);
 }
 
-/** What is told of a subscription. */
+/** The domain event of a subscription. */
 export function subscriptionEvent(type: NewEvent["type"], subscription: Subscription): NewEvent {
   const { id, status, ends_at, client_id, product_id, billing_model_id } = subscription;
   return { type, data: { id, status, ends_at, client_id, product_id, billing_model_id } };

@@ -1,16 +1,15 @@
 import { operation } from "../../app/operation.ts";
 import { LIMITS } from "../limits.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
-import type { ReadTx, Tx } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { unbilledPeriods } from "./due_periods.ts";
 import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
 import { changeEvent } from "../billing_model_changes/rules.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
-import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findProduct } from "../products/queries.ts";
 import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
@@ -19,10 +18,7 @@ import * as queries from "./queries.ts";
 import { cancellationTime, subscriptionEvent, monotonicNow } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/**
- * Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. A client
- * user sees its client's.
- */
+/** Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. */
 export const listSubscriptions = operation({
   name: "list_subscriptions",
   permission: "subscriptions:read",
@@ -32,10 +28,7 @@ export const listSubscriptions = operation({
     listPage({ page, limit }, (slice) => queries.listSubscriptionDetails(readTx(ctx), filter, slice)),
 });
 
-/**
- * Finds one subscription with its relations. Errors: not_found, for a client user also when it is another
- * client's.
- */
+/** Finds one subscription with its relations. Errors: not_found, for a client user also when it is another client's. */
 export const getSubscription = operation({
   name: "get_subscription",
   permission: "subscriptions:read",
@@ -45,9 +38,8 @@ export const getSubscription = operation({
 });
 
 /**
- * Creates a subscription. It starts at `started_at`, past or future (default: now), and its billing months on
- * `billing_anchor_day` (default: 1). `past_periods` says how many have ended already and will be billed. Errors:
- * invalid (an id that names nothing to subscribe with, an external id in use, a start too far ahead or back). Decision 0013.
+ * Creates a subscription, past or future. `past_periods` is the number of periods that have ended already and will be
+ * billed. Errors: invalid (an unknown relation, an external id in use, a start too far ahead or back). Decision 0013.
  */
 export const createSubscription = operation({
   name: "create_subscription",
@@ -59,7 +51,8 @@ export const createSubscription = operation({
     return transaction(ctx, async (tx) => {
       await checkRelations(tx, input);
       const id = await queries.insertSubscription(tx, subscription);
-      const created = await withEvent(tx, "subscription.created", await detailOf(tx, id));
+      const created = await detailOf(tx, id);
+      await recordEvents(tx, [subscriptionEvent("subscription.created", created)]);
       const past = unbilledPeriods(created, await queries.listZones(tx), NOTHING_RECORDED, ctx.now, NO_GRACE);
       return { ...created, past_periods: past.due.length };
     });
@@ -78,18 +71,18 @@ export const updateSubscription = operation({
   run: (ctx, { id, name }) =>
     transaction(ctx, async (tx) => {
       const before = await detailOf(tx, id);
-      const turn = monotonicNow(before, ctx.now);
-      await queries.updateSubscription({ ...tx, now: turn }, id, { name });
-      const after = await withEvent({ ...tx, now: turn }, "subscription.updated", await detailOf(tx, id));
+      const write = { ...tx, now: monotonicNow(before, tx.now) };
+      await queries.updateSubscription(write, id, { name });
+      const after = await detailOf(tx, id);
+      await recordEvents(write, [subscriptionEvent("subscription.updated", after)]);
       ctx.annotateAudit({ before, after });
       return after;
     }),
 });
 
 /**
- * Cancels a subscription now or at the end of its running billing period, and with it the changes of its
- * billing model that are scheduled for later. Errors: not_found, conflict when it has ended or already ends
- * (`now` brings a coming end forward). Decisions 0012, 0065.
+ * Cancels a subscription now or at the end of its running billing period, and plan changes scheduled for later. Errors:
+ * not_found, conflict when it has ended, or an end is set already (`now` brings it forward). Decisions 0012, 0065.
  */
 export const cancelSubscription = operation({
   name: "cancel_subscription",
@@ -97,37 +90,24 @@ export const cancelSubscription = operation({
   input: CancelSubscription,
   output: SubscriptionDetail,
   run: (ctx, { id, at }) =>
-    transaction(ctx, async (tx) => {
-      const before = await detailOf(tx, id);
-      const turn = monotonicNow(before, ctx.now);
-      const end = cancellationTime(before, at, turn, await queries.listZones(tx));
-      await queries.updateSubscription({ ...tx, now: turn }, id, end);
-      const cancelled = await cancelScheduledChanges({ ...tx, now: turn }, id, { from: end.ends_at });
-      await recordEvents({ ...tx, now: turn }, cancelled.map(changeEvent));
-      const after = await withEvent(
-        { ...tx, now: turn },
-        "subscription.cancelled",
-        await detailOf({ ...tx, now: turn }, id),
-      );
+    transaction(ctx, async (read) => {
+      const before = await detailOf(read, id);
+      const tx = { ...read, now: monotonicNow(before, read.now) };
+      const end = cancellationTime(before, at, tx.now, await queries.listZones(tx));
+      await queries.updateSubscription(tx, id, end);
+      const changes = await cancelScheduledChanges(tx, id, { from: end.ends_at });
+      const after = await detailOf(tx, id);
+      await recordEvents(tx, [
+        ...changes.map(changeEvent),
+        subscriptionEvent("subscription.cancelled", after),
+      ]);
       ctx.annotateAudit({ before, after });
       return after;
     }),
 });
 
 async function detailOf(tx: ReadTx, id: number): Promise<SubscriptionDetail> {
-  const subscription = await queries.findSubscription(tx, id);
-  if (!subscription) throw notFound("Subscription", id);
-  return subscription;
-}
-
-/** Writes down what happened to a subscription, and gives it back. */
-async function withEvent(
-  tx: Tx,
-  type: NewEvent["type"],
-  subscription: SubscriptionDetail,
-): Promise<SubscriptionDetail> {
-  await recordEvents(tx, [subscriptionEvent(type, subscription)]);
-  return subscription;
+  return orNotFound(await queries.findSubscription(tx, id), "Subscription", id);
 }
 
 function startOf(started_at: string | undefined, now: Temporal.Instant): IsoInstant {

@@ -19,9 +19,9 @@ export const subscriptionTable = (k: ColumnKit) =>
       billing_model_id: k.ref("billing_model_id", billingModelTable).notNull(),
       ...companyColumn(k),
       started_at: k.at("started_at").notNull(),
-      /** When it ends or ended; the status on the wire follows from it. */
+      /** When it ends or ended; the status follows from it. */
       ends_at: k.at("ends_at"),
-      /** An instant of its last billing period, where that one's end is meant: ends_at follows the zone. */
+      /** Where it ends with a billing period: an instant of it. ends_at then follows the time zone. */
       last_period_at: k.at("last_period_at"),
       billing_anchor_day: k.integer("billing_anchor_day").notNull(),
       ...stamps(k),

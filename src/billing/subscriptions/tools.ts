@@ -19,7 +19,7 @@ import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { client_id, product_id, subscription_id } from "../tools.ts";
 
-/** Left out of concise results, which keep the billing model's name, type and price. */
+/** Left out of concise results, which have the billing model's name, type and price only. */
 const MODEL_DETAILS = [
   "description",
   "recurring_fee",
@@ -42,7 +42,7 @@ const subscriptionFinder = {
 const subscriptionFilter = {
   subscription_id: Type.Optional(describe(Id, "One subscription; the other filters then do not apply")),
   product_id: Type.Optional(product_id),
-  status: describe(listSubscriptions.input.properties.status, "active or cancelled; both unless told"),
+  status: describe(listSubscriptions.input.properties.status, "active or cancelled; both by default"),
   search,
   ...page,
 };
@@ -51,12 +51,12 @@ const findSubscriptions = tool({
   name: "billing_find_subscriptions",
   title: "Find subscriptions",
   description:
-    "Finds subscriptions with their client, product and billing model: by client, product, status, text in the name, or one by id. Then billing_get_subscription_overview tells what one costs now.",
+    "Finds subscriptions with their client, product and billing model: by client, product, status, text in the name, or one by id. billing_get_subscription_overview shows what one costs now.",
   ...subscriptionFinder,
   input: { ...subscriptionFilter, client_id: Type.Optional(client_id) },
 });
 
-/** How many of the latest bills an overview holds. */
+/** How many of the latest bills an overview has. */
 const LATEST_RECORDS = 3;
 
 const Overview = Type.Object({
@@ -81,7 +81,7 @@ const OVERVIEW_DETAILS = [
   "adjustment_billing_record_ids",
 ];
 
-/** All that explains a charge: the subscription, its charges, credits, changes and bills. */
+/** A subscription with everything that explains its charges. */
 async function overviewOf(ctx: Context, id: number) {
   const subscription = await call(ctx, getSubscription, { id });
   const has_credits = subscription.billing_model.credit_plan !== null;
@@ -107,7 +107,7 @@ const getOverview = tool({
   name: "billing_get_subscription_overview",
   title: "Explain a subscription",
   description:
-    "Tells all about one subscription: its plan, the charges of the running period line by line as a bill would have them now (running_charges), this month's credits, the plan changes that are scheduled, and its last bills. Use it to explain or preview a charge; billing_search_usage tells where the usage came from.",
+    "Shows all about one subscription: its plan, the charges of the running period line by line as a bill would have them now (running_charges), this month's credits, scheduled plan changes, and its last bills. Use it to explain or preview a charge; billing_search_usage shows where the usage came from.",
   ...overview,
 });
 
@@ -117,20 +117,20 @@ const addSubscription = tool({
   name: "billing_create_subscription",
   title: "Create a subscription",
   description:
-    "Subscribes a client to a product at a billing model's price. Its usage events name it by external_subscription_id, which must be new in the company. past_periods in the answer says how many billing periods since started_at will be billed.",
+    "Subscribes a client to a product at a billing model's price. Its usage events name it by external_subscription_id, which must be unique in the company. past_periods in the result is the number of billing periods since started_at that will be billed.",
   ...action(createSubscription),
   takes_request_id: true,
   details: MODEL_DETAILS,
   input: {
-    name: describe(fields.name, "What people call it"),
-    external_subscription_id: describe(fields.external_subscription_id, "Your own system's id of it"),
+    name: describe(fields.name, "Its name, for people"),
+    external_subscription_id: describe(fields.external_subscription_id, "Its id in your own system"),
     client_id,
     product_id,
-    billing_model_id: describe(Id, "An active billing model: its price"),
-    started_at: describe(fields.started_at, "When it starts, past or future; now unless told"),
+    billing_model_id: describe(Id, "The id of an active billing model: its price"),
+    started_at: describe(fields.started_at, "When it starts, past or future; default: now"),
     billing_anchor_day: describe(
       fields.billing_anchor_day,
-      "Day on which its billing months begin; 1 unless told",
+      "Day on which its billing months begin; default: 1",
     ),
   },
 });
@@ -139,7 +139,7 @@ const endSubscription = tool({
   name: "billing_cancel_subscription",
   title: "Cancel a subscription",
   description:
-    "Ends a subscription now or at the end of its running billing period, and cancels plan changes scheduled for later. It can't be revived. Ask the person first.",
+    "Ends a subscription now or at the end of its running billing period, and cancels plan changes scheduled for later. It can't be reactivated. Ask the person first.",
   ...action(cancelSubscription, "subscription_id"),
   is_destructive: true,
   details: MODEL_DETAILS,
@@ -152,7 +152,7 @@ const findMySubscriptions = tool({
   name: "billing_find_my_subscriptions",
   title: "Find my subscriptions",
   description:
-    "Finds your subscriptions with product and price, or one by id. Then billing_get_my_subscription_overview tells what one costs now.",
+    "Finds your subscriptions with product and price, or one by id. billing_get_my_subscription_overview shows what one costs now.",
   ...subscriptionFinder,
   level: "client",
   input: subscriptionFilter,
@@ -162,7 +162,7 @@ const getMyOverview = tool({
   name: "billing_get_my_subscription_overview",
   title: "Explain my subscription",
   description:
-    "Tells all about one of your subscriptions: plan, the running period's charges line by line, this month's credits, scheduled plan changes, last bills. billing_search_my_usage tells where the usage came from.",
+    "Shows all about one of your subscriptions: plan, the running period's charges line by line, this month's credits, scheduled plan changes, last bills. billing_search_my_usage shows where the usage came from.",
   ...overview,
   level: "client",
 });
