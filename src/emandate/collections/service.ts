@@ -3,7 +3,7 @@ import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { AppError, orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
@@ -175,7 +175,5 @@ function checkFile({ id, status, connector }: CollectionRun): void {
 
 /** Errors: not_found. */
 async function findRun(tx: ReadTx, id: number): Promise<CollectionRun> {
-  const run = await queries.findRun(tx, id);
-  if (!run) throw notFound("Collection run", id);
-  return run;
+  return orNotFound(await queries.findRun(tx, id), "Collection run", id);
 }

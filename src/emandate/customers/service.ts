@@ -1,5 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { notFound } from "../../core/errors.ts";
+import { orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
@@ -25,9 +25,5 @@ export const getEmandateCustomer = operation({
   permission: "emandate:read",
   input: ById,
   output: EmandateCustomer,
-  async run(ctx, { id }) {
-    const customer = await queries.findEmandateCustomer(readTx(ctx), id);
-    if (!customer) throw notFound("Customer", id);
-    return customer;
-  },
+  run: async (ctx, { id }) => orNotFound(await queries.findEmandateCustomer(readTx(ctx), id), "Customer", id),
 });

@@ -48,7 +48,7 @@ async function checkBank(
     if (connector === "fpx") throw invalid("/bank_code", "is required: FPX must know the customer's bank");
     return;
   }
-  const { banks: all } = await findBanks(tx, connector, tx.now);
+  const { banks: all } = await findBanks(tx, connector);
   const banks = all.filter((bank) => bank.bank_code === bank_code);
   if (banks.length === 0) throw invalid("/bank_code", "must be a bank of the scheme");
   if (banks.every(({ status }) => status === "offline"))

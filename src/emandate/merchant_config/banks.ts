@@ -5,15 +5,14 @@ import { sandbox } from "../scheme/sandbox.ts";
 import { type BankList, findBankList } from "./queries.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
 
-/**
- * The banks of a company's scheme, and when it last told who is online: null, with all that are known, until it has.
- */
+/** The banks of a connector; `checked_at` is null, and all known ones count as online, until the scheme has said. */
 export async function findBanks(
   tx: ReadTx,
   connector: ConnectorName,
-  now: Temporal.Instant,
 ): Promise<Pick<BankList, "banks" | "checked_at">> {
-  if (connector === "sandbox") return { banks: (await sandbox.listBanks(now)) ?? [], checked_at: iso(now) };
+  if (connector === "sandbox") {
+    return { banks: (await sandbox.listBanks(tx.now)) ?? [], checked_at: iso(tx.now) };
+  }
   const list = await findBankList(tx);
   if (list?.checked_at) return list;
   const banks = schemeBanks({ with_tests: false });

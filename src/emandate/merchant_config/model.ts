@@ -6,7 +6,7 @@ import { CONNECTORS } from "../scheme/connector.ts";
 
 const BANK_TYPES = ["B2C", "B2B1"] as const;
 
-/** How a company works with the debit scheme. Its keys are never among the fields. */
+/** A company's account, settings and rules with the debit scheme, without its keys. */
 export const MerchantConfig = Type.Object(
   {
     company_id: Id,
@@ -29,9 +29,9 @@ export const MerchantConfig = Type.Object(
     first_collection_lead_days: Type.Integer(),
     suspend_after_failures: Type.Integer(),
     auto_collect: Type.Boolean({
-      description: "whether runs collect what is due, beside debits made by hand",
+      description: "whether runs collect due mandates, not only debits by hand",
     }),
-    holidays: Type.Array(Type.String(), { description: "days that are no working days, beside weekends" }),
+    holidays: Type.Array(Type.String(), { description: "non-working days beside weekends" }),
     authorization_amount: Type.String(),
     updated_at: At,
   },
@@ -41,7 +41,7 @@ export type MerchantConfig = Static<typeof MerchantConfig>;
 
 const SchemeId = Type.String({
   pattern: "^[A-Za-z0-9]{1,10}$",
-  description: "1 to 10 letters and digits, as the scheme gave it",
+  description: "1 to 10 letters and digits, as assigned by the scheme",
 });
 const Url = Type.String({
   minLength: 1,
@@ -54,7 +54,7 @@ const Pem = Type.String({
   description: `PEM text of at most ${LIMITS.pem_characters} characters`,
 });
 
-/** What may be changed; what is left out stays, null empties. */
+/** The fields that may be changed: omitted ones stay, null clears. */
 export const UpdateEmandateConfig = strict(
   {
     connector: Type.Optional(oneOf(CONNECTORS)),

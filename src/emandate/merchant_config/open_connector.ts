@@ -8,14 +8,14 @@ import { sandbox } from "../scheme/sandbox.ts";
 import type { ConnectorName, SchemeConnector } from "../scheme/connector.ts";
 import { missingForFpx, SELLER, type StoredConfig } from "./rules.ts";
 
-/** Where in the database a company's private key is sealed for. */
+/** The place that a company's encrypted private key is bound to. */
 export function keyPlace(company_id: number): string {
   return `emandate_configs/${company_id}/private_key`;
 }
 
 /**
- * Opens the way to the scheme for one company: by the connector it has chosen, or the one that a mandate began
- * with. Errors: conflict where FPX is not configured, which names what is missing, or a key can't be read.
+ * Opens a company's connector: the configured one, or the one that a mandate began with.
+ * Errors: conflict where FPX is not configured, naming what is missing, or a key can't be read.
  */
 export async function openConnector(
   { config, secrets }: Pick<Context, "config" | "secrets">,
@@ -36,7 +36,7 @@ export async function openConnector(
   return fpx({ url, exchange_id, seller_id, seller_bank_code, version, certificate, private_key });
 }
 
-/** The company's own key, else that of the deployment's file, which `missingForFpx` has found to be for it. */
+/** The company's own key, else the deployment's, which `missingForFpx` has checked to be for it. */
 async function openKey(
   { company_id, private_key_sealed }: StoredConfig,
   { config, secrets }: Pick<Context, "config" | "secrets">,

@@ -2,7 +2,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { MANDATE_STATUSES } from "../mandates/model.ts";
 import { isFinal } from "../mandates/rules.ts";
@@ -11,7 +11,7 @@ import { mandateTable } from "../mandates/tables.ts";
 import { DEFAULTS, type StoredConfig } from "./rules.ts";
 import { emandateBankListTable, emandateConfigTable } from "./tables.ts";
 
-/** The company's configuration, or the defaults, as of the company's beginning, where it never changed any. */
+/** The company's configuration; the defaults, as of its creation, where it never changed any. */
 export async function findConfig({ q, scope: { company_id } }: ReadTx): Promise<StoredConfig> {
   const companies = q.use(companyTable);
   const t = q.use(emandateConfigTable);
@@ -26,7 +26,7 @@ export async function findConfig({ q, scope: { company_id } }: ReadTx): Promise<
   return stored;
 }
 
-/** Whether a company works with FPX: by its configuration, or because mandates began with it that go on. */
+/** Whether a company works with FPX: by its configuration, or for mandates that have not ended. */
 export async function worksWithFpx(
   tx: ReadTx,
   { connector }: Pick<StoredConfig, "connector">,
@@ -34,20 +34,20 @@ export async function worksWithFpx(
   return connector === "fpx" || (await hasFpxMandates(tx));
 }
 
-/** Whether a company has mandates that are or may be debited by FPX, whatever its configuration says by now. */
+/** Whether a company has FPX mandates that have not ended, whatever its configuration says now. */
 export async function hasFpxMandates({ q, scope: { company_id } }: ReadTx): Promise<boolean> {
   const t = q.use(mandateTable);
-  const going_on = MANDATE_STATUSES.filter((status) => !isFinal(status));
+  const open = MANDATE_STATUSES.filter((status) => !isFinal(status));
   const rows = await q
     .select({ id: t.id })
     .from(t)
-    // As the index has it, so that it is used.
-    .where(and(eq(t.company_id, company_id), inArray(t.status, going_on), sql`${t.connector} = 'fpx'`))
+    // Spelled as the partial index is, so that it is used.
+    .where(and(eq(t.company_id, company_id), inArray(t.status, open), sql`${t.connector} = 'fpx'`))
     .limit(1);
   return rows.length > 0;
 }
 
-export async function saveConfig(q: Queries, now: Temporal.Instant, config: StoredConfig): Promise<void> {
+export async function saveConfig({ q, now }: Tx, config: StoredConfig): Promise<void> {
   const t = q.use(emandateConfigTable);
   await q
     .insert(t)
@@ -55,7 +55,7 @@ export async function saveConfig(q: Queries, now: Temporal.Instant, config: Stor
     .onConflictDoUpdate({ target: t.company_id, set: { ...config, updated_at: iso(now) } });
 }
 
-/** Puts another seal on the same key: the configuration stays as it was. */
+/** Replaces the encryption of the key; the configuration does not count as updated. */
 export async function updateSealedKey(
   { q, scope: { company_id } }: Tx,
   private_key_sealed: string,
@@ -64,20 +64,20 @@ export async function updateSealedKey(
   await q.update(t).set({ private_key_sealed }).where(eq(t.company_id, company_id));
 }
 
-/** What is needed to find out whether the scheme sent a callback. */
-export interface CallbackReader {
+/** The seller and certificate by which a callback is verified. */
+export interface CallbackSeller {
   company_id: number;
   exchange_id: string;
   seller_id: string;
   scheme_certificate_pem: string;
 }
 
-/** Who is meant by a callback: for the door that takes them, which knows no company yet. */
-export async function findCallbackReader(
+/** The seller that a callback names: for the endpoint, which knows no company yet. */
+export async function findCallbackSeller(
   q: Reads,
   exchange_id: string,
   seller_id: string,
-): Promise<CallbackReader | undefined> {
+): Promise<CallbackSeller | undefined> {
   const t = q.use(emandateConfigTable);
   const [row] = await q
     .select({ company_id: t.company_id, scheme_certificate_pem: t.scheme_certificate_pem })
@@ -89,7 +89,7 @@ export async function findCallbackReader(
     : undefined;
 }
 
-/** The list of banks that the company was last given. */
+/** The company's last bank list from the scheme. */
 export interface BankList {
   banks: SchemeBank[];
   asked_at: string;
@@ -103,7 +103,7 @@ export async function findBankList({ q, scope: { company_id } }: ReadTx): Promis
   return list;
 }
 
-/** Notes that the scheme is being asked. The list stays as it was. */
+/** Records that the list was requested; the list itself stays. */
 export async function recordListRequest({ q, scope: { company_id }, now }: Tx): Promise<void> {
   const t = q.use(emandateBankListTable);
   const asked_at = iso(now);

@@ -5,16 +5,16 @@ export const emandateConfigRoutes = routes({ tag: "E-mandates", admits: "company
   route("GET /emandate/banks", listEmandateBanks, {
     summary: "List the debit scheme's banks",
     description:
-      "A bank that debits both kinds of accounts is there twice. checked_at tells when the scheme last said who is online; null: never yet. The sandbox has test banks, too.",
+      "A bank that debits both kinds of accounts is listed twice. checked_at is when the scheme last reported who is online, null if never. The sandbox has test banks, too.",
   }),
   route("GET /emandate/config", getEmandateConfig, {
     summary: "Get the merchant configuration",
-    description: "How the company works with the debit scheme. The private key is never answered.",
+    description: "The company's settings for the debit scheme. The private key is never returned.",
   }),
   route("PUT /emandate/config", updateEmandateConfig, {
     summary: "Change the merchant configuration",
     description:
-      "Admins only. What is left out stays, null empties. private_key_pem and scheme_certificate_pem are written, never read. Connector fpx is refused while something it needs is missing.",
+      "Admins only. Omitted fields stay, null clears. private_key_pem and scheme_certificate_pem are write-only. Connector fpx is refused while something it needs is missing.",
     errors: [409],
   }),
 ]);

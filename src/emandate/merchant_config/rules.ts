@@ -11,30 +11,12 @@ import {
 import type { Bank, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import { AUTHORIZATION_AMOUNT } from "../mandates/model.ts";
 import type { SchemeBank } from "../scheme/connector.ts";
+import type { emandateConfigTable } from "./tables.ts";
 
 /** A company's configuration as it is stored. */
-export interface StoredConfig
-  extends Pick<
-    MerchantConfig,
-    | "company_id"
-    | "connector"
-    | "exchange_id"
-    | "seller_id"
-    | "callback_url"
-    | "return_url"
-    | "max_retries"
-    | "retry_interval_days"
-    | "first_collection_lead_days"
-    | "suspend_after_failures"
-    | "auto_collect"
-    | "holidays"
-    | "updated_at"
-  > {
-  private_key_sealed: string | null;
-  scheme_certificate_pem: string | null;
-}
+export type StoredConfig = Omit<ReturnType<typeof emandateConfigTable>["$inferSelect"], "created_at">;
 
-/** What holds until a company says otherwise. */
+/** The configuration of a company that never changed it. */
 export const DEFAULTS = {
   connector: "sandbox",
   exchange_id: null,
@@ -51,13 +33,13 @@ export const DEFAULTS = {
   holidays: [] as string[],
 } satisfies Omit<StoredConfig, "company_id" | "updated_at">;
 
-/** What the scheme gives every seller. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
+/** Values that are the same for every seller. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export const SELLER = { seller_bank_code: "01", currency: "MYR", version: "7.0" } as const;
 
-/** What the deployment brings along. */
+/** The settings of the deployment for FPX. */
 export type FpxSettings = Pick<Config, "fpx_url" | "fpx_private_key_file" | "fpx_private_key_sellers">;
 
-/** Whether the company has no key of its own, and is one for which the deployment's file signs. Decision 0090. */
+/** Whether the deployment's key file signs for a company without a key of its own. Decision 0090. */
 export function signsByFile(
   { company_id, exchange_id, seller_id, private_key_sealed }: StoredConfig,
   { fpx_private_key_file, fpx_private_key_sellers }: FpxSettings,
@@ -69,7 +51,7 @@ export function signsByFile(
   );
 }
 
-/** The configuration as it is answered: what is secret is told of only as being there. */
+/** The configuration on the wire: of secrets only whether they are set. */
 export function toMerchantConfig(stored: StoredConfig, settings: FpxSettings): MerchantConfig {
   const { private_key_sealed, scheme_certificate_pem, ...stored_fields } = stored;
   const certificate =
@@ -86,7 +68,7 @@ export function toMerchantConfig(stored: StoredConfig, settings: FpxSettings): M
   };
 }
 
-/** What FPX needs and is not there yet, as fields of the configuration and settings of the deployment. */
+/** The fields and deployment settings that FPX needs and that are missing. */
 export function missingForFpx(stored: StoredConfig, settings: FpxSettings): string[] {
   const { exchange_id, seller_id, private_key_sealed, scheme_certificate_pem } = stored;
   return [
@@ -98,7 +80,7 @@ export function missingForFpx(stored: StoredConfig, settings: FpxSettings): stri
   ];
 }
 
-/** What is wrong with a change, field by field, before it is laid over what is stored. */
+/** The problems of a change by field, before it is merged with the stored configuration. */
 export function changeProblems(
   change: UpdateEmandateConfig,
   policy: DestinationPolicy,
@@ -114,7 +96,7 @@ export function changeProblems(
   return found.flatMap(([path, message]) => (message === null ? [] : [{ path, message }]));
 }
 
-/** Why a configuration can't be used with its connector, at the fields that are missing. */
+/** The problems that keep a configuration from being used with its connector. */
 export function connectorProblems(stored: StoredConfig, settings: FpxSettings): ErrorDetail[] {
   if (stored.connector === "sandbox") return [];
   return missingForFpx(stored, settings).map((field) => ({
@@ -125,7 +107,7 @@ export function connectorProblems(stored: StoredConfig, settings: FpxSettings): 
   }));
 }
 
-/** What a change takes away that mandates need that go on with FPX, whatever the company works with by now. */
+/** The problems of a change that removes what FPX mandates still need, after a switch to the sandbox. */
 export function emptiedProblems(
   before: StoredConfig,
   after: StoredConfig,
@@ -149,7 +131,7 @@ function certificateProblem(pem: string, now: Temporal.Instant): string | null {
   return Temporal.Instant.compare(ends, now) > 0 ? null : "must not have expired";
 }
 
-/** A browser or the scheme goes there, not this service: a name is not resolved. */
+/** A browser or the scheme calls the URL, not this service: its host name is not resolved. */
 function urlProblem(text: string, policy: DestinationPolicy): string | null {
   const { url, problem } = readUrl(text, policy);
   if (!url) return problem;
@@ -163,15 +145,15 @@ function urlProblem(text: string, policy: DestinationPolicy): string | null {
 
 // Banks.
 
-/** Whether the scheme may be asked for its banks again. */
+/** Whether the scheme's bank list may be requested again. */
 export function mayRefresh(asked_at: Temporal.Instant | null, now: Temporal.Instant): boolean {
   if (asked_at === null) return true;
   const since = asked_at.until(now).total("seconds");
-  // A clock that was put back must not stop the refresh for good.
+  // A clock that was set back must not stop the refresh for good.
   return since < 0 || since >= LIMITS.bank_refresh_minutes * 60;
 }
 
-/** Banks as answered, of one type where one is asked for. */
+/** Banks on the wire, of one type where one is given. */
 export function toBanks(
   banks: readonly SchemeBank[],
   checked_at: string | null,

@@ -1,6 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
-import { AppError, type ErrorDetail, invalid, fieldName } from "../../core/errors.ts";
+import { AppError, type ErrorDetail, fieldName, invalid } from "../../core/errors.ts";
 import { readPrivateKey } from "../../core/pem.ts";
 import { listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
@@ -18,7 +17,7 @@ import {
 } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
-/** Answers how the company works with the debit scheme, never its keys. */
+/** Finds the company's settings for the debit scheme, without its keys. */
 export const getEmandateConfig = operation({
   name: "get_emandate_config",
   permission: "emandate:read",
@@ -28,9 +27,9 @@ export const getEmandateConfig = operation({
 });
 
 /**
- * Changes what is named of the configuration; null empties a field. The private key is sealed before it is
- * stored. Errors: invalid (a key, certificate or URL that can't be used, FPX while something it needs is missing,
- * a key where the deployment can keep none). Decisions 0090, 0091.
+ * Changes the given fields of the configuration; null clears one. The private key is encrypted before it is stored.
+ * Errors: invalid (a key, certificate or URL that can't be used, FPX while something it needs is missing, a key
+ * where the deployment can't encrypt it). Decisions 0090, 0091.
  */
 export const updateEmandateConfig = operation({
   name: "update_emandate_config",
@@ -38,7 +37,6 @@ export const updateEmandateConfig = operation({
   input: UpdateEmandateConfig,
   output: MerchantConfig,
   async run(ctx, change) {
-    const scope = scopeOf(ctx.actor);
     refuse(changeProblems(change, ctx.config, ctx.now));
     const { private_key_pem: pem, holidays, ...plain } = change;
     if (pem && !ctx.secrets.can_seal) {
@@ -52,14 +50,14 @@ export const updateEmandateConfig = operation({
         ...(holidays === undefined ? {} : { holidays: [...new Set(holidays)].toSorted() }),
         ...(pem === undefined
           ? {}
-          : { private_key_sealed: pem && ctx.secrets.seal(normalised(pem), keyPlace(scope.company_id)) }),
+          : { private_key_sealed: pem && ctx.secrets.seal(normalised(pem), keyPlace(stored.company_id)) }),
         updated_at: iso(ctx.now),
       };
       refuse([
         ...connectorProblems(changed, ctx.config),
         ...((await queries.hasFpxMandates(tx)) ? emptiedProblems(stored, changed, ctx.config) : []),
       ]);
-      await queries.saveConfig(tx.q, ctx.now, changed);
+      await queries.saveConfig(tx, changed);
       const after = toMerchantConfig(changed, ctx.config);
       ctx.annotateAudit({ before: toMerchantConfig(stored, ctx.config), after });
       return after;
@@ -67,12 +65,12 @@ export const updateEmandateConfig = operation({
   },
 });
 
-/** The key as every reader of PEM takes it, whatever it was wrapped in. */
+/** The key as PKCS #8, which every PEM reader accepts. */
 function normalised(pem: string): string {
   return readPrivateKey(pem).read?.export({ type: "pkcs8", format: "pem" }).toString() ?? pem;
 }
 
-/** Errors: invalid, with every problem. */
+/** Errors: invalid; unlike with `invalidAll`, the message has every problem. */
 function refuse(problems: ErrorDetail[]): void {
   if (problems.length === 0) return;
   const summary = problems.map(({ path, message }) => `${fieldName(path)} ${message}`).join("; ");
@@ -80,8 +78,8 @@ function refuse(problems: ErrorDetail[]): void {
 }
 
 /**
- * Lists the scheme's banks, of one type where one is asked for: as the scheme last told the company, or, until it
- * has, all that are known, with `checked_at` null. The sandbox has test banks, too.
+ * Lists the scheme's banks, of one type where one is given: from its last list for the company, or, before the first,
+ * all that are known, with `checked_at` null. The sandbox has test banks, too.
  */
 export const listEmandateBanks = operation({
   name: "list_emandate_banks",
@@ -90,14 +88,14 @@ export const listEmandateBanks = operation({
   output: listed(Bank),
   async run(ctx, { type }) {
     const { connector } = await queries.findConfig(readTx(ctx));
-    const { banks, checked_at } = await findBanks(readTx(ctx), connector, ctx.now);
+    const { banks, checked_at } = await findBanks(readTx(ctx), connector);
     return { data: toBanks(banks, checked_at, type) };
   },
 });
 
 /**
- * Asks the scheme which banks are online, for a company that works with FPX or has mandates that do, at most every so many minutes; the
- * list stays as it was when there is no good answer. Errors: conflict where FPX is not configured.
+ * Requests the scheme's bank list for a company with FPX, at most every few minutes; without a valid response the
+ * stored list stays. Errors: conflict where FPX is not configured.
  */
 export const refreshEmandateBanks = operation({
   name: "refresh_emandate_banks",
@@ -106,30 +104,28 @@ export const refreshEmandateBanks = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    const { store, actor, now, log } = ctx;
-    const scope = scopeOf(actor);
-    const stored = await queries.findConfig({ q: store.read, scope, now });
-    if (!(await queries.worksWithFpx({ q: store.read, scope, now }, stored))) return {};
-    // Before it is asked, so that one whose calls fail is not asked more often.
-    const may_ask = await store.tx(async (q) => {
-      const asked_at = (await queries.findBankList({ q, scope, now }))?.asked_at;
-      if (!mayRefresh(asked_at === undefined ? null : instant(asked_at), now)) return false;
-      await queries.recordListRequest({ q, scope, now });
+    const stored = await queries.findConfig(readTx(ctx));
+    if (!(await queries.worksWithFpx(readTx(ctx), stored))) return {};
+    // Recorded before the call, so that a company whose calls fail does not call more often.
+    const is_due = await transaction(ctx, async (tx) => {
+      const asked_at = (await queries.findBankList(tx))?.asked_at;
+      if (!mayRefresh(asked_at === undefined ? null : instant(asked_at), tx.now)) return false;
+      await queries.recordListRequest(tx);
       return true;
     });
-    if (!may_ask) return {};
+    if (!is_due) return {};
     const connector = await openConnector(ctx, stored, "fpx");
-    const banks = await connector.listBanks(now);
-    if (banks === null)
-      log.warn({ company_id: scope.company_id }, "the scheme's list of banks could not be read");
-    else await store.tx((q) => queries.updateBankList({ q, scope, now }, banks));
+    const banks = await connector.listBanks(ctx.now);
+    if (banks === null) {
+      ctx.log.warn({ company_id: stored.company_id }, "the scheme's list of banks could not be read");
+    } else await transaction(ctx, (tx) => queries.updateBankList(tx, banks));
     return {};
   },
 });
 
 /**
- * Seals the company's private key with the newest of the keys that SECRETS_KEY names, so that the older one can be
- * taken away. Errors: conflict where none of them opens it. Decision 0090.
+ * Re-encrypts the company's private key with the newest key of SECRETS_KEY, so that the older one can be removed.
+ * Errors: conflict where none of the keys decrypts it. Decision 0090.
  */
 export const resealEmandateKey = operation({
   name: "reseal_emandate_key",
@@ -141,7 +137,7 @@ export const resealEmandateKey = operation({
     transaction(ctx, async (tx) => {
       const { company_id, private_key_sealed } = await queries.findConfig(tx);
       const resealed = private_key_sealed && ctx.secrets.reseal(private_key_sealed, keyPlace(company_id));
-      if (resealed) await queries.updateSealedKey({ ...tx, scope: { company_id } }, resealed);
+      if (resealed) await queries.updateSealedKey(tx, resealed);
       return {};
     }),
 });

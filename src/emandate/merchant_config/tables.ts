@@ -3,7 +3,7 @@ import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { CONNECTORS, type SchemeBank } from "../scheme/connector.ts";
 
-/** A company that never changed anything has no row: the defaults hold (rules.ts). */
+/** A company without a row has the defaults of rules.ts. */
 export const emandateConfigTable = (k: ColumnKit) =>
   k.table(
     "emandate_configs",
@@ -12,7 +12,7 @@ export const emandateConfigTable = (k: ColumnKit) =>
       connector: k.enumeration("connector", CONNECTORS).notNull(),
       exchange_id: k.text("exchange_id"),
       seller_id: k.text("seller_id"),
-      /** Sealed with SECRETS_KEY: decision 0090. */
+      /** Encrypted with SECRETS_KEY: decision 0090. */
       private_key_sealed: k.text("private_key_sealed"),
       scheme_certificate_pem: k.text("scheme_certificate_pem"),
       callback_url: k.text("callback_url"),
@@ -28,13 +28,13 @@ export const emandateConfigTable = (k: ColumnKit) =>
     (t) => [k.uniqueIndex("emandate_configs_seller").on(t.exchange_id, t.seller_id)],
   );
 
-/** The last list of banks that the scheme gave a company, and when it was last asked. */
+/** A company's last bank list from the scheme, and when it was last requested. */
 export const emandateBankListTable = (k: ColumnKit) =>
   k.table("emandate_bank_lists", {
     company_id: k.ref("company_id", companyTable).primaryKey(),
     banks: k.json<SchemeBank[]>("banks").notNull(),
     asked_at: k.at("asked_at").notNull(),
-    /** Null until the scheme answered once. */
+    /** Null before the scheme's first response. */
     checked_at: k.at("checked_at"),
   });
 
@@ -42,6 +42,6 @@ export const EMANDATE_CONFIG_CONSTRAINTS = {
   emandate_configs_seller: () =>
     new AppError(
       "conflict",
-      "Cannot use this exchange_id and seller_id: another company of this deployment has them; ask whoever runs it",
+      "Cannot use this exchange_id and seller_id: another company of this deployment has them; ask its operator",
     ),
 };

@@ -8,9 +8,9 @@ import { describe } from "../../mcp/wire_schema.ts";
 
 const getSetup = tool({
   name: "emandate_get_setup",
-  title: "Tell how direct debits are set up",
+  title: "Get the direct debit set-up",
   description:
-    "Tells whether the company works with the sandbox or with the banks' scheme itself (connector), how failed debits are retried, and which banks are online. Look here before anything that moves money: in the sandbox none does.",
+    "Shows whether the company uses the sandbox or the banks' scheme itself (connector), how failed debits are retried, and which banks are online. Check it before anything that moves money: in the sandbox none moves.",
   finds: ["bank_code"],
   operations: [getEmandateConfig, listEmandateBanks],
   details: [
@@ -26,7 +26,7 @@ const getSetup = tool({
   input: {
     bank_type: describe(
       listEmandateBanks.input.properties.type,
-      "Only banks for accounts of persons, or of businesses",
+      "Only banks for personal or for business accounts",
     ),
   },
   output: dataOf(Type.Object({ config: MerchantConfig, banks: Type.Array(Bank) })),

@@ -4,18 +4,18 @@ import type { Reads } from "../../store/store.ts";
 import { InvalidMessage, parseMessage } from "../scheme/fpx_messages.ts";
 import { readCallback } from "../scheme/fpx.ts";
 import type { SchemeCallback } from "../scheme/connector.ts";
-import { findCallbackReader } from "./queries.ts";
+import { findCallbackSeller } from "./queries.ts";
 
 /** A callback that the scheme has signed. */
 export interface VerifiedCallback extends SchemeCallback {
-  /** Whose seller it is for: its order must be one of that company. */
+  /** The seller's company, which must own the order. */
   company_id: number;
 }
 
 /**
- * Reads the raw form body of an FPX callback. Who sent it is known by the signature alone: the exchange and seller
- * that the body names only choose the certificate that is tried. Errors: malformed, in the same words for an
- * unknown seller and a bad signature.
+ * Parses and verifies the raw form body of an FPX callback. Only the signature proves the sender: the exchange and
+ * seller named in the body just select the certificate. Errors: malformed, in the same words for an unknown seller
+ * and a bad signature.
  */
 export async function readFpxCallback(
   q: Reads,
@@ -23,11 +23,11 @@ export async function readFpxCallback(
   now: Temporal.Instant,
 ): Promise<VerifiedCallback> {
   const { sellerExId = "", sellerId = "" } = peek(raw_body);
-  const reader = await findCallbackReader(q, sellerExId, sellerId);
-  const certificate = reader && readCertificate(reader.scheme_certificate_pem).read;
-  if (!reader || !certificate) throw refused(UNSIGNED);
+  const seller = await findCallbackSeller(q, sellerExId, sellerId);
+  const certificate = seller && readCertificate(seller.scheme_certificate_pem).read;
+  if (!seller || !certificate) throw refused(UNSIGNED);
   try {
-    return { ...readCallback({ ...reader, certificate }, raw_body, now), company_id: reader.company_id };
+    return { ...readCallback({ ...seller, certificate }, raw_body, now), company_id: seller.company_id };
   } catch (error) {
     throw error instanceof AppError && error.kind === "malformed" ? refused(UNSIGNED) : error;
   }

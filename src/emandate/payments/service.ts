@@ -2,7 +2,7 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
-import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
@@ -130,9 +130,7 @@ export const cancelMandatePayment = operation({
 
 /** Errors: not_found. */
 async function findPayment(tx: ReadTx, id: number): Promise<MandatePayment> {
-  const payment = await queries.findPayment(tx, id);
-  if (!payment) throw notFound("Payment", id);
-  return payment;
+  return orNotFound(await queries.findPayment(tx, id), "Payment", id);
 }
 
 /** Errors: not_found. */
@@ -143,9 +141,7 @@ async function findDetail(tx: ReadTx, id: number): Promise<MandatePaymentDetail>
 
 /** Errors: not_found. */
 async function findMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
-  const mandate = await findStoredMandate(tx, id);
-  if (!mandate) throw notFound("Mandate", id);
-  return mandate;
+  return orNotFound(await findStoredMandate(tx, id), "Mandate", id);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
@@ -31,11 +31,7 @@ export const getEmandateProduct = operation({
   permission: "emandate:read",
   input: ById,
   output: EmandateProduct,
-  async run(ctx, { id }) {
-    const product = await queries.findEmandateProduct(readTx(ctx), id);
-    if (!product) throw notFound("Product", id);
-    return product;
-  },
+  run: async (ctx, { id }) => orNotFound(await queries.findEmandateProduct(readTx(ctx), id), "Product", id),
 });
 
 /** Creates an active e-mandate product. Errors: invalid where the company has used its code before. */
@@ -59,15 +55,14 @@ export const updateEmandateProduct = operation({
   output: EmandateProduct,
   run: (ctx, { id, max_no_debit = ONE_DEBIT, ...product }) =>
     transaction(ctx, async (tx) => {
-      const before = await queries.findEmandateProduct(tx, id);
-      if (!before) throw notFound("Product", id);
+      const before = orNotFound(await queries.findEmandateProduct(tx, id), "Product", id);
       if (product.product_code !== before.product_code) {
         const mandates = await queries.countMandatesOf(tx, id, { are_open: false });
         if (mandates > 0)
           throw invalid("/product_code", `must stay ${before.product_code}: mandates were made under it`);
       }
-      const after = await queries.updateEmandateProduct(tx, id, { ...product, max_no_debit });
-      if (!after) throw notFound("Product", id);
+      const change = { ...product, max_no_debit };
+      const after = orNotFound(await queries.updateEmandateProduct(tx, id, change), "Product", id);
       ctx.annotateAudit({ before, after });
       return after;
     }),
@@ -89,8 +84,8 @@ export const deleteEmandateProduct = operation({
         const mandates = open === 1 ? "1 mandate that has" : `${open} mandates that have`;
         throw new AppError("conflict", `Cannot delete product ${id}: it has ${mandates} not ended`);
       }
-      const product = await queries.updateEmandateProduct(tx, id, { deleted_at: iso(ctx.now) });
-      if (!product) throw notFound("Product", id);
+      const change = { deleted_at: iso(ctx.now) };
+      orNotFound(await queries.updateEmandateProduct(tx, id, change), "Product", id);
       return {};
     }),
 });

@@ -222,10 +222,10 @@ describe("the job", () => {
 describe("FPX without its keys", () => {
   test("nothing is submitted, the run says why, and no day ahead is collected", async () => {
     const tenant = await freshTenant("2026-03-10");
-    const now = clock.now();
-    await service.deps.store.tx(async (q) =>
-      saveConfig(q, now, { ...(await findConfig({ q, scope: tenant, now })), connector: "fpx" }),
-    );
+    await service.deps.store.tx(async (q) => {
+      const tx = { q, scope: tenant, now: clock.now() };
+      await saveConfig(tx, { ...(await findConfig(tx)), connector: "fpx" });
+    });
     const mandate = await addMandate(service.deps, tenant, "2026-03-10", { connector: "fpx" });
     const old = await addMandate(service.deps, tenant, "2026-03-10");
     const told = await run(tenant);

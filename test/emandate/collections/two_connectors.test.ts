@@ -183,12 +183,10 @@ describe("a company with mandates of both", () => {
         { path: "/private_key_pem", message: "is required while mandates go on with FPX" },
       ],
     ]);
-    await service.deps.store.tx(async (q) =>
-      saveConfig(q, clock.now(), {
-        ...(await findConfig({ q, scope: tenant, now: Temporal.Now.instant() })),
-        seller_id: null,
-      }),
-    );
+    await service.deps.store.tx(async (q) => {
+      const tx = { q, scope: tenant, now: clock.now() };
+      await saveConfig(tx, { ...(await findConfig(tx)), seller_id: null });
+    });
     expect((await run(tenant)).error).toBe("Cannot work with FPX: not configured: seller_id missing");
     // What was missing before does not keep anything else from being changed.
     expect((await tenant.api("PUT", "/emandate/config", { max_retries: 2 })).status).toBe(200);

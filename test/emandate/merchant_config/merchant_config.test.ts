@@ -155,7 +155,7 @@ describe("the merchant configuration", () => {
     const refused = await put(other.api, { ...ids, max_retries: 0 });
     expect(refused.status).toBe(409);
     expect(refused.body.error).toBe(
-      "Cannot use this exchange_id and seller_id: another company of this deployment has them; ask whoever runs it",
+      "Cannot use this exchange_id and seller_id: another company of this deployment has them; ask its operator",
     );
     expect(await get(other.api)).toMatchObject({ seller_id: null, max_retries: 3 });
     expect((await put(other.api, { ...ids, exchange_id: "EX8" })).status).toBe(200);
