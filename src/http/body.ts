@@ -1,11 +1,13 @@
 import { principalOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
+import { byteBuffer, openBody } from "./body_stream.ts";
 import { BodyMemory, type Sender } from "./body_memory.ts";
-import { decodeUtf8, type JsonBounds, parseJson, REQUEST_JSON, assertStorable } from "./json.ts";
+import { assertStorable, decodeUtf8, parseJson, REQUEST_JSON } from "./json.ts";
+import type { JsonBounds } from "./json_scan.ts";
 
 /**
- * The media type of a body, one of those allowed; the first where there is neither a body nor a type.
+ * The body's media type, one of those allowed; without body and type it is the first of them.
  * Errors: unsupported_media_type, which names those allowed.
  */
 export function mediaTypeOf<const T extends string>(request: Request, allowed: readonly [T, ...T[]]): T {
@@ -16,7 +18,7 @@ export function mediaTypeOf<const T extends string>(request: Request, allowed: r
     .split(";")
     .map((part) => part.trim());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8);
-  const found = allowed.find((one) => one === type);
+  const found = allowed.find((candidate) => candidate === type);
   if (found !== undefined && /^("?utf-8"?)?$/.test(charset ?? "")) return found;
   const others = allowed.length > 1 ? `${allowed.slice(0, -1).join(", ")} or ` : "";
   throw new AppError(
@@ -25,25 +27,23 @@ export function mediaTypeOf<const T extends string>(request: Request, allowed: r
   );
 }
 
-/** How a JSON body is read. */
-interface JsonReading {
+interface JsonOptions {
   bounds?: JsonBounds;
-  /** Sees the bytes before they are parsed. */
+  /** Receives the bytes before they are parsed. */
   look?: (bytes: Uint8Array) => void;
 }
 
 /**
  * Reads a body as one JSON value, whatever its media type. Errors: those of `readBytes`, malformed (not JSON or not
- * UTF-8), and invalid for what is nested too deep, holds too much, or something that not every database can store.
+ * UTF-8), and invalid for what is too deep, too large, or can't be stored by every database.
  */
 export async function readJson(
   request: Request,
   sender: Sender,
-  { bounds = REQUEST_JSON, look = () => undefined }: JsonReading = {},
+  { bounds = REQUEST_JSON, look = () => undefined }: JsonOptions = {},
 ): Promise<unknown> {
   const content_length = Number(request.headers.get("content-length") ?? Number.NaN);
-  // No body says as much as an empty object, also from clients that name a type for all they send: the route's
-  // schema tells what is missing.
+  // No body counts as an empty object, whatever type the client names: the route's schema says what is missing.
   if (!(content_length > 0) && request.body === null) return {};
   return withBytes(request, sender, (bytes) => {
     look(bytes);
@@ -52,14 +52,14 @@ export async function readJson(
 }
 
 /**
- * Reads a body as a browser sends a form. Errors: those of `readBytes`, unsupported_media_type, and invalid for
- * text that not every database can store.
+ * Reads a form (x-www-form-urlencoded). Errors: those of `readBytes`, unsupported_media_type, and invalid for text
+ * that can't be stored by every database.
  */
 export async function readForm(request: Request, sender: Sender): Promise<URLSearchParams> {
   return new URLSearchParams(await readFormText(request, sender));
 }
 
-/** The text of such a body, as it came: what is signed is signed so. Errors: as those of `readForm`. */
+/** The raw text of a form, which is what signatures cover. Errors: those of `readForm`. */
 export async function readFormText(request: Request, sender: Sender): Promise<string> {
   mediaTypeOf(request, ["application/x-www-form-urlencoded"]);
   const text = await withBytes(request, sender, (bytes) => decodeUtf8(bytes, "The body"));
@@ -79,49 +79,22 @@ export async function readText(
   return text;
 }
 
-/** A body that is read in pieces, as they come in. */
-export interface BodyPieces {
-  /** The next piece, undefined at the end. Errors: malformed when the body is cut off. */
-  read(): Promise<Uint8Array | undefined>;
-  /** Ends the reading: what still comes in is thrown away. */
-  cancel(): void;
-}
-
-export function openBody(request: Request): BodyPieces {
-  const reader = request.body?.getReader();
-  return {
-    read: async () => (await reader?.read().catch(assertComplete))?.value,
-    cancel: () => void reader?.cancel().catch(() => undefined),
-  };
-}
-
-/** Most often the caller has gone. */
-function assertComplete(cause: unknown): never {
-  throw new AppError("malformed", "The body was cut off", { cause });
-}
-
-/** Gathers bytes that come in pieces, however small; `end()` gives them as one array. */
-export function byteBuffer(): { write(piece: Uint8Array): unknown; end(): Uint8Array } {
-  const sink = new Bun.ArrayBufferSink();
-  return { write: (piece) => sink.write(piece), end: () => new Uint8Array(sink.end()) };
-}
-
-/** Uses a body's bytes, which count towards the room for bodies meanwhile. */
+/** Reads a body and uses its bytes, which count towards the memory for bodies meanwhile. */
 async function withBytes<T>(request: Request, sender: Sender, use: (bytes: Uint8Array) => T): Promise<T> {
-  const room = new BodyMemory(sender);
+  const memory = new BodyMemory(sender);
   try {
-    return use(await readBytes(request, sender, room));
+    return use(await readBytes(request, sender, memory));
   } finally {
-    room.release();
+    memory.release();
   }
 }
 
 /**
- * Reads a body whole. What it says of its length reserves nothing: what has come in counts, and must be whole in
- * time. Callers who are not signed in may send little, and not for long.
- * Errors: too_large, timed_out, malformed (cut off), unavailable and rate_limited when there is no room.
+ * Reads a whole body. It counts with the bytes that arrived, not with what it declares, and must arrive in time.
+ * Anonymous callers may send less, and for a shorter time.
+ * Errors: too_large, timed_out, malformed (cut off), unavailable and rate_limited when the memory is full.
  */
-async function readBytes(request: Request, { actor }: Sender, room: BodyMemory): Promise<Uint8Array> {
+async function readBytes(request: Request, { actor }: Sender, memory: BodyMemory): Promise<Uint8Array> {
   const is_open = principalOf(actor) === null;
   const max_bytes = is_open ? LIMITS.open_body_bytes : LIMITS.body_bytes;
   const time_ms = is_open ? LIMITS.open_body_ms : LIMITS.body_ms;
@@ -134,17 +107,17 @@ async function readBytes(request: Request, { actor }: Sender, room: BodyMemory):
     body.cancel();
   }, time_ms);
   try {
-    const gathered = byteBuffer();
+    const buffer = byteBuffer();
     for (let size = 0; ; ) {
       const piece = await body.read();
       if (late) throw late;
-      if (piece === undefined) return gathered.end();
+      if (piece === undefined) return buffer.end();
       size += piece.byteLength;
       if (size > max_bytes) throw tooLarge(max_bytes);
-      room.reserve(size);
-      // The whole body came at once, as most do.
+      memory.reserve(size);
+      // Most bodies arrive in one piece.
       if (size === content_length && piece.byteLength === content_length) return piece;
-      gathered.write(piece);
+      buffer.write(piece);
     }
   } catch (error) {
     body.cancel();

@@ -3,13 +3,13 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
 import { networkOf } from "../core/network.ts";
 
-/** Who sends a body. */
+/** The sender of a body; the address matters for anonymous ones only. */
 export interface Sender {
   actor: Actor;
   address: string | null;
 }
 
-/** A bound on bytes that several bodies have in common. */
+/** A limit that several bodies share. */
 interface MemoryShare {
   name: string;
   limit:
@@ -18,17 +18,16 @@ interface MemoryShare {
     | "bodies_user_bytes"
     | "open_bodies_bytes"
     | "open_bodies_address_bytes";
-  /** Whose share it is; null where it is everybody's. */
+  /** Whose share it is, for the error; null: everybody's. */
   holder: string | null;
 }
 
-/** Bytes of the bodies that are being read, by the name of the share. */
-const held = new Map<string, number>();
+/** Reserved bytes by the name of the share. */
+const reserved_bytes = new Map<string, number>();
 
 /**
- * The memory that one body takes while it is read, counted as it comes in. Users and companies have a share each,
- * so that none of them takes it all; callers who are not signed in have a small room of their own, shared out by
- * address.
+ * One body's reservation from the memory for bodies, which grows as the body arrives. Each user and company has a
+ * share, so that none takes it all; anonymous callers share a small budget of their own, by network.
  */
 export class BodyMemory {
   readonly #shares: readonly MemoryShare[];
@@ -38,16 +37,16 @@ export class BodyMemory {
     this.#shares = sharesOf(sender);
   }
 
-  /** Holds so many bytes from now on. Errors: rate_limited when a share is full, unavailable when all are. */
+  /** Changes the reservation. Errors: rate_limited when a share is full, unavailable when the whole memory is. */
   reserve(bytes: number): void {
     const added = bytes - this.#bytes;
     for (const { name, limit, holder } of this.#shares) {
-      if (added > 0 && (held.get(name) ?? 0) + added > LIMITS[limit]) throw fullError(holder);
+      if (added > 0 && (reserved_bytes.get(name) ?? 0) + added > LIMITS[limit]) throw fullError(holder);
     }
     for (const { name } of this.#shares) {
-      const reserved = (held.get(name) ?? 0) + added;
-      if (reserved > 0) held.set(name, reserved);
-      else held.delete(name);
+      const reserved = (reserved_bytes.get(name) ?? 0) + added;
+      if (reserved > 0) reserved_bytes.set(name, reserved);
+      else reserved_bytes.delete(name);
     }
     this.#bytes = bytes;
   }

@@ -6,11 +6,11 @@ import { errorResponse } from "./errors.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** Answers everything that is thrown, in the house's one error shape, with the request's id. */
+/** The global error handler: maps thrown errors to the one JSON error body. */
 export function errorHandler({ log, refusals, clock }: Deps, routesOf: () => AnyElysia["routes"]) {
   return new Elysia({ name: "failures" })
     .onRequest(({ request, set }) => {
-      // Tokens, secrets that are shown once, a company's records: nothing of it is for a cache.
+      // Tokens, one-time secrets, a company's records: none of it may be cached.
       if (request.url.includes("/api/v1/")) set.headers["cache-control"] = "no-store";
       set.headers["x-request-id"] = Bun.randomUUIDv7();
       set.headers["x-content-type-options"] = "nosniff";
@@ -22,7 +22,7 @@ export function errorHandler({ log, refusals, clock }: Deps, routesOf: () => Any
       if (app_error) refusals.count(request, app_error, clock.now());
       if (app_error?.kind === "method_not_allowed") headers.allow = allowed(path, routesOf()).join(", ");
       if (!app_error || app_error.kind === "unavailable") {
-        // What is long in a path is a link's secret.
+        // A long segment is a link's secret.
         const shown = path.replaceAll(/[^/]{100,}/g, "…");
         const call = { request_id: headers["x-request-id"], method: request.method, path: shown };
         log.error({ err: error, ...call }, app_error ? "unavailable" : "internal error");
@@ -30,7 +30,7 @@ export function errorHandler({ log, refusals, clock }: Deps, routesOf: () => Any
       const answer = app_error
         ? errorResponse(app_error, headers)
         : Response.json({ error: "Internal error" }, { status: 500, headers });
-      // For the request counter, which looks at this and not at the answer.
+      // For the request counter, which reads the status here.
       set.status = answer.status;
       return answer;
     });
@@ -51,7 +51,7 @@ function asAppError(
   return unavailableError(error);
 }
 
-/** The methods that the path has; none when it does not exist. */
+/** The methods of a path; none if it does not exist. */
 function allowed(path: string, routes: AnyElysia["routes"]): string[] {
   const matches = (pattern: string) => {
     const parts = pattern.split("/");

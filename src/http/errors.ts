@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { AppError, ErrorKind } from "../core/errors.ts";
 
-/** The status that goes with a kind of error. */
+/** The status of each kind of error. */
 export const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
   unauthorized: 401,
@@ -28,19 +28,16 @@ export const InvalidBody = Type.Object(
   { title: "ValidationError" },
 );
 
-/** Headers that go with an error whatever the shape of its answer. */
+/** The headers of an error response, whatever its body. */
 export function headersOf({ kind, retry_after_s }: AppError): Record<string, string> {
   return {
     ...(retry_after_s === undefined ? {} : { "retry-after": String(retry_after_s) }),
-    // Whose body takes too long is cut off: what still came would be read, and thrown away, for ever.
+    // Cuts off a body that takes too long: the rest would be read and discarded for ever.
     ...(kind === "timed_out" ? { connection: "close" } : {}),
   };
 }
 
-/**
- * The HTTP answer to an AppError: its status, `{error, details?, missing?}`, how far a stream got, and the headers
- * that go with its kind.
- */
+/** The response to an AppError: its status and headers, `{error, details?, missing?}`, and a stream's progress. */
 export function errorResponse(error: AppError, headers: Record<string, string | number> = {}): Response {
   const { message, progress, details, missing } = error;
   const body = {

@@ -6,23 +6,16 @@ import type { Deps } from "../app/deps.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
 import { type Answer, claimOf, digestOf, runOnce } from "./idempotency.ts";
 import { assertNoNul } from "./json.ts";
-import {
-  type Arrived,
-  addressOf,
-  authenticate,
-  callerOf,
-  isLate,
-  type ListeningServer,
-  signIn,
-} from "./authentication.ts";
+import { addressOf, type ListeningServer } from "./address.ts";
+import { type Arrived, authenticate, callerOf, isLate, signIn } from "./authentication.ts";
 
-/** A request as the router hands it over. */
+/** A request as the router passes it on. */
 export interface Arrival extends Arrived {
   params: Record<string, string>;
   query: Record<string, string>;
 }
 
-/** A request whose caller is known and whose input is checked. */
+/** An authenticated request with checked input. */
 export interface Exchange<Input = object> {
   deps: Deps;
   ctx: Context;
@@ -32,7 +25,7 @@ export interface Exchange<Input = object> {
   server: ListeningServer | null;
 }
 
-/** By what requests and answers are checked, and what the documentation shows. */
+/** The schemas of a route: they check requests and responses, and document them. */
 export interface Schemas {
   params?: TObject;
   query?: TObject;
@@ -45,11 +38,11 @@ export interface Row {
   method: string;
   path: string;
   schemas: Schemas;
-  /** What the documentation says of it beside its schemas. */
+  /** Its documentation beside the schemas. */
   detail: { summary: string; [name: string]: unknown };
-  /** Whether the body is read as JSON before it runs; else it is left to `run`. */
+  /** Whether the body is read as JSON first; else `run` reads it. */
   reads_body: boolean;
-  /** A method, which may ask for the type that its own schemas have checked. */
+  /** A method, so that a row may declare the input type that its own schemas check. */
   run(exchange: Exchange): Promise<Answer>;
   /** The same route for client users. */
   my?: Row;
@@ -57,7 +50,7 @@ export interface Row {
 
 /** A row with the rules of its group. */
 export interface ServedRow extends Row {
-  /** The callers that it admits; nobody signs in where there are none. */
+  /** The levels that it admits; none: open to anyone. */
   levels: readonly Level[];
   /** Whether requests count towards the caller's limit. */
   counted: boolean;
@@ -72,8 +65,8 @@ export interface ServedRow extends Row {
 }
 
 /**
- * Serves a request: signs the caller in, counts the request, reads the body, claims the Idempotency-Key, checks the
- * input, runs the row and stores its answer. Each step may refuse it, in this order.
+ * Serves a request: authenticates the caller, counts the request, reads the body, claims the Idempotency-Key, checks
+ * the input, runs the row and stores its response. Each step may refuse it, in this order.
  */
 export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Promise<unknown> {
   const { request, server, set } = arrival;
@@ -89,9 +82,9 @@ export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Prom
   return answer;
 }
 
-/** Reads the body; a caller whose body took long to come in signs in anew. */
+/** Reads the body; a caller whose body took long to arrive is authenticated again. */
 async function receive(deps: Deps, row: ServedRow, { request, server }: Arrival, actor: Actor) {
-  // Clients that name a type for all they send send nothing with these.
+  // These have no body, even if the client names a type for one.
   if (!row.reads_body || row.method === "GET" || row.method === "DELETE")
     return { actor, body: {}, digest: "" };
   const since_ms = performance.now();
@@ -107,12 +100,12 @@ async function receive(deps: Deps, row: ServedRow, { request, server }: Arrival,
   return { actor: isLate(since_ms) && !is_open ? await authenticate(deps, request) : actor, body, digest };
 }
 
-/** The input, from where its fields arrive. Errors: invalid. */
+/** The input, merged from path, query and body. Errors: invalid. */
 function inputOf({ params, query, body }: ServedRow["checks"], arrival: Arrival, sent: unknown): object {
   return { ...params?.read(arrival.params), ...query?.read(arrival.query), ...body?.read(sent) };
 }
 
-/** Runs the row. An answer that breaks its schema is our mistake, not the caller's. */
+/** Runs the row. A response that breaks its schema is a bug here, not the caller's error. */
 async function runChecked(row: ServedRow, exchange: Exchange): Promise<Answer> {
   const made = await row.run(exchange);
   const check = made.answer instanceof Response ? undefined : row.checks.answers.get(made.status);

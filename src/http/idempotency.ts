@@ -6,22 +6,19 @@ import type { Claim } from "../app/claim.ts";
 
 const HEADER = "idempotency-key";
 
-/** An answer as a route makes it: a Response, or what becomes one as JSON. */
+/** The result of a route: a Response, or a value that is sent as JSON. */
 export interface Answer {
   status: number;
   answer: unknown;
 }
 
-/** What a body is compared by; empty where no key came with it. */
+/** The digest by which bodies are compared; empty without an Idempotency-Key. */
 export function digestOf(request: Request, bytes: Uint8Array): string {
   if (request.headers.get(HEADER) === null) return "";
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }
 
-/**
- * The claim of a request that came with an Idempotency-Key and a body of this digest. Errors: invalid for a key that
- * can't be one.
- */
+/** The claim of a request with an Idempotency-Key and a body of this digest. Errors: invalid for a malformed key. */
 export function claimOf(deps: Deps, request: Request, actor: Actor, body_digest: string): Claim | null {
   const key = request.headers.get(HEADER);
   const owner = principalOf(actor);
@@ -31,14 +28,14 @@ export function claimOf(deps: Deps, request: Request, actor: Actor, body_digest:
   const { company_id } = scopeOf(actor);
   const { pathname, search } = new URL(request.url);
   const hasher = new Bun.CryptoHasher("sha256");
-  // With the caller's rights: what one was answered before they changed is not shown again.
+  // With the caller's privileges: once they change, the stored response is not shown again.
   hasher.update(JSON.stringify([search, ...privilegesOf(actor), body_digest]));
   const digest = hasher.digest("hex");
   const path = pathname.replace(/\/$/, "");
   return deps.openClaim({ company_id, owner, method: "POST", path, key, digest, now: deps.clock.now() });
 }
 
-/** Runs what a claim stands for, or repeats the answer that is stored. Errors: conflict, and those of `run`. */
+/** Runs a claimed request once, or replays the stored response. Errors: conflict, and those of `run`. */
 export async function runOnce(ctx: Context, claim: Claim, run: () => Promise<Answer>): Promise<Answer> {
   const stored = await claim.acquire();
   if (stored !== null) {
@@ -55,19 +52,19 @@ export async function runOnce(ctx: Context, claim: Claim, run: () => Promise<Ans
   }
 }
 
-/** Stores an answer for repeats; a failure gives the key up. */
+/** Stores the response for repeats; a failed request releases the key. */
 async function storeAnswer(ctx: Context, claim: Claim, made: Answer | undefined): Promise<void> {
   try {
     if (made === undefined) await claim.complete(500, null);
     // Files are not stored.
     else if (made.answer instanceof Response) await claim.complete(made.status, null);
-    // As the server writes it.
+    // The bytes that the server sends.
     else {
       const headers = { "content-type": "application/json;charset=utf-8" };
       await claim.complete(made.status, { status: made.status, headers, body: JSON.stringify(made.answer) });
     }
   } catch (error) {
-    // The change is made and will be answered; a repeat is told that it was carried out.
-    ctx.log.error({ err: error, request_id: ctx.request_id }, "cannot keep an answer for repeats");
+    // The change is committed and will be answered; a repeat gets a conflict that says so.
+    ctx.log.error({ err: error, request_id: ctx.request_id }, "cannot store a response for repeats");
   }
 }

@@ -1,35 +1,35 @@
 import { LIMITS } from "./limits.ts";
 import { AppError, invalid } from "../core/errors.ts";
 import { withTimeout } from "../core/time.ts";
-import { type BodyPieces, byteBuffer, openBody } from "./body.ts";
+import { type BodyPieces, byteBuffer, openBody } from "./body_stream.ts";
 import { BodyMemory, type Sender } from "./body_memory.ts";
 import { EVENTS_JSON, parseJson } from "./json.ts";
 
-/** A line of a body of JSON lines. Numbers count from 1. */
+/** One line of an NDJSON body. Numbers count from 1. */
 export interface JsonLine {
   number: number;
   value: unknown;
-  /** How many values it holds in all. */
+  /** How many JSON values it contains. */
   values: number;
-  /** Why the line has no value, if so. */
+  /** Why the line could not be read, if so. */
   problem?: AppError;
 }
 
-const NOTHING: Uint8Array = new Uint8Array();
+const EMPTY: Uint8Array = new Uint8Array();
 const LINE_FEED = 10;
 
 /**
- * Reads a body of JSON lines (NDJSON) of any length, block by block, and never further than the block that is
- * asked for: a sender that is faster than its reader has to wait. Blank lines count, and are left out.
+ * Reads an NDJSON body of any length, block by block, and never ahead of the block that is taken (backpressure).
+ * Blank lines are numbered and skipped.
  */
 export class JsonLines {
   readonly #body: BodyPieces;
   readonly #memory: BodyMemory;
   readonly #block_lines: number;
-  /** What came in last, and how much of it was cut into lines. */
-  #piece = NOTHING;
+  /** The last piece of the body, and how far it was cut into lines. */
+  #piece = EMPTY;
   #cut = 0;
-  /** The beginning of a line whose end has not come in. */
+  /** The beginning of a line whose end has not arrived. */
   #partial = byteBuffer();
   #partial_bytes = 0;
   #number = 0;
@@ -42,18 +42,18 @@ export class JsonLines {
     this.#block_lines = block_lines;
   }
 
-  /** The number of the first line of the last block, which may not have come in whole. */
+  /** The number of the first line of the last block, which may be incomplete. */
   get first_number(): number {
     return this.#first_number;
   }
 
   /**
-   * The next lines: a block is full with so many, or with as many bytes or values as a JSON body may have; none at
-   * the end. A broken line ends its block, and the reading. Errors: timed_out when they do not come in time,
-   * malformed when the body is cut off, unavailable and rate_limited when there is no room for bodies.
+   * The next lines, up to `block_lines` or as many bytes or values as a JSON body may have; none at the end. An
+   * unreadable line ends its block, and the reading. Errors: timed_out when they take too long, malformed when the
+   * body is cut off, unavailable and rate_limited when the memory for bodies is full.
    */
   async nextBlock(): Promise<JsonLine[]> {
-    const give_up = performance.now() + LIMITS.line_block_ms;
+    const deadline = performance.now() + LIMITS.line_block_ms;
     const block: JsonLine[] = [];
     let [bytes, values] = [0, 0];
     this.#first_number = this.#number + 1;
@@ -62,7 +62,7 @@ export class JsonLines {
       const text = this.#cutLine();
       if (text === undefined) {
         if (this.#is_over) break;
-        await this.#readOn(give_up, bytes);
+        await this.#readOn(deadline, bytes);
         continue;
       }
       this.#number++;
@@ -76,20 +76,20 @@ export class JsonLines {
     return block;
   }
 
-  /** Ends the reading; what still comes in is thrown away. */
+  /** Stops reading and discards the rest. */
   close(): void {
     this.#memory.release();
     this.#body.cancel();
   }
 
-  /** The bytes of the next line, or of as much of it as is too long. Undefined when more must be read. */
+  /** The bytes of the next line, cut where it gets too long. Undefined when more must be read. */
   #cutLine(): Uint8Array | undefined {
     const start = this.#cut;
     const end = this.#piece.indexOf(LINE_FEED, start);
     const part = this.#piece.subarray(start, end < 0 ? undefined : end);
     this.#cut = start + part.byteLength + 1;
     if (this.#partial_bytes === 0 && end >= 0) return part;
-    // Copied, so that the beginning of a line does not keep all of the piece that it came with.
+    // Copied, so that the beginning of a line does not keep its whole piece in memory.
     this.#partial.write(part);
     this.#partial_bytes += part.byteLength;
     const is_line = end >= 0 || this.#partial_bytes > LIMITS.line_bytes;
@@ -100,18 +100,18 @@ export class JsonLines {
     return line;
   }
 
-  /** Takes in the next piece of the body. `held` tells the bytes of the lines that wait for their block. */
-  async #readOn(give_up: number, held: number): Promise<void> {
-    const left_ms = Math.max(0, give_up - performance.now());
+  /** Reads the next piece of the body. `pending` is the bytes of lines that wait for their block. */
+  async #readOn(deadline: number, pending: number): Promise<void> {
+    const left_ms = Math.max(0, deadline - performance.now());
     const piece = await withTimeout(this.#body.read(), left_ms);
     if (piece === null) {
       const seconds = LIMITS.line_block_ms / 1_000;
       throw new AppError("timed_out", `The next ${this.#block_lines} lines took over ${seconds} s to arrive`);
     }
     this.#is_over = piece === undefined;
-    this.#piece = piece ?? NOTHING;
+    this.#piece = piece ?? EMPTY;
     this.#cut = 0;
-    this.#memory.reserve(held + this.#partial_bytes + this.#piece.byteLength);
+    this.#memory.reserve(pending + this.#partial_bytes + this.#piece.byteLength);
   }
 }
 

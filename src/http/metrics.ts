@@ -6,7 +6,7 @@ import { isSameSecret } from "../core/random_secrets.ts";
 import { errorResponse, ErrorBody } from "./errors.ts";
 import { bearerOf } from "./authentication.ts";
 
-/** `/metrics` where everyone may call: only with its token, and only where it has no port of its own. */
+/** `/metrics` on the public port: with its token only, and only if it has no port of its own. */
 export const metrics = (deps: Deps) =>
   new Elysia({ name: "metrics", tags: ["Operations"] }).get(
     "/metrics",
@@ -16,8 +16,8 @@ export const metrics = (deps: Deps) =>
       throw new AppError(
         "not_found",
         metrics_port === null
-          ? "Metrics are not shown: METRICS_TOKEN or METRICS_PORT has to be set on the deployment"
-          : "Metrics are shown at METRICS_PORT only",
+          ? "Metrics are off: set METRICS_TOKEN or METRICS_PORT on the deployment"
+          : "Metrics are served on METRICS_PORT only",
       );
     },
     {
@@ -30,7 +30,7 @@ export const metrics = (deps: Deps) =>
     },
   );
 
-/** Serves `/metrics` and nothing else at METRICS_PORT; null where that is not set. Errors: throws when it is taken. */
+/** Serves only `/metrics` on METRICS_PORT; null if it is not set. Errors: throws when the port is taken. */
 export function listenForMetrics(deps: Deps): Bun.Server<undefined> | null {
   const { metrics_port, host } = deps.config;
   if (metrics_port === null) return null;
@@ -43,7 +43,7 @@ export function listenForMetrics(deps: Deps): Bun.Server<undefined> | null {
       try {
         const { pathname } = new URL(request.url);
         if (request.method !== "GET" || pathname !== "/metrics")
-          throw new AppError("not_found", "Here is only GET /metrics");
+          throw new AppError("not_found", "Only GET /metrics is served here");
         return await answer(deps, request);
       } catch (error) {
         if (error instanceof AppError) return errorResponse(error);

@@ -1,27 +1,28 @@
 import Busboy, { type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import { AppError, invalid, pointerPart } from "../core/errors.ts";
 import { withTimeout } from "../core/time.ts";
-import { type BodyPieces, mediaTypeOf, openBody } from "./body.ts";
+import { mediaTypeOf } from "./body.ts";
+import { type BodyPieces, openBody } from "./body_stream.ts";
 
-/** What a form with a file may be. */
+/** Limits of a form with a file. */
 export interface MultipartLimits {
-  /** The one part that is a file. */
+  /** The name of the one part that is a file. */
   file: string;
   file_bytes: number;
-  /** Everything around the file's bytes, and one field's value. */
+  /** Everything except the file's bytes, and one field's value. */
   envelope_bytes: number;
   field_bytes: number;
-  /** How long it all may take to come in. */
+  /** How long the body may take to arrive. */
   time_ms: number;
 }
 
-/** The file of a form while it comes in: `bytes` must be read to the end, or left by throwing. */
+/** The file of a form while it arrives. Read `bytes` to the end, or throw. */
 export interface IncomingFile {
   name: string;
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** A form with a file, as it came in: its fields, and what was made of the file. */
+/** The fields of a form, and what `take` made of its file. */
 export interface ReadMultipart<T> {
   fields: Record<string, string>;
   file: T;
@@ -30,10 +31,9 @@ export interface ReadMultipart<T> {
 const PARTS = 20;
 
 /**
- * Reads a multipart/form-data body with one file, which is handed to `take` while it comes in and never held
- * whole; a sender that is faster than `take` has to wait. Errors: unsupported_media_type, too_large and timed_out
- * as soon as it shows, malformed (no boundary, or cut off), invalid for parts that are missing or too many, and
- * whatever `take` throws.
+ * Reads a multipart/form-data body with one file, which is streamed to `take` with backpressure and never in memory
+ * as a whole. Errors: unsupported_media_type, too_large and timed_out as early as possible, malformed (no boundary, or
+ * cut off), invalid for parts that are missing or too many, and those of `take`.
  */
 export async function readMultipart<T>(
   request: Request,
@@ -56,17 +56,17 @@ export async function readMultipart<T>(
   }
 }
 
-/** Hands the body on piece by piece, until it ends or something is wrong with it. */
+/** Feeds the body to the parser piece by piece, until it ends or a problem is found. */
 async function feed<T>(
   body: BodyPieces,
   parser: BusboyInstance,
   parts: Parts<T>,
   limits: MultipartLimits,
 ): Promise<void> {
-  const give_up = performance.now() + limits.time_ms;
+  const deadline = performance.now() + limits.time_ms;
   let remaining = limits.file_bytes + limits.envelope_bytes;
   for (;;) {
-    const next = withTimeout(body.read(), Math.max(0, give_up - performance.now()));
+    const next = withTimeout(body.read(), Math.max(0, deadline - performance.now()));
     const piece = await parts.unlessFailed(next);
     if (piece === null) {
       throw new AppError("timed_out", `The body took over ${limits.time_ms / 1_000} s to arrive`);
@@ -74,20 +74,20 @@ async function feed<T>(
     if (piece === undefined) break;
     remaining -= piece.byteLength;
     if (remaining < 0) throw tooLarge("body", limits.file_bytes + limits.envelope_bytes);
-    // Answers when what the file's reader holds back has room again.
+    // Resolves when the file's reader has room again.
     const taken = new Promise<void>((resolve) => parser.write(piece, () => resolve()));
     await parts.unlessFailed(taken);
   }
   parser.end();
 }
 
-/** What comes out of the parser. */
+/** Collects the parser's fields and file, and the first problem with them. */
 class Parts<T> {
   readonly #limits: MultipartLimits;
   readonly #take: (file: IncomingFile) => Promise<T>;
   readonly #fields = new Map<string, string>();
   readonly #parsed = Promise.withResolvers<void>();
-  /** What is wrong with what has come in, and who waits while that may still show. */
+  /** The first problem, and who waits while one may still come up. */
   #problem: unknown;
   #refuse: ((problem: unknown) => void) | undefined;
   #file: Promise<T> | undefined;
@@ -104,8 +104,8 @@ class Parts<T> {
   }
 
   /**
-   * What the work comes to, unless something is wrong with what has come in, or that shows meanwhile. (A race with
-   * a promise that outlives it would keep hold of every piece of the body.)
+   * The result of `work`, unless a problem came up before or comes up meanwhile. (Promise.race with a long-lived
+   * promise would keep every piece of the body in memory.)
    */
   unlessFailed<W>(work: Promise<W>): Promise<W> {
     const { promise, resolve, reject } = Promise.withResolvers<W>();
@@ -115,7 +115,7 @@ class Parts<T> {
     return promise;
   }
 
-  /** What came in, once all of it has. */
+  /** The whole form, once the body has ended. */
   async end(): Promise<ReadMultipart<T>> {
     await this.unlessFailed(this.#parsed.promise);
     if (this.#file === undefined) throw invalid(`/${this.#limits.file}`, "is required: a file with a name");
@@ -123,7 +123,7 @@ class Parts<T> {
     return { fields: Object.fromEntries(this.#fields), file };
   }
 
-  /** Ends the reading of the file, and waits until whoever read it is done. */
+  /** Ends the file's stream, and waits until `take` has finished. */
   async close(): Promise<void> {
     this.#stream?.destroy(new AppError("malformed", "The body was cut off"));
     await this.#file?.catch(() => undefined);
@@ -151,7 +151,6 @@ class Parts<T> {
 
   #addFile(name: string | undefined, stream: BusboyFileStream, filename: string | undefined): void {
     const path = `/${pointerPart(name ?? "")}`;
-    // What nobody reads would hold up the rest.
     stream.on("error", () => undefined);
     if (name !== this.#limits.file) this.#fail(invalid(path, "must not be a file"));
     else if (this.#file !== undefined) this.#fail(invalid(path, "must be given once"));
@@ -163,6 +162,7 @@ class Parts<T> {
       this.#file.catch((error: unknown) => this.#fail(error));
       return;
     }
+    // A stream that nobody reads would block the rest.
     stream.resume();
   }
 }

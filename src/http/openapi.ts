@@ -11,25 +11,25 @@ type JsonObject = { [key: string]: Json };
 const TAGS: Record<string, string> = {
   Authentication: "Signing in, and the signed-in user.",
   Company: "The company that the user works for.",
-  "API keys": "What machines call with: lenders, agents of borrowers, and whoever sends usage.",
-  Users: "Who may sign in, and with which role.",
+  "API keys": "Credentials of machines: lenders, agents of borrowers, senders of usage.",
+  Users: "People who sign in, and their roles.",
   Clients: "The company's customers.",
-  Products: "What is sold.",
-  "Billing models": "How it is priced.",
-  Subscriptions: "Which client has which product at which price.",
-  "Billing model changes": "Which price comes next, and which came before.",
-  Credits: "What a credit plan has left this month, and the way to another plan.",
-  Usage: "Usage events: recording them, searching them.",
+  Products: "What the company sells.",
+  "Billing models": "Prices of products.",
+  Subscriptions: "Clients' use of products under billing models.",
+  "Billing model changes": "Plan changes: scheduled, applied and cancelled.",
+  Credits: "Credits left this month, and changes of the credit plan.",
+  Usage: "Recording and searching usage events.",
   Billing: "Billing runs and billing records.",
-  Forms: "What clients ask their own customers for.",
-  "E-mandates": "Direct debits that customers agreed to: products, mandates, payments and their collection.",
-  Lending: "Loan programs, and the applications that came in: for lenders' machines.",
-  Borrowing: "Loan applications, from the draft to the offer: for agents' machines.",
-  Webhooks: "Events, and who is told of them.",
-  "Self-service": "What client users see of their own, under /my.",
-  Agents: "Programs that act for users: OAuth 2.1 for the MCP endpoint.",
+  Forms: "Forms of clients for their own customers.",
+  "E-mandates": "Direct debits that customers approved: products, mandates, payments and their collection.",
+  Lending: "Loan programs and applications, for lenders' machines.",
+  Borrowing: "Loan applications from draft to offer, for agents' machines.",
+  Webhooks: "Domain events, endpoints that receive them, and deliveries.",
+  "Self-service": "A client user's own records, under /my.",
+  Agents: "OAuth clients, which act for users: OAuth 2.1 for the MCP endpoint.",
   "Audit log": "Who did what, when and from where.",
-  Operations: "For whoever runs the service.",
+  Operations: "For operators of the service.",
 };
 
 const JWT = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
@@ -39,11 +39,11 @@ const SECURITY = {
   metrics: { type: "http", scheme: "bearer", description: "METRICS_TOKEN of the deployment." },
 };
 
-/** Paths that only machines are admitted to. */
+/** Paths for machines only. */
 const API_KEYS_ONLY = /^\/api\/v1\/(lender|agent)\//;
 
 const INTRODUCTION = `Sign in at \`POST /api/v1/login\`, or exchange an API key at \`POST /api/v1/auth/token\`, and send the token as
-\`Authorization: Bearer …\`. Answers wrap records in \`data\`;
+\`Authorization: Bearer …\`. Responses wrap records in \`data\`;
 errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\` with the path of its field.`;
 
 /** The OpenAPI document of every route of the app. */
@@ -54,9 +54,9 @@ export function describe(app: AnyElysia): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = asJson(schema.paths);
   for (const { path, method, hooks } of shown.routes) {
     const route = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
-    // The generator leaves the media type open where a parser of our own reads the body.
+    // The generator leaves the media type open where our own parser reads the body.
     if (hooks.body && route) route.requestBody = jsonBody(hooks.body);
-    // Files are described by the route itself: the generator keeps only what has a schema.
+    // The generator drops responses without a schema: files are described by the route itself.
     if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
     if (route && API_KEYS_ONLY.test(path)) route.security = [{ apiKey: [] }];
     if (route && hooks.row?.takes_key) describeKey(route);
@@ -85,7 +85,7 @@ export function describe(app: AnyElysia): JsonObject {
   };
 }
 
-/** The same routes with their schemas where the generator looks for them: the app itself would check by them. */
+/** The same routes with schemas where the generator expects them: in the app, Elysia would check by them. */
 function withSchemas(app: AnyElysia): AnyElysia {
   const shown = new Elysia();
   for (const { method, path, handler, hooks } of app.routes) {
@@ -96,8 +96,8 @@ function withSchemas(app: AnyElysia): AnyElysia {
 }
 
 /**
- * Gives each route the name of its operation as its id. Where several routes lead to one operation, those for client
- * users and for machines begin with whom they are for; where there is no operation, it is method and path.
+ * Sets each operationId to the operation's name, or to method and path without one. Where routes share an operation,
+ * those for client users and machines get their audience as prefix.
  */
 function nameOperations(paths: Record<string, Record<string, JsonObject>>): void {
   const named = Object.entries(paths).flatMap(([path, methods]) =>
@@ -121,7 +121,7 @@ function snakeCase(name: string): string {
     .toLowerCase();
 }
 
-/** The schema of what may also be null. */
+/** A nullable schema. */
 function orNull(schema: Json): Json {
   return { anyOf: [schema, { type: "null" }] };
 }
@@ -129,18 +129,18 @@ function orNull(schema: Json): Json {
 const RESPONSES: Record<string, string> = {
   200: "Done.",
   201: "Created.",
-  202: "Accepted: the work goes on.",
-  400: "The body is not JSON, or the record can't answer this.",
-  401: "No token, a bad one, or one that has ended.",
-  403: "Your role or level does not allow it, or it names what is not yours.",
+  202: "Accepted: the work continues.",
+  400: "The body is not JSON, or the record does not support this.",
+  401: "The token is missing, invalid or ended.",
+  403: "Your role or level does not allow it, or the record is not yours.",
   404: "Not found.",
   408: "The body took too long to arrive.",
-  409: "The state of the record forbids it.",
+  409: "The record's state does not allow it.",
   413: "The body is too large.",
-  415: "The body is of a media type that is not read here, or not in UTF-8.",
-  422: "It breaks a rule; each broken one is named.",
-  429: "Too much at once.",
-  500: "Internal error; the request id finds its cause in the log.",
+  415: "The body's media type is not supported, or it is not UTF-8.",
+  422: "The request breaks a rule; each broken rule is named.",
+  429: "Too many requests.",
+  500: "Internal error. The log has its cause under the request id.",
   503: "Try again later.",
 };
 
@@ -150,7 +150,7 @@ const HEADERS: Record<string, JsonObject> = {
   503: { "Retry-After": { description: "Seconds", schema: { type: "integer" } } },
 };
 
-/** Says what each answer means, and adds those that every body may get. */
+/** Describes each response, and adds those that every body may cause. */
 function describeResponses(route: JsonObject): void {
   const declared = isObject(route.responses) ? route.responses : {};
   const error = { "application/json": { schema: asJson(ErrorBody) } };
@@ -173,7 +173,7 @@ const KEY = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "Carries the request out once: for 24 hours the same request with the same key gets the same answer, with the header `Idempotent-Replayed: true`. Another request under the key, and a repeat whose answer can't be given (yet, then with Retry-After), is a 409.",
+    "Carries the request out once: for 24 hours a repeat with the same key gets the same response, with the header `Idempotent-Replayed: true`. Another request under the key is a 409, and so is a repeat whose response is not available (with Retry-After if it may be later).",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
 };
 
@@ -189,76 +189,29 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A body that needs no field may be left out. */
+/** The request body; optional if no field is required. */
 function jsonBody(schema: TSchema): JsonObject {
   const required = (schema.required ?? []).length > 0;
   return { required, content: { "application/json": { schema: asJson(schema) } } };
 }
 
-/** Without what JSON can't tell: the schema library's symbols. */
+/** Plain JSON, without the schema library's symbols. */
 function asJson(value: unknown) {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** Moves every titled schema to `schemas`, once, and leaves a reference; shows texts as what they are read as. */
+/** Moves titled schemas to `schemas` and leaves references; shows texts as the types they are read as. */
 function hoist(node: Json, schemas: JsonObject): Json {
   if (Array.isArray(node)) return node.map((item) => hoist(item, schemas));
   if (typeof node !== "object" || node === null) return node;
   const shown = node["x-schema"];
   if (shown !== undefined) return Array.isArray(node.type) ? orNull(shown) : shown;
   const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, hoist(value, schemas)]));
-  // The generator folds what may be null into the types, and leaves it out of the values.
+  // The generator adds null to the types, but not to the enum.
   if (Array.isArray(copy.type) && copy.type.includes("null") && Array.isArray(copy.enum))
     copy.enum = [...new Set([...copy.enum, null])];
   const { title } = copy;
   if (typeof title !== "string" || copy.type !== "object") return copy;
   schemas[title] ??= copy;
   return { $ref: `#/components/schemas/${title}` };
-}
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Meterhouse API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<div id="swagger-ui"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-</html>`;
-
-const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, persistAuthorization: false });`;
-
-const POLICY =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
-
-const asset = (name: string) => () => Bun.file(Bun.resolveSync(`swagger-ui-dist/${name}`, import.meta.dir));
-
-/** `/docs` for people and `/openapi.json` for programs; every asset comes from this process. */
-export function documentation(appOf: () => AnyElysia) {
-  let document: JsonObject | undefined;
-  const hidden = { detail: { hide: true } };
-  return new Elysia({ name: "documentation" })
-    .get("/openapi.json", () => (document ??= describe(appOf())), hidden)
-    .get(
-      "/docs",
-      ({ set }) => {
-        set.headers["content-type"] = "text/html; charset=utf-8";
-        set.headers["content-security-policy"] = POLICY;
-        return PAGE;
-      },
-      hidden,
-    )
-    .get(
-      "/docs/start.js",
-      ({ set }) => {
-        set.headers["content-type"] = "text/javascript; charset=utf-8";
-        return START;
-      },
-      hidden,
-    )
-    .get("/docs/swagger-ui.css", asset("swagger-ui.css"), hidden)
-    .get("/docs/swagger-ui-bundle.js", asset("swagger-ui-bundle.js"), hidden)
-    .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);
 }

@@ -1,6 +1,6 @@
 import type { Config } from "../core/config.ts";
 
-/** The origin under which the world reaches the service, without a slash at the end. */
+/** The public origin of the service, without a trailing slash. */
 export function publicOrigin(
   { public_url, port }: Config,
   server: { port?: number | undefined } | null,

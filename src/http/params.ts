@@ -9,8 +9,8 @@ import {
 } from "@sinclair/typebox";
 
 /**
- * An operation's input as it arrives in a path or a query, as text: whole numbers are read from plain digits
- * (1e3, 0x10 and " 7" are refused), booleans from true and false, other fields stay text. The documentation shows the input itself.
+ * The input schema for a path or query, whose values arrive as text: whole numbers as plain digits (1e3, 0x10 and " 7"
+ * are refused), booleans as true and false, other fields unchanged. The documentation shows the original input.
  */
 export function fromStrings<T extends TProperties>(input: TObject<T>): TObject<T> {
   const fields: TProperties = {};
@@ -18,7 +18,7 @@ export function fromStrings<T extends TProperties>(input: TObject<T>): TObject<T
     const read = acceptsText(field);
     fields[name] = field[OptionalKind] === "Optional" ? Type.Optional(read) : read;
   }
-  // Decoded, the text has the input's own type; TypeScript can't follow that through a loop.
+  // Decoded, it has the input's own type; TypeScript can't follow that through a loop.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Type.Object(fields, { additionalProperties: false }) as unknown as TObject<T>;
 }

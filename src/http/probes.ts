@@ -6,7 +6,7 @@ import { Readiness } from "./readiness.ts";
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
 
-/** What a supervisor asks, at the origin: alive, and ready. */
+/** Liveness and readiness probes, and the request counter. */
 export const probes = (deps: Deps) => {
   const readiness = new Readiness(deps);
   return new Elysia({ name: "probes", tags: ["Operations"] })

@@ -1,14 +1,11 @@
 import type { Deps } from "../app/deps.ts";
 import { withTimeout } from "../core/time.ts";
 
-/** How long the stores have to answer, and how long that they did, or did not, is remembered. */
+/** How long the stores may take to answer, and how long the result is cached. */
 const PING_MS = 2_000;
 const REMEMBERED_MS = 1_000;
 
-/**
- * Whether both stores answer. However many ask, the stores are asked once at a time and once a second, and the log
- * is told when the answer becomes another.
- */
+/** Whether both stores answer. They are pinged at most once a second; each change is logged. */
 export class Readiness {
   readonly #deps: Deps;
   #under_way: Promise<boolean> | undefined;

@@ -3,34 +3,31 @@ import type { Download } from "../core/download.ts";
 import type { HtmlPage } from "../core/html.ts";
 import { ErrorBody, InvalidBody } from "./errors.ts";
 
-/** Wraps a record in the `data` that every answer has. */
+/** Wraps a record in `data`, as in every response. */
 export async function data<T>(record: T | Promise<T>): Promise<{ data: T }> {
   return { data: await record };
 }
 
-/** A record in `data`, as a schema. */
+/** The schema of a record in `data`. */
 export function dataOf<T extends TSchema>(schema: T) {
   return Type.Object({ data: schema });
 }
 
-/**
- * The answer that sends a file, to be saved and not shown; nobody on the way keeps it, also where its address is
- * all that it takes.
- */
+/** A file download. It is never cached, even behind a link that needs no token. */
 export async function attachment(file: Promise<Download>): Promise<Response> {
   const { media_type, filename, body } = await file;
   const headers = {
     "content-type": media_type,
     "content-disposition": disposition(filename),
     "cache-control": "private, no-store",
-    // Should something show it all the same, nothing in it runs.
+    // If a browser shows it anyway, nothing in it runs.
     "content-security-policy": "default-src 'none'; sandbox",
     "x-content-type-options": "nosniff",
   };
   return new Response(body, { headers });
 }
 
-/** Names a file for every receiver, whatever letters it is written in (RFC 6266). */
+/** The Content-Disposition header, for names in any script (RFC 6266). */
 function disposition(filename: string): string {
   const plain = filename
     .normalize("NFKD")
@@ -45,7 +42,7 @@ function disposition(filename: string): string {
   return `${header}; filename*=UTF-8''${encoded}`;
 }
 
-/** The answer that shows a page; nobody keeps it, it belongs to whoever asked. */
+/** An HTML page. It is private, and never cached. */
 export async function page(
   rendered: HtmlPage | Promise<HtmlPage>,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
@@ -61,7 +58,7 @@ export async function page(
   return new Response(html, { status, headers: all });
 }
 
-/** `page`, as the documentation has it. */
+/** The documentation of `page`. */
 export const HTML_PAGE = {
   200: {
     description: "The page.",
@@ -69,12 +66,12 @@ export const HTML_PAGE = {
   },
 };
 
-/** A body as the documentation has it: what reads it checks it. */
+/** A body schema that only documents: the endpoint checks the body itself. */
 export const documentedOnly = (schema: TSchema) => ({ schema: Type.Unsafe<unknown>(schema) });
 
 const COMMON = { 401: ErrorBody, 403: ErrorBody, 422: InvalidBody, 429: ErrorBody, 500: ErrorBody } as const;
 
-/** What a route answers: its own statuses, beside those that any route may answer. */
+/** The responses of a route: its own, and those that every route may have. */
 export function answers<const S extends Record<number, TSchema>>(
   success: S,
 ): S & Omit<typeof COMMON, keyof S> {

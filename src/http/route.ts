@@ -7,12 +7,12 @@ import type { Deps } from "../app/deps.ts";
 import { answers, dataOf, ErrorBody } from "./responses.ts";
 import { type Exchange, handle, type Row, type Schemas, type ServedRow } from "./handle.ts";
 import { fromStrings } from "./params.ts";
-import { type Audience, levelsOf } from "./authentication.ts";
+import { type Audience, levelsOf } from "./audience.ts";
 
 /** `GET /clients/:id`. */
 type Line = `${"GET" | "POST" | "PUT" | "DELETE"} /${string}`;
 
-/** Whom routes are for, and what they have in common. */
+/** What the routes of a group have in common. */
 interface Group {
   tag: string;
   admits: Audience;
@@ -22,22 +22,22 @@ interface Group {
   keeps_answers?: boolean;
 }
 
-/** What of a route does not follow from its operation. */
+/** The parts of a route that do not follow from its operation. */
 interface Options<O> {
   summary: string;
   description?: string;
   /** The summary of the same route for client users: under /my, and without client_id. */
   my?: string;
   status?: 201 | 202;
-  /** Whether the work goes on after the answer, which is then a 202. */
+  /** Whether the work continues after the response, which is then a 202. */
   goes_on?: (output: O) => boolean;
-  /** Error statuses beside those of every route; a path with fields has 404 by itself. */
+  /** Error statuses beyond those of every route, and 404 of a path with fields. */
   errors?: readonly (400 | 401 | 409 | 503)[];
-  /** The body of a 422, where it says more. */
+  /** The body of a 422, if it is not the usual one. */
   refused?: TSchema;
-  /** Whether the output is the whole body, not wrapped in `data`; lists are by themselves. */
+  /** Whether the output is the whole body, not wrapped in `data`; lists always are. */
   bare?: boolean;
-  /** Sends an output that is no JSON; `responses` documents it. */
+  /** Sends an output that is not JSON; `responses` documents it. */
   sends?: (output: Promise<O>) => Promise<Response>;
   responses?: object;
 }
@@ -99,7 +99,7 @@ function rowOf<I extends TObject, O extends TSchema>(
   };
 }
 
-/** A route that reads the body or writes the answer by itself; its schemas are for the documentation. */
+/** A route that reads its own body or writes its own response; its schemas only document it. */
 export function endpoint<P extends TObject>(
   line: Line,
   { status = 200, params, response, detail }: EndpointOptions<P>,
@@ -129,9 +129,9 @@ export function routes(group: Group, rows: readonly Row[]) {
   return (deps: Deps): AnyElysia => {
     const app = new Elysia({ tags: [group.tag] });
     for (const row of served) {
-      // The documentation finds the row there.
+      // The OpenAPI document finds the row in the hooks.
       const hooks = { row, detail: { ...row.detail, ...(group.admits === "open" && { security: [] }) } };
-      // Only what is named here is read of the request: cookies and headers cost time.
+      // Elysia parses only what is named here: cookies and headers would cost time.
       app.route(
         row.method,
         row.path,
@@ -161,7 +161,7 @@ function serveAs({ admits, counted = true, keeps_answers = admits !== "open" }: 
   };
 }
 
-/** Serves those of the routes that client users have, too. */
+/** Serves the /my twins of the routes that have one. */
 export const myRoutes = (rows: readonly Row[], group: Partial<Group> = {}) =>
   routes(
     { tag: "Self-service", admits: "client", ...group },

@@ -69,7 +69,7 @@ async function resultOf(deps: Deps, caller: ToolCall, tool: Tool, input: Argumen
     const answer = settled === DONE ? { status: DONE, headers: {}, body } : null;
     // The change has been committed, so its result is returned even if it cannot be stored for repeats.
     await claim?.complete(settled, answer).catch((error) => {
-      deps.log.error({ err: error, request_id: caller.request_id }, "cannot keep an answer for repeats");
+      deps.log.error({ err: error, request_id: caller.request_id }, "cannot store a response for repeats");
     });
   }
   // A write has been carried out, however long its result.

@@ -8,15 +8,9 @@ import { challengeAt } from "../access/oauth/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
 import { errorResponse } from "../http/errors.ts";
 import { publicOrigin } from "../http/origin.ts";
-import {
-  addressOf,
-  bearerOf,
-  countRequest,
-  isLate,
-  type ListeningServer,
-  watchAddress,
-  watchLargeBody,
-} from "../http/authentication.ts";
+import type { ListeningServer } from "../http/address.ts";
+import { bearerOf, callerOf, isLate } from "../http/authentication.ts";
+import { countRequest, watchAddress, watchLargeBody } from "../http/rate_limits.ts";
 import type { ToolCall } from "./call_tool.ts";
 import { serverFor } from "./server.ts";
 import type { Tool } from "./tool.ts";
@@ -82,8 +76,7 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
       if (actor instanceof AppError) return refuse(actor);
       countRequest(deps, actor);
       watchLargeBody(deps, request, actor);
-      const call = { actor, request_id, address: () => addressOf(deps, request, server) };
-      return serve(request, call, refuse);
+      return serve(request, callerOf(deps, actor, { request, server, set }), refuse);
     },
     { parse: "none", detail: { hide: true } },
   );

@@ -47,7 +47,7 @@ import { userRoutes } from "../access/users/routes.ts";
 import { lenderWebhookLogRoutes, webhookLogRoutes } from "../webhooks/deliveries/routes.ts";
 import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
 import { errorHandler } from "../http/error_handler.ts";
-import { documentation } from "../http/openapi.ts";
+import { documentation } from "../http/documentation.ts";
 import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
 import { mcpEndpoint } from "../mcp/endpoint.ts";

@@ -6,9 +6,10 @@ import { errorPage } from "../../core/page_layout.ts";
 import { LIMITS } from "../limits.ts";
 import { isSameSecret, randomSecret } from "../../core/random_secrets.ts";
 import { decode } from "../../core/validate.ts";
+import { contextFor } from "../../http/authentication.ts";
 import { page } from "../../http/responses.ts";
 import { readForm } from "../../http/body.ts";
-import { addressRateLimit } from "../../http/address_rate_limit.ts";
+import { addressRateLimit } from "../../http/rate_limits.ts";
 import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { Login } from "../sessions/model.ts";
@@ -88,12 +89,7 @@ async function allow(
 ): Promise<{ location: string }> {
   const { user, version } = await call(ctx, signInToAuthorize, decode(Login, login));
   const { id: user_id, email, company_id, client_id, role } = user;
-  const as_user = deps.openContext({
-    actor: { kind: "user", user_id, email, company_id, client_id, role },
-    origin: "rest",
-    request_id: ctx.request_id,
-    address: () => ctx.address,
-  });
+  const as_user = contextFor(deps, { kind: "user", user_id, email, company_id, client_id, role }, ctx);
   return call(as_user, grantAuthorization, { waiting_id: id, origin, version });
 }
 

@@ -7,7 +7,7 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { decode } from "../../core/validate.ts";
 import { mediaTypeOf, readForm, readJson } from "../../http/body.ts";
-import { addressRateLimit } from "../../http/address_rate_limit.ts";
+import { addressRateLimit } from "../../http/rate_limits.ts";
 import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { exchangeCode, refreshTokens, revokeToken } from "./tokens.ts";

@@ -6,7 +6,7 @@ import { errorPage } from "../../core/page_layout.ts";
 import { LIMITS } from "../limits.ts";
 import { page } from "../../http/responses.ts";
 import { readFormText } from "../../http/body.ts";
-import { addressRateLimit } from "../../http/address_rate_limit.ts";
+import { addressRateLimit } from "../../http/rate_limits.ts";
 import { STATUS } from "../../http/errors.ts";
 import { returnPage } from "./authorization_page.ts";
 import { findReturnAddress, showAuthorizationPage, takeSchemeCallback } from "./service.ts";

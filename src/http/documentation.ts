@@ -1,0 +1,49 @@
+import { type AnyElysia, Elysia } from "elysia";
+import { describe } from "./openapi.ts";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Meterhouse API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</html>`;
+
+const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, persistAuthorization: false });`;
+
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
+
+const asset = (name: string) => () => Bun.file(Bun.resolveSync(`swagger-ui-dist/${name}`, import.meta.dir));
+
+/** `/docs` for people and `/openapi.json` for programs. All assets come from this process. */
+export function documentation(appOf: () => AnyElysia) {
+  let document: ReturnType<typeof describe> | undefined;
+  const hidden = { detail: { hide: true } };
+  return new Elysia({ name: "documentation" })
+    .get("/openapi.json", () => (document ??= describe(appOf())), hidden)
+    .get(
+      "/docs",
+      ({ set }) => {
+        set.headers["content-type"] = "text/html; charset=utf-8";
+        set.headers["content-security-policy"] = POLICY;
+        return PAGE;
+      },
+      hidden,
+    )
+    .get(
+      "/docs/start.js",
+      ({ set }) => {
+        set.headers["content-type"] = "text/javascript; charset=utf-8";
+        return START;
+      },
+      hidden,
+    )
+    .get("/docs/swagger-ui.css", asset("swagger-ui.css"), hidden)
+    .get("/docs/swagger-ui-bundle.js", asset("swagger-ui-bundle.js"), hidden)
+    .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);
+}
