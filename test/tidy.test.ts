@@ -325,7 +325,7 @@ describe("what is written twice stays the same", () => {
 
   test("every exported operation says what it does, and is named as it is called", () => {
     const wrong = sources.flatMap((file) =>
-      [...read(file).matchAll(/(.*)\nexport const (\w+) = operation\(\{\n {2}name: "(\w+)"/g)]
+      [...read(file).matchAll(/(.*)\nexport const (\w+) = (?:operation|retention)\(\{\n {2}name: "(\w+)"/g)]
         .filter(([, before, constant, name]) => {
           const snake = (constant ?? "").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
           return !before?.endsWith("*/") || name !== snake;

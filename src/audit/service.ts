@@ -1,12 +1,12 @@
 import { operation } from "../app/operation.ts";
+import { retention } from "../app/retention.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
 import { invalid, notFound } from "../core/errors.ts";
 import { pagedList } from "../core/pagination.ts";
-import { deleteInBatches } from "../core/delete_in_batches.ts";
-import { ById, Nothing, paged } from "../core/schema.ts";
+import { ById, paged } from "../core/schema.ts";
 import { AuditEntry, ListAuditEntries } from "./model.ts";
 import * as queries from "./queries.ts";
-import { readTx, transaction } from "../app/transaction.ts";
+import { readTx } from "../app/transaction.ts";
 
 /**
  * Lists who did what, when and from where, newest first. Errors: invalid for a target_id without its type.
@@ -40,17 +40,11 @@ export const getAuditEntry = operation({
 });
 
 /** Deletes the entries that are older than AUDIT_LOG_DAYS, some at a time. Decision 0075. */
-export const pruneAuditLog = operation({
+export const pruneAuditLog = retention({
   name: "prune_audit_log",
   permission: "company:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run(ctx) {
-    const before = ctx.now.subtract({ hours: 24 * ctx.config.audit_log_days });
-    await deleteInBatches(ctx.background, (limit) =>
-      transaction(ctx, (tx) => queries.deleteEntriesBefore(tx, before, limit)),
-    );
-    return {};
-  },
+  deletions: [
+    (tx, limit, { audit_log_days }) =>
+      queries.deleteEntriesBefore(tx, tx.now.subtract({ hours: 24 * audit_log_days }), limit),
+  ],
 });

@@ -1,22 +1,14 @@
 import { operation } from "../app/operation.ts";
-import { deleteInBatches } from "../core/delete_in_batches.ts";
+import { retention } from "../app/retention.ts";
 import { Nothing } from "../core/schema.ts";
 import * as queries from "./queries.ts";
 import { transaction } from "../app/transaction.ts";
 
 /** Deletes the Idempotency-Keys that have expired, some at a time. Decision 0076. */
-export const pruneIdempotencyKeys = operation({
+export const pruneIdempotencyKeys = retention({
   name: "prune_idempotency_keys",
   permission: "company:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run(ctx) {
-    await deleteInBatches(ctx.background, (limit) =>
-      transaction(ctx, (tx) => queries.deleteExpired(tx, limit)),
-    );
-    return {};
-  },
+  deletions: [queries.deleteExpired],
 });
 
 /**

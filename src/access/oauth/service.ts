@@ -1,11 +1,8 @@
 import { operation } from "../../app/operation.ts";
-import { transaction } from "../../app/transaction.ts";
+import { retention } from "../../app/retention.ts";
 import { LIMITS } from "../limits.ts";
-import { deleteInBatches } from "../../core/delete_in_batches.ts";
-import { Nothing } from "../../core/schema.ts";
 import { randomSecret } from "../../core/random_secrets.ts";
 import { iso } from "../../core/time.ts";
-import type { Tx } from "../../store/store.ts";
 import { SCOPE } from "../authorizations/model.ts";
 import { deleteAuthorizationsBefore } from "../authorizations/queries.ts";
 import * as clients from "./client_queries.ts";
@@ -57,23 +54,18 @@ export const registerAgent = operation({
  * Deletes what has expired, authorizations a while after their end, and OAuth clients without an authorization.
  * Clients belong to no company: they go with whichever company is pruned first. Decision 0083.
  */
-export const pruneAuthorizations = operation({
+export const pruneAuthorizations = retention({
   name: "prune_authorizations",
   permission: "company:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run(ctx) {
-    const ago = (hours: number) => iso(ctx.now.subtract({ hours }));
-    const deletions: ((tx: Tx, limit: number) => Promise<number>)[] = [
-      ({ q }, limit) => deleteRequestsBefore(q, ago(0), limit),
-      ({ q }, limit) => deleteTokensBefore(q, ago(LIMITS.oauth_token_kept_hours), limit),
-      (tx, limit) => deleteAuthorizationsBefore(tx, ago(LIMITS.oauth_ended_days * 24), limit),
-      ({ q }, limit) => clients.deleteOAuthClientsBefore(q, ago(LIMITS.oauth_client_unused_hours), limit),
-    ];
-    for (const deletion of deletions) {
-      await deleteInBatches(ctx.background, (limit) => transaction(ctx, (tx) => deletion(tx, limit)));
-    }
-    return {};
-  },
+  deletions: [
+    ({ q, now }, limit) => deleteRequestsBefore(q, iso(now), limit),
+    ({ q, now }, limit) => deleteTokensBefore(q, hoursBefore(now, LIMITS.oauth_token_kept_hours), limit),
+    (tx, limit) => deleteAuthorizationsBefore(tx, hoursBefore(tx.now, LIMITS.oauth_ended_days * 24), limit),
+    ({ q, now }, limit) =>
+      clients.deleteOAuthClientsBefore(q, hoursBefore(now, LIMITS.oauth_client_unused_hours), limit),
+  ],
 });
+
+function hoursBefore(now: Temporal.Instant, hours: number): string {
+  return iso(now.subtract({ hours }));
+}

@@ -1,7 +1,7 @@
 import { operation } from "../../app/operation.ts";
+import { retention } from "../../app/retention.ts";
 import { type Actor, permissionsOf } from "../../core/access.ts";
 import { AppError, invalid, notFound } from "../../core/errors.ts";
-import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
@@ -93,16 +93,10 @@ export const logout = operation({
 });
 
 /** Deletes ended tokens that have expired. They belong to no company, and go with whichever is pruned first. */
-export const pruneEndedTokens = operation({
+export const pruneEndedTokens = retention({
   name: "prune_ended_tokens",
   permission: "company:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run({ store, now, background }) {
-    await deleteInBatches(background, (limit) => store.tx((q) => deleteEndedTokensBefore(q, now, limit)));
-    return {};
-  },
+  deletions: [({ q, now }, limit) => deleteEndedTokensBefore(q, now, limit)],
 });
 
 async function findOwnAccount(q: Reads, actor: Actor) {

@@ -1,5 +1,6 @@
-import { and, asc, eq, gte, inArray, isNull, lt } from "drizzle-orm";
+import { and, asc, eq, gte, isNull, lt } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
+import { deleteBatch } from "../../store/delete_batch.ts";
 import type { Queries, ReadTx, Reads } from "../../store/store.ts";
 import type { CallbackOutcome } from "./model.ts";
 import { schemeCallbackTable } from "./tables.ts";
@@ -59,15 +60,9 @@ export async function deleteOldCallbacks(
   q: Queries,
   until: Temporal.Instant,
   limit: number,
-  { only_unmatched }: { only_unmatched: boolean },
+  { only_unmatched = false } = {},
 ): Promise<number> {
   const t = q.use(schemeCallbackTable);
-  const old = q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(lt(t.received_at, iso(until)), only_unmatched ? isNull(t.company_id) : undefined))
-    .orderBy(asc(t.received_at))
-    .limit(limit);
-  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
-  return rows.length;
+  const where = and(lt(t.received_at, iso(until)), only_unmatched ? isNull(t.company_id) : undefined);
+  return deleteBatch(q, t, t.id, { where, order: [asc(t.received_at)], limit });
 }

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
+import { retention } from "../../app/retention.ts";
 import { AppError } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { LIMITS } from "../limits.ts";
-import { deleteInBatches } from "../../core/delete_in_batches.ts";
 import { Nothing, strict } from "../../core/schema.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { applyResultFile, DECISION_TARGET } from "./result_files.ts";
@@ -141,21 +141,15 @@ export const applyMandateDecisions = operation({
 });
 
 /** Deletes old callbacks, refused ones included. */
-export const pruneSchemeCallbacks = operation({
+export const pruneSchemeCallbacks = retention({
   name: "prune_scheme_callbacks",
   permission: "emandate:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run({ store, now, background }) {
-    const prune = (days: number, only_unmatched: boolean) => {
-      const until = now.subtract({ hours: 24 * days });
-      return deleteInBatches(background, (limit) =>
-        store.tx((q) => deleteOldCallbacks(q, until, limit, { only_unmatched })),
-      );
-    };
-    await prune(LIMITS.scheme_callback_days, false);
-    await prune(LIMITS.scheme_callback_nobodys_days, true);
-    return {};
-  },
+  deletions: [
+    ({ q, now }, limit) =>
+      deleteOldCallbacks(q, now.subtract({ hours: 24 * LIMITS.scheme_callback_days }), limit),
+    ({ q, now }, limit) =>
+      deleteOldCallbacks(q, now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days }), limit, {
+        only_unmatched: true,
+      }),
+  ],
 });

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, type SQL } from "dr
 import type { Environment, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
+import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, within } from "../../store/expressions.ts";
 import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
@@ -109,12 +110,6 @@ export async function deleteOldLogs(
   limit: number,
 ): Promise<number> {
   const t = q.use(webhookLogTable);
-  const old = q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), lt(t.updated_at, iso(until)), isNull(t.due_at)))
-    .orderBy(asc(t.id))
-    .limit(limit);
-  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
-  return rows.length;
+  const where = and(eq(t.company_id, scope.company_id), lt(t.updated_at, iso(until)), isNull(t.due_at));
+  return deleteBatch(q, t, t.id, { where, order: [asc(t.id)], limit });
 }

@@ -1,13 +1,13 @@
 import type { Static } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
+import { retention } from "../../app/retention.ts";
 import { type Actor, environmentOf, scopeOf } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError, orNotFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
-import { deleteInBatches } from "../../core/delete_in_batches.ts";
-import { ById, Nothing, paged } from "../../core/schema.ts";
+import { ById, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { findWebhook } from "../endpoints/queries.ts";
@@ -105,19 +105,12 @@ export const redeliverLoanWebhook = operation({
 });
 
 /** Deletes deliveries that ended long ago. Decision 0063. */
-export const pruneWebhookLogs = operation({
+export const pruneWebhookLogs = retention({
   name: "prune_webhook_logs",
   permission: "webhooks:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run(ctx) {
-    const until = ctx.now.subtract({ hours: 24 * LIMITS.webhook_log_days });
-    await deleteInBatches(ctx.background, (limit) =>
-      transaction(ctx, (tx) => queries.deleteOldLogs(tx, until, limit)),
-    );
-    return {};
-  },
+  deletions: [
+    (tx, limit) => queries.deleteOldLogs(tx, tx.now.subtract({ hours: 24 * LIMITS.webhook_log_days }), limit),
+  ],
 });
 
 /** The deliveries of loan events in the caller's environment. Errors: forbidden for an actor that works in none. */

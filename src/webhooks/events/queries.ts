@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, isNotNull, isNull, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
+import { deleteBatch } from "../../store/delete_batch.ts";
 import { companyOwned, filterOnly, idIn, within } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
@@ -51,14 +52,12 @@ export async function deleteOldEvents(
   limit: number,
 ): Promise<number> {
   const t = q.use(eventTable);
-  const old = q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), lt(t.created_at, iso(until)), isNotNull(t.fanned_out_at)))
-    .orderBy(asc(t.id))
-    .limit(limit);
-  const rows = await q.delete(t).where(inArray(t.id, old)).returning({ id: t.id });
-  return rows.length;
+  const where = and(
+    eq(t.company_id, scope.company_id),
+    lt(t.created_at, iso(until)),
+    isNotNull(t.fanned_out_at),
+  );
+  return deleteBatch(q, t, t.id, { where, order: [asc(t.id)], limit });
 }
 
 // What the fan-out reads and writes, for all companies at once: it acts for no caller, and so has no scope.

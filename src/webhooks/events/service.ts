@@ -1,12 +1,12 @@
 import { operation } from "../../app/operation.ts";
+import { retention } from "../../app/retention.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
-import { deleteInBatches } from "../../core/delete_in_batches.ts";
-import { Nothing, paged } from "../../core/schema.ts";
+import { paged } from "../../core/schema.ts";
 import { Event, ListEvents } from "./model.ts";
 import * as queries from "./queries.ts";
-import { readTx, transaction } from "../../app/transaction.ts";
+import { readTx } from "../../app/transaction.ts";
 
 /** Lists the company's domain events, newest first. */
 export const listEvents = operation({
@@ -21,17 +21,10 @@ export const listEvents = operation({
 });
 
 /** Deletes old events that were fanned out. Decision 0063. */
-export const pruneEvents = operation({
+export const pruneEvents = retention({
   name: "prune_events",
   permission: "webhooks:write",
-  unaudited: true,
-  input: Nothing,
-  output: Nothing,
-  async run(ctx) {
-    const until = ctx.now.subtract({ hours: 24 * LIMITS.event_days });
-    await deleteInBatches(ctx.background, (limit) =>
-      transaction(ctx, (tx) => queries.deleteOldEvents(tx, until, limit)),
-    );
-    return {};
-  },
+  deletions: [
+    (tx, limit) => queries.deleteOldEvents(tx, tx.now.subtract({ hours: 24 * LIMITS.event_days }), limit),
+  ],
 });
