@@ -3,7 +3,7 @@ import { Id, pageFieldsUpTo } from "../core/schema.ts";
 import { pageOf } from "../mcp/params.ts";
 import { describe } from "../mcp/wire_schema.ts";
 
-// What the tools for e-mandates share.
+// Parameters that the tools for e-mandates share.
 
 export const emandate_page = pageOf(pageFieldsUpTo(LIMITS.emandate_page_limit));
 

@@ -37,7 +37,7 @@ export const mandateTable = (k: ColumnKit) =>
       expiry_date: k.text("expiry_date"),
       /** The amendment that awaits the bank. */
       amendment: k.json<Amendment>("amendment"),
-      /** The day of the first collection, whose day of the month later ones keep. */
+      /** The day of the first collection; later ones keep its day of the month. */
       anchor_date: k.text("anchor_date"),
       next_collection_at: k.at("next_collection_at"),
       authorization_url: k.text("authorization_url"),

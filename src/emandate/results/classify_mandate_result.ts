@@ -2,6 +2,7 @@ import { LIMITS } from "../limits.ts";
 import { instant } from "../../core/time.ts";
 import type { OrderStatus } from "../orders/model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "../orders/rules.ts";
+import { resultWithoutCode } from "../scheme/response_codes.ts";
 import type { ConnectorName, OrderAwaits, OrderKind, SchemeResult } from "../scheme/connector.ts";
 
 /** The part of an order that classifies its results. */
@@ -49,17 +50,14 @@ export function classifyResult(
   return difference > 0 ? "out_of_order" : null;
 }
 
-/** The result that a timeout stands for. */
-const timeout = (message: string): SchemeResult => ({
-  status: "failed",
-  answers: null,
-  code: null,
-  message,
-  is_retriable: false,
-  scheme_txn_id: null,
-});
-const AUTHORIZATION_TIMED_OUT = timeout(`Not authorized within ${LIMITS.mandate_authorization_hours} hours`);
-const CONFIRMATION_TIMED_OUT = timeout(`Not confirmed within ${LIMITS.mandate_order_hours} hours`);
+const AUTHORIZATION_TIMED_OUT = resultWithoutCode(
+  "failed",
+  `Not authorized within ${LIMITS.mandate_authorization_hours} hours`,
+);
+const CONFIRMATION_TIMED_OUT = resultWithoutCode(
+  "failed",
+  `Not confirmed within ${LIMITS.mandate_order_hours} hours`,
+);
 
 /**
  * A result, or the timeout that takes its place: a customer must authorize within a day, and an amendment or a

@@ -50,10 +50,10 @@ export const CollectionResults = Type.Object(
   {
     applied: Type.Integer({ description: "lines that changed a payment" }),
     flagged: Type.Integer({
-      description: "lines that contradict what was told before, for a person to decide: GET /emandate/flags",
+      description: "lines that contradict earlier results and need a decision: GET /emandate/flags",
     }),
-    unchanged: Type.Integer({ description: "lines that said what was known, or nothing yet" }),
-    rejected: Type.Integer({ description: "lines that can't be used" }),
+    unchanged: Type.Integer({ description: "lines without news" }),
+    rejected: Type.Integer({ description: "lines that cannot be used" }),
     rejections: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
       description: `the first ${LIMITS.collection_file_problems}`,
     }),

@@ -8,7 +8,8 @@ import type { Tx } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import type { OrderResult } from "./apply_to_payment.ts";
-import type { ConnectorName, SchemeOrder, SchemeResult } from "../scheme/connector.ts";
+import type { ConnectorName, SchemeOrder } from "../scheme/connector.ts";
+import { resultWithoutCode } from "../scheme/response_codes.ts";
 import { applyResults, auditResults } from "./apply_result.ts";
 import { leaseOrders, listDueOrders, rescheduleStatusQueries } from "./polling_queries.ts";
 import type { MandateOrder } from "../orders/queries.ts";
@@ -36,14 +37,7 @@ export async function pollBatch(ctx: Context): Promise<boolean> {
   return due.length === limit;
 }
 
-const NOTHING_NEW: SchemeResult = {
-  status: "pending",
-  answers: null,
-  code: null,
-  message: null,
-  is_retriable: false,
-  scheme_txn_id: null,
-};
+const NO_NEWS = resultWithoutCode("pending", null);
 
 /**
  * Queries the status of orders by one connector. Orders of one that is not configured wait; those that were not
@@ -67,7 +61,7 @@ async function queryStatuses(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     ctx.log.warn({ err: error, ...scopeOf(ctx.actor) }, "cannot query the status of orders");
-    return orders.map(({ order }) => ({ order, result: NOTHING_NEW }));
+    return orders.map(({ order }) => ({ order, result: NO_NEWS }));
   }
 }
 

@@ -10,7 +10,7 @@ const TEST: readonly Bank[] = banks.test.flatMap((bank) => [
   { ...bank, type: "B2B1" as const },
 ]);
 
-/** The scheme's banks, once for each kind of account they debit; those of the sandbox only where asked for. */
+/** The scheme's banks, once for each kind of account, with or without the test banks. */
 export function schemeBanks({ with_tests }: { with_tests: boolean }): readonly Bank[] {
   return [...B2C, ...B2B1, ...(with_tests ? TEST : [])];
 }

@@ -7,14 +7,14 @@ import { fromMinorUnits, type Decimal, toMinorUnits } from "../../core/money.ts"
 import { findResponseCode, resultOf } from "./response_codes.ts";
 import type { SchemeResult } from "./connector.ts";
 
-// Files for debits: ours, since the banks' own is not public. RFC 4180, UTF-8.
+// CSV files of debits and their results (RFC 4180, UTF-8). The columns are our own: the banks' format is not public.
 // See docs/emandate_fpx.md#the-file-of-debits.
 
-/** A debit as a line of the file that a run hands out. */
+/** A debit as a line of the file that a bank is given. */
 export interface CollectionLine {
   order_no: string;
   mandate_reference: string;
-  /** What the scheme knows the mandate by, where it ever said. */
+  /** The scheme's own key for the mandate, if it ever named one. */
   scheme_reference: string | null;
   customer_name: string;
   bank_code: string | null;
@@ -40,7 +40,7 @@ const COLUMNS = [
 export const COLLECTION_HEADER = csv([COLUMNS]);
 
 /**
- * Some of the file's lines. What a spreadsheet would take for a formula gets an apostrophe in front: names and
+ * Lines of the file as CSV. Values that a spreadsheet would run as formulas get an apostrophe in front: names and
  * descriptions come from outside.
  */
 export function collectionLines(lines: readonly CollectionLine[]): string {
@@ -54,16 +54,16 @@ function csv(rows: readonly (readonly string[])[]): string {
   );
 }
 
-/** What a line of a file of results says of an order, at the step that it awaits. */
+/** A line of a file of results: the result of one order, at the step that it awaits. */
 export interface ResultLine {
-  /** Counted from 1, the header being the first. */
+  /** Counted from 1, the header included. */
   line: number;
   order_no: string;
   amount: Decimal;
   result: SchemeResult;
 }
 
-/** Lines that say something, and those that were passed over. */
+/** The usable lines of a file, and the problems of the others. */
 export interface ReadResults {
   lines: ResultLine[];
   problems: { line: number; message: string }[];
@@ -71,7 +71,7 @@ export interface ReadResults {
 
 const REQUIRED = ["order_no", "amount", "response_code"] as const;
 const OPTIONAL = ["charged_back", "ended_by", "scheme_txn_id", "message"] as const;
-/** Who may end a mandate that is in force, and what is then said of it. */
+/** Who may end a mandate in force, and the message that goes with it. */
 const ENDED_BY = new Map([
   ["bank", "Ended by the bank"],
   ["customer", "Ended by the customer at the bank"],
@@ -79,9 +79,8 @@ const ENDED_BY = new Map([
 type ResultColumn = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
 
 /**
- * Reads a file of results, leaving the process to others now and then. A line whose values can't be used is told
- * of and the others count; of a file that is not CSV, or has other columns, nothing does. Errors: invalid, with the
- * line.
+ * Reads a file of results, yielding to requests now and then. A line with unusable values becomes a problem and the
+ * others count; a file that is not CSV, or has other columns, is refused. Errors: invalid, with the line.
  */
 export async function readResults(text: string): Promise<ReadResults> {
   let columns: ResultColumn[] | undefined;
@@ -163,7 +162,7 @@ function readHeader(names: readonly string[]): ResultColumn[] {
   throw unreadable(1, `must name the columns ${REQUIRED.join(", ")}, and may name ${OPTIONAL.join(", ")}`);
 }
 
-/** Hands out the records of CSV, each with the line on which it ends. Errors: invalid, and those of `use`. */
+/** Calls `use` with each record and the line on which it ends. Errors: invalid, and those of `use`. */
 async function eachRecord(text: string, use: (record: string[], line: number) => void): Promise<void> {
   const most = LIMITS.collection_file_lines;
   let last = 0;
@@ -187,7 +186,7 @@ async function eachRecord(text: string, use: (record: string[], line: number) =>
   }
 }
 
-/** The text bit by bit, with a turn for everyone else in between. */
+/** The text in pieces, yielding to requests between them. */
 async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   const size = LIMITS.collection_file_piece;

@@ -15,7 +15,7 @@ import {
   signMessage,
 } from "./fpx_messages.ts";
 import { postForm, type PostOptions } from "./http_post.ts";
-import { resultOf } from "./response_codes.ts";
+import { resultOf, resultWithoutCode } from "./response_codes.ts";
 import type {
   AuthorizationForm,
   OrderKind,
@@ -26,7 +26,7 @@ import type {
   SchemeResult,
 } from "./connector.ts";
 
-/** What FPX knows a company by, and what each believes the other by. */
+/** A company's account with FPX: its identity, its key and the scheme's certificate. */
 export interface FpxAccount extends Seller {
   /** The origin of the scheme's endpoints. */
   url: string;
@@ -41,13 +41,13 @@ const RECEIVER = "/FPXMain/seller2DReceiver.jsp";
 const STATUS = "/FPXMain/sellerNVPTxnStatus.jsp";
 const BANK_LIST = "/FPXMain/RetrieveBankList";
 
-/** AE's "no such transaction": the customer may still be on the way to the bank. */
+/** The code of AE for an unknown transaction: the customer may still be on the way to the bank. */
 const NOT_FOUND = "76";
 
-/** The one failure that may be tried again and is not the system's. */
+/** The only retriable failure that is not a fault of the system. */
 const NO_FUNDS = "51";
 
-/** Orders that are asked for at once. */
+/** Status queries that run at once. */
 const QUERIES_AT_ONCE = 8;
 
 /** The FPX scheme for one company. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
@@ -62,8 +62,8 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     };
   }
 
-  async function ask(order: SchemeOrder, now: Temporal.Instant): Promise<SchemeResult> {
-    // What the bank decides later, and what became of debits, comes by file.
+  async function queryOrder(order: SchemeOrder, now: Temporal.Instant): Promise<SchemeResult> {
+    // Banks' decisions and the results of debits come by file.
     if (!isAuthorized(order) || order.awaits === "approval") return pending("Waiting for the bank's file");
     const sent = signMessage("AE", orderMessage("AE", account, order), private_key);
     const { text, problem } = await postForm(`${url}${STATUS}`, sent, options);
@@ -74,7 +74,7 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
     if (order_no !== order.order_no) return pending("the answer is about another order");
     if (toMinorUnits(amount) !== toMinorUnits(order.amount))
       return pending("the answer is about another amount");
-    return asEnquired(result);
+    return statusOf(result);
   }
 
   async function listBanksOf(msgToken: "01" | "02", now: Temporal.Instant): Promise<SchemeBank[] | null> {
@@ -107,32 +107,29 @@ export function fpx(account: FpxAccount, options: PostOptions = {}): SchemeConne
       const results = new Map<string, SchemeResult>();
       const waiting = [...orders];
       const until_ms = performance.now() + LIMITS.mandate_orders_polling_ms;
-      const askInTurn = async (): Promise<void> => {
+      const queryNext = async (): Promise<void> => {
         while (performance.now() < until_ms) {
           const order = waiting.shift();
           if (order === undefined) return;
-          results.set(order.order_no, await ask(order, now));
+          results.set(order.order_no, await queryOrder(order, now));
         }
       };
-      await Promise.all(Array.from({ length: QUERIES_AT_ONCE }, askInTurn));
+      await Promise.all(Array.from({ length: QUERIES_AT_ONCE }, queryNext));
       return results;
     },
     parseCallback: (raw_body, now) => readCallback(account, raw_body, now),
   };
 }
 
-/**
- * What an answer to an enquiry says: a complaint about the enquiry, or a system that was down for it, is no answer
- * about the order.
- */
-function asEnquired(result: SchemeResult): SchemeResult {
+/** The result of a status query: a complaint about the query itself, or a system that is down, is no news. */
+function statusOf(result: SchemeResult): SchemeResult {
   if (result.code === NOT_FOUND)
     return { ...result, status: "pending", is_about_message: false, is_idle: true };
   const is_system = result.is_retriable && result.code !== NO_FUNDS;
   return is_system ? { ...result, status: "pending", is_retriable: false, is_idle: true } : result;
 }
 
-/** Nothing is sent from here: the customer's browser posts the form. */
+/** Sends nothing: the customer's browser posts the form. */
 async function awaitCustomer(order: SchemeOrder): Promise<SchemeResult> {
   if (order.mandate.bank_code === null) {
     return { ...pending("The customer's bank is not known"), status: "failed" };
@@ -140,10 +137,10 @@ async function awaitCustomer(order: SchemeOrder): Promise<SchemeResult> {
   return pending("Waiting for the customer's authorization");
 }
 
-/** What of an account is needed to believe the scheme. */
+/** The part of an account that verifies the scheme's messages. */
 export type SellerIdentity = Pick<FpxAccount, "exchange_id" | "seller_id" | "certificate">;
 
-/** Reads the message AC that the scheme sends by itself. Errors: malformed, without a word about the signature's key. */
+/** Verifies and reads a callback, the message AC. Errors: malformed, without details of the signature. */
 export function readCallback(
   account: SellerIdentity,
   raw_body: string,
@@ -155,7 +152,7 @@ export function readCallback(
   return read.value;
 }
 
-/** Errors: BadMessage. */
+/** Errors: InvalidMessage. */
 function readConfirmation(account: SellerIdentity, text: string, now: Temporal.Instant): SchemeCallback {
   const fields: Fields = readMessage("AC", text, account.certificate, now);
   if (fields.sellerExId !== account.exchange_id || fields.sellerId !== account.seller_id) {
@@ -172,7 +169,7 @@ function readConfirmation(account: SellerIdentity, text: string, now: Temporal.I
   return {
     order_no: sellerExOrderNo,
     amount: readAmount(txnAmount),
-    // Of an order to end a mandate that is the answer; of another one that the mandate was ended.
+    // For a termination this is its answer; for another order it says that the mandate was ended.
     result: {
       ...resultOf(debitAuthCode, scheme_txn_id),
       answers: application === APPLICATION.termination ? "end" : "first",
@@ -180,7 +177,7 @@ function readConfirmation(account: SellerIdentity, text: string, now: Temporal.I
   };
 }
 
-/** Errors: BadMessage. */
+/** Errors: InvalidMessage. */
 function readAmount(text: string): Decimal {
   if (!/^\d{1,10}(\.\d{1,2})?$/.test(text)) throw new InvalidMessage("the amount can't be read");
   return fromMinorUnits(toMinorUnits(text));
@@ -190,7 +187,7 @@ function isAuthorized(order: SchemeOrder): order is AuthorizedOrder {
   return order.kind !== "debit";
 }
 
-/** Known banks with what the list says; those that it does not name are offline, new ones go by their code. */
+/** The known banks with the status in the list; unlisted ones are offline, new ones are named by their code. */
 function banksOf(type: SchemeBank["type"], list: Map<string, SchemeBank["status"]>): SchemeBank[] {
   const known = schemeBanks({ with_tests: false }).filter((bank) => bank.type === type);
   const codes = new Set(known.map(({ bank_code }) => bank_code));
@@ -208,18 +205,11 @@ function banksOf(type: SchemeBank["type"], list: Map<string, SchemeBank["status"
   ];
 }
 
-function pending(message: string | null): SchemeResult {
-  return {
-    status: "pending",
-    code: null,
-    message,
-    is_retriable: false,
-    scheme_txn_id: null,
-    answers: "first",
-  };
+function pending(message: string): SchemeResult {
+  return { ...resultWithoutCode("pending", message), answers: "first" };
 }
 
-/** What reading comes to, where a message that can't be believed is an answer like others. */
+/** The value of `read`, or the problem of an invalid message. */
 function verified<T>(read: () => T): { value: T; problem?: undefined } | { problem: string } {
   try {
     return { value: read() };

@@ -6,15 +6,14 @@ import { validityOf } from "../../core/pem.ts";
 import { schemeBanks } from "./banks.ts";
 import type { OrderKind, SchemeOrder } from "./connector.ts";
 
-// The texts that FPX and a seller send each other. Field names are without their prefix `fpx_`, which stands on
-// the wire. See docs/emandate_fpx.md#what-is-known-and-what-is-not.
+// The messages between FPX and a seller. Field names leave out the prefix `fpx_` of the wire. See docs/emandate_fpx.md#what-is-known-and-what-is-not.
 
-/** A message's fields by name. Those that are not named count as empty. */
+/** A message's fields by name; a missing field counts as empty. */
 export type Fields = Readonly<Record<string, string>>;
 
 export type MessageType = keyof typeof fpx.checksums;
 
-/** As whom a seller speaks. */
+/** The identity of a seller in messages. */
 export interface Seller {
   exchange_id: string;
   seller_id: string;
@@ -24,17 +23,17 @@ export interface Seller {
 
 const ZONE = "Asia/Kuala_Lumpur";
 
-/** What the scheme is asked for by the message AD. Debits have no message: they go by file. */
+/** The application type of each order in the message AD. Debits have no message: they go by file. */
 export const APPLICATION: Record<Exclude<OrderKind, "debit">, string> = {
   enrolment: "01",
   amendment: "02",
   termination: "03",
 };
 
-/** New identity card: the only kind of number that is asked of customers. */
+/** The type of a new identity card, the only number that customers give. */
 const ID_TYPE = "1";
 
-/** The fields of AD, by which a customer authorizes an order, or of AE, by which its state is asked. */
+/** The fields of AD, with which a customer authorizes an order, or of AE, its status query. */
 export function orderMessage(
   type: "AD" | "AE",
   { exchange_id, seller_id, seller_bank_code, version }: Seller,
@@ -82,12 +81,12 @@ export function orderMessage(
   };
 }
 
-/** The fields of BE, by which the banks of one kind of account are asked for. */
+/** The fields of BE, the query for the banks of one kind of account. */
 export function bankListMessage(msgToken: "01" | "02", { exchange_id, version }: Seller): Fields {
   return { msgToken, msgType: "BE", sellerExId: exchange_id, version };
 }
 
-/** 02 where a company's account is debited: at a bank for companies only, or beyond what a person may allow. */
+/** 02 for a company's account: at a bank for companies only, or above a person's limit. */
 function tokenOf({ mandate: { bank_code, max_amount } }: SchemeOrder): "01" | "02" {
   const types = new Set(
     schemeBanks({ with_tests: true }).flatMap((bank) => (bank.bank_code === bank_code ? [bank.type] : [])),
@@ -96,7 +95,7 @@ function tokenOf({ mandate: { bank_code, max_amount } }: SchemeOrder): "01" | "0
   return types.has("B2C") && compare(max_amount, PERSONAL_MAXIMUM) <= 0 ? "01" : "02";
 }
 
-/** The most that a person's mandate may allow, in MYR. */
+/** The limit of a person's mandate, in MYR. */
 const PERSONAL_MAXIMUM = "30000.00";
 
 /** `2026-11-21` → `211126`. */
@@ -105,7 +104,7 @@ function shortDate(date: string): string {
   return `${day}${month}${year.slice(-2)}`;
 }
 
-/** Letters as the scheme can take them: accents go, and what has no plain form becomes a space. */
+/** Text in plain ASCII, as the scheme takes it: without accents, other characters as spaces. */
 function plain(text: string): string {
   return text
     .normalize("NFKD")
@@ -115,7 +114,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** A value that keeps to the scheme's length: what is too long is cut, or left out where a part means nothing. */
+/** A value within the scheme's length: a longer one is cut, or left out where a part would mean nothing. */
 function fitField(
   name: keyof typeof fpx.lengths,
   value: string,
@@ -128,12 +127,12 @@ function fitField(
 
 // Checksums.
 
-/** What a message's checksum is made over. Source: data/seed/fpx.json, in the order that it gives. */
+/** The text that a message's checksum signs. Source: data/seed/fpx.json, in the order that it gives. */
 export function checksumText(type: MessageType, fields: Fields): string {
   return fpx.checksums[type].fields.map((name) => fields[name] ?? "").join("|");
 }
 
-/** A message as it is sent: every name with its prefix, and the checksum. */
+/** A signed message as it is sent: every name with its prefix, and the checksum. */
 export function signMessage(type: MessageType, fields: Fields, key: KeyObject): Record<string, string> {
   const checkSum = createSign("RSA-SHA1").update(checksumText(type, fields)).sign(key, "hex").toUpperCase();
   return Object.fromEntries(
@@ -141,12 +140,12 @@ export function signMessage(type: MessageType, fields: Fields, key: KeyObject): 
   );
 }
 
-/** A message that can't be believed or read; its message says why. */
+/** A message that cannot be verified or read; its own message says why. */
 export class InvalidMessage extends Error {}
 
 /**
- * Reads a message of the scheme and believes it: it is of the type, and signed by the certificate while that was
- * valid. Fields that nobody knows are passed over. Errors: BadMessage.
+ * Parses and verifies a signed FPX message: of the right type, and signed with the certificate while that is valid.
+ * Unknown fields are ignored. Errors: InvalidMessage.
  */
 export function readMessage(
   type: MessageType,
@@ -174,7 +173,7 @@ export function readMessage(
   return fields;
 }
 
-/** Fields of `name=value&…`, as forms send them. Errors: BadMessage for what is too much, or twice there. */
+/** Parses the fields of a form, `name=value&…`. Errors: InvalidMessage for too many or repeated fields. */
 export function parseMessage(text: string): Fields {
   if (text.length > LIMITS.scheme_answer_bytes) throw new InvalidMessage("the message is too long");
   const trimmed = text.trim();
@@ -191,7 +190,7 @@ export function parseMessage(text: string): Fields {
   return Object.fromEntries(fields);
 }
 
-/** `A0001~A,B0002~B` of BC: which banks are online. Errors: BadMessage. */
+/** Parses the bank list of BC, `A0001~A,B0002~B`: A is online, B offline. Errors: InvalidMessage. */
 export function readBankList(list: string): Map<string, "online" | "offline"> {
   const entries = list.split(",").filter((entry) => entry.trim() !== "");
   if (entries.length > LIMITS.banks) throw new InvalidMessage("the list has too many banks");

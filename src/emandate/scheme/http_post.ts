@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.ts";
 
-/** What a call came to: the text of a good answer, or why there is none. */
+/** The outcome of a call: the text of a good response, or the problem. */
 export type Posted = { text: string; problem?: undefined } | { text?: undefined; problem: string };
 
 export interface PostOptions {
@@ -10,8 +10,8 @@ export interface PostOptions {
 const UTF8 = new TextDecoder();
 
 /**
- * Posts a form and reads the answer, both within one bound of time and the answer within one of size. Redirects
- * are not followed. It never throws: what went wrong is told.
+ * Posts a form and reads the response, within a limit of time for both and a limit of size. Redirects are not
+ * followed. It never throws: a failure is returned as a problem.
  */
 export async function postForm(
   url: string,
@@ -29,7 +29,7 @@ export async function postForm(
       body: new URLSearchParams(fields).toString(),
       redirect: "manual",
       signal,
-      // No connection outlives its call, and nothing is unpacked.
+      // No connection outlives its call, and no body is decompressed.
       keepalive: false,
       decompress: false,
     });
@@ -45,7 +45,7 @@ export async function postForm(
   }
 }
 
-/** The whole body, or null when it is longer. */
+/** The whole body, or null when it is longer than the limit. */
 async function readUpTo({ body }: Response, max_bytes: number): Promise<Uint8Array | null> {
   if (body === null) return new Uint8Array();
   const pieces: Uint8Array[] = [];

@@ -2,8 +2,8 @@ import codes from "../../../data/seed/fpx_response_codes.json" with { type: "jso
 import type { SchemeResult } from "./connector.ts";
 
 /**
- * What a code means to an order. `message` complains about what we sent, or as whom: our mistake, or our
- * configuration's; `duplicate` refuses what was sent before, which goes on. Decision 0136.
+ * The classes of response codes. `message` is a complaint about our message or configuration; `duplicate` refuses a
+ * message that was sent before and is still being processed. Decision 0136.
  */
 export const RESPONSE_CLASSES = [
   "success",
@@ -32,15 +32,12 @@ function readClass(text: string): ResponseClass {
   return found;
 }
 
-/** What is known of a code; undefined for one that is not. */
+/** The entry of a code; undefined for an unknown one. */
 export function findResponseCode(code: string): ResponseCode | undefined {
   return CODES.get(code);
 }
 
-/**
- * What a code says of an order. Of one that nobody knows nothing is said: whether money moved is not known, so
- * the order stays pending.
- */
+/** The result of a code. An unknown code leaves the order pending: whether money moved is not known. */
 export function resultOf(code: string, scheme_txn_id: string | null = null): SchemeResult {
   const known = findResponseCode(code);
   return {
@@ -52,6 +49,11 @@ export function resultOf(code: string, scheme_txn_id: string | null = null): Sch
     answers: null,
     ...(known?.class === "message" ? { is_about_message: true } : {}),
   };
+}
+
+/** A result for which the scheme gave no code. */
+export function resultWithoutCode(status: "pending" | "failed", message: string | null): SchemeResult {
+  return { status, code: null, message, is_retriable: false, scheme_txn_id: null, answers: null };
 }
 
 const STATUS_OF_CLASS: Record<ResponseClass, SchemeResult["status"]> = {

@@ -3,19 +3,19 @@ import { schemeBanks } from "./banks.ts";
 import { resultOf } from "./response_codes.ts";
 import type { OrderAwaits, SchemeConnector, SchemeOrder, SchemeResult } from "./connector.ts";
 
-// The sandbox keeps nothing: what its scheme does follows from the order and the time alone, so that it survives
-// restarts and any number of instances.
+// The sandbox has no state: its results follow from the order and the time alone, so it survives restarts and works
+// with any number of instances.
 
 const OK = resultOf("00");
 const PENDING = resultOf("09");
-/** Of a customer who waits for scenarios. */
+/** While a customer waits for scenarios. */
 const NOT_COME: SchemeResult = { ...PENDING, is_idle: true };
 const CHARGED_BACK: SchemeResult = { ...OK, status: "charged_back", code: "CB", message: "Charged back" };
 const CLOSED = resultOf("53");
-/** What a bank says that does not want a mandate. */
+/** A bank refuses a mandate. */
 const REFUSED: SchemeResult = { ...resultOf("92"), message: "Refused by the bank" };
 
-/** What the sandbox's scheme answers at each step of a customer whose first name drives it. */
+/** The results at each step for customers whose first name drives the sandbox. */
 const ANSWERS: Record<string, Partial<Record<OrderAwaits, SchemeResult>>> = {
   Successful: { authorization: OK, approval: OK, payment: OK, settlement: OK },
   Penniless: { authorization: OK, approval: OK, payment: resultOf("51") },
@@ -24,7 +24,7 @@ const ANSWERS: Record<string, Partial<Record<OrderAwaits, SchemeResult>>> = {
   Invalid: { authorization: resultOf("14") },
 };
 
-/** Seconds after an order was submitted by which a step is answered: the polling looks every second. */
+/** Seconds from the submission of an order to the result of a step; orders are polled every second. */
 const ANSWERED_AFTER_S: Record<OrderAwaits, number> = {
   authorization: 1,
   confirmation: 1,
@@ -33,7 +33,7 @@ const ANSWERED_AFTER_S: Record<OrderAwaits, number> = {
   settlement: 2,
 };
 
-/** What the simulator's scenarios say of an order that awaits just that. */
+/** The results of scenarios, each for an order that awaits this step. */
 export const SCENARIO_RESULTS = {
   mandate_authorized: { awaits: "authorization", result: OK },
   mandate_activated: { awaits: "approval", result: OK },
@@ -46,7 +46,7 @@ export const SCENARIO_RESULTS = {
   payment_charged_back: { awaits: "settlement", result: CHARGED_BACK },
 } as const satisfies Record<string, { awaits: OrderAwaits; result: SchemeResult }>;
 
-/** The scheme as it behaves in the sandbox. */
+/** The sandbox connector: it plays the scheme, the bank and the customer. */
 export const sandbox: SchemeConnector = {
   name: "sandbox",
   listBanks: async () => schemeBanks({ with_tests: true }).map((bank) => ({ ...bank, status: "online" })),
@@ -65,7 +65,7 @@ function answerTo({ awaits, mandate, order_no, submitted_at }: SchemeOrder, now:
   if (awaits === null) return PENDING;
   const answered_at = submitted_at.add({ seconds: ANSWERED_AFTER_S[awaits] });
   if (Temporal.Instant.compare(now, answered_at) < 0) return PENDING;
-  // Changes and ends are confirmed to everyone; a customer of another name waits for scenarios.
+  // Amendments and terminations are always confirmed; customers with other names wait for scenarios.
   const answer = awaits === "confirmation" ? OK : ANSWERS[firstWord(mandate.customer_name)]?.[awaits];
   if (answer === undefined) return awaits === "authorization" ? NOT_COME : PENDING;
   return { ...answer, scheme_txn_id: `SANDBOX-${order_no}` };
