@@ -5,7 +5,7 @@ import { iso } from "./time.ts";
 // What users send as PEM text, read and judged. Reading the same text gives the same answer: nothing is looked up.
 
 /** A key or certificate that can be used, or what is wrong with it, as it reads after the field's name. */
-export type ReadPem<T> = { read: T; problem?: undefined } | { read?: undefined; problem: string };
+type ReadPem<T> = { read: T; problem?: undefined } | { read?: undefined; problem: string };
 
 const BLOCK = /^\s*-----BEGIN ([A-Z0-9 ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----\s*$/;
 

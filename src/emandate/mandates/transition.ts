@@ -4,7 +4,7 @@ import type { Tx } from "../../store/store.ts";
 import type { EventType } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { closeMandateOrders } from "../orders/queries.ts";
-import { onMandateEnded, onMandateResumed } from "../payments/on_mandate_changed.ts";
+import { onMandateNotInForce, onMandateResumed } from "../payments/on_mandate_changed.ts";
 import type { MandateTrigger } from "./model.ts";
 import { insertMandateEvent, type StoredMandate, updateMandate } from "./queries.ts";
 import {
@@ -38,7 +38,7 @@ export async function transitionMandate(
     throw new AppError("conflict", `Cannot ${trigger} mandate ${mandate.id}: it has just been changed`);
   }
   await recordMandateEvent(tx, after, MANDATE_EVENTS[trigger], reason);
-  if (isInForce(mandate.status) && !isInForce(status)) await onMandateEnded(tx, mandate.id);
+  if (isInForce(mandate.status) && !isInForce(status)) await onMandateNotInForce(tx, mandate.id);
   if (trigger === "resume") await onMandateResumed(tx, mandate.id);
   if (isFinal(status)) await closeMandateOrders(tx, mandate.id);
   return after;

@@ -1,4 +1,4 @@
-import { describeCertificate, type ReadPem, readCertificate, readPrivateKey } from "../../core/pem.ts";
+import { describeCertificate, readCertificate, readPrivateKey } from "../../core/pem.ts";
 import type { Config } from "../../core/config.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -8,9 +8,8 @@ import {
   readUrl,
   type DestinationPolicy,
 } from "../../webhooks/endpoints/rules.ts";
-import type { Bank, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
+import type { MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import { AUTHORIZATION_AMOUNT } from "../mandates/model.ts";
-import type { SchemeBank } from "../scheme/connector.ts";
 import type { emandateConfigTable } from "./tables.ts";
 
 /** A company's configuration as it is stored. */
@@ -88,7 +87,7 @@ export function changeProblems(
 ): ErrorDetail[] {
   const { private_key_pem: key, scheme_certificate_pem: certificate, callback_url, return_url } = change;
   const found: [path: string, problem: string | null][] = [
-    ["/private_key_pem", key ? pemProblem(readPrivateKey(key)) : null],
+    ["/private_key_pem", key ? (readPrivateKey(key).problem ?? null) : null],
     ["/scheme_certificate_pem", certificate ? certificateProblem(certificate, now) : null],
     ["/callback_url", callback_url ? urlProblem(callback_url, policy) : null],
     ["/return_url", return_url ? urlProblem(return_url, policy) : null],
@@ -120,10 +119,6 @@ export function emptiedProblems(
     .map((field) => ({ path: `/${field}`, message: "is required while mandates go on with FPX" }));
 }
 
-function pemProblem({ problem }: ReadPem<unknown>): string | null {
-  return problem ?? null;
-}
-
 function certificateProblem(pem: string, now: Temporal.Instant): string | null {
   const { read, problem } = readCertificate(pem);
   if (problem !== undefined) return problem;
@@ -143,23 +138,10 @@ function urlProblem(text: string, policy: DestinationPolicy): string | null {
   return url.protocol === "https:" || problems.length > 0 ? null : "must be https";
 }
 
-// Banks.
-
 /** Whether the scheme's bank list may be requested again. */
 export function mayRefresh(asked_at: Temporal.Instant | null, now: Temporal.Instant): boolean {
   if (asked_at === null) return true;
   const since = asked_at.until(now).total("seconds");
   // A clock that was set back must not stop the refresh for good.
   return since < 0 || since >= LIMITS.bank_refresh_minutes * 60;
-}
-
-/** Banks on the wire, of one type where one is given. */
-export function toBanks(
-  banks: readonly SchemeBank[],
-  checked_at: string | null,
-  type: Bank["type"] | undefined,
-): Bank[] {
-  return banks
-    .filter((bank) => type === undefined || bank.type === type)
-    .map((bank) => ({ ...bank, checked_at }));
 }

@@ -7,14 +7,7 @@ import { findBanks } from "./banks.ts";
 import { keyPlace, openConnector } from "./open_connector.ts";
 import { Bank, ListEmandateBanks, MerchantConfig, UpdateEmandateConfig } from "./model.ts";
 import * as queries from "./queries.ts";
-import {
-  toMerchantConfig,
-  toBanks,
-  changeProblems,
-  connectorProblems,
-  emptiedProblems,
-  mayRefresh,
-} from "./rules.ts";
+import { toMerchantConfig, changeProblems, connectorProblems, emptiedProblems, mayRefresh } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Finds the company's settings for the debit scheme, without its keys. */
@@ -89,7 +82,8 @@ export const listEmandateBanks = operation({
   async run(ctx, { type }) {
     const { connector } = await queries.findConfig(readTx(ctx));
     const { banks, checked_at } = await findBanks(readTx(ctx), connector);
-    return { data: toBanks(banks, checked_at, type) };
+    const wanted = banks.filter((bank) => type === undefined || bank.type === type);
+    return { data: wanted.map((bank) => ({ ...bank, checked_at })) };
   },
 });
 

@@ -9,7 +9,7 @@ export interface Refusal {
   readonly problem: DebitProblem;
 }
 
-export const MISSED: DebitProblem = { rule: "missed", message: "is in another period by now" };
+export const MISSED: DebitProblem = { rule: "missed", message: "has entered another period" };
 
 /** Cancels payments that can't be made any more; compare-and-set on their states. Missed ones are skipped. */
 export async function cancelUnpayable(tx: Tx, refusals: readonly Refusal[]): Promise<MandatePayment[]> {

@@ -39,7 +39,7 @@ export async function onMandateResumed(tx: Tx, mandate_id: number): Promise<void
 }
 
 /** Mandate no longer in force: its open payments are cancelled. */
-export async function onMandateEnded(tx: Tx, mandate_id: number): Promise<void> {
+export async function onMandateNotInForce(tx: Tx, mandate_id: number): Promise<void> {
   const cancelled = await cancelOpenPayments(tx, mandate_id, "The mandate is no longer in force");
   await recordEvents(tx, cancelled.map(paymentEvent));
 }

@@ -112,7 +112,7 @@ export function debitProblem(
 ): DebitProblem | null {
   const { status, max_amount, max_no_debit, effective_date, expiry_date, frequency } = mandate;
   if (status !== "active") return { rule: "status", message: `is ${status}` };
-  if (hasExpired(expiry_date, day)) return { rule: "day", message: `ends with ${expiry_date}` };
+  if (hasExpired(expiry_date, day)) return { rule: "day", message: `ends on ${expiry_date}` };
   if (effective_date !== null && day.toString() < effective_date) {
     return { rule: "day", message: `begins on ${effective_date}` };
   }

@@ -176,7 +176,7 @@ function checkDue(
 function refusal(mandate_id: number, { rule, message }: DebitProblem): AppError {
   if (rule === "status") return new AppError("conflict", `Cannot debit mandate ${mandate_id}: it ${message}`);
   const path = rule === "amount" ? "/amount" : "/due_date";
-  return invalid(path, `can't be that: the mandate ${message}`);
+  return invalid(path, `is not allowed: the mandate ${message}`);
 }
 
 function cannot(action: string, id: number, why: string): AppError {

@@ -350,7 +350,7 @@ describe("a debit that left in no file", () => {
     expect((await run(tenant)).counts).toMatchObject({ submitted: 0, refused: 1 });
     expect(await getPayment(tenant.api, late.payment.id)).toMatchObject({
       status: "skipped",
-      response_message: "Not made: the mandate is in another period by now",
+      response_message: "Not made: the mandate has entered another period",
     });
   });
 

@@ -126,7 +126,7 @@ describe("debits by hand", () => {
     const { status, body } = await debit(tenant, mandate);
     expect([status, body.details]).toEqual([
       422,
-      [{ path: "/due_date", message: "can't be that: the mandate allows 2 in a period, and 2026-03 has 2" }],
+      [{ path: "/due_date", message: "is not allowed: the mandate allows 2 in a period, and 2026-03 has 2" }],
     ]);
     expect((await debit(tenant, mandate, { amount: "1", due_date: "2026-04-01" })).status).toBe(201);
     await setConfig(tenant, { suspend_after_failures: 10 });
