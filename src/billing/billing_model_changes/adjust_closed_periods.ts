@@ -6,8 +6,9 @@ import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { closedPeriods } from "../subscriptions/due_periods.ts";
 import { findLastCount, listRecordedBounds } from "../records/queries.ts";
-import { type RatedPeriod, rateProspectively, recordRated } from "../runs/reconcile.ts";
-import { type BillableSubscription, listBillable } from "../runs/billable.ts";
+import { diff, type RatedPeriod, rateDue, write } from "../runs/pipeline.ts";
+import type { BillableSubscription } from "../runs/billable.ts";
+import { listBillable } from "../runs/billable_queries.ts";
 
 // Adjustments of closed periods by another timeline: rated before the transaction, written in it.
 
@@ -75,8 +76,9 @@ export async function rateClosed(
     last_count === null ? tx.now : later(tx.now, instant(last_count).subtract({ milliseconds: 1 }));
   const subscription = { ...billable, billing_model: in_force.billing_model, timeline };
   const items = periods.map((period) => ({ subscription, period }));
-  const rated_periods = await rateProspectively(ctx, tx.scope, items, counted_at);
-  return { starts: periods.map(({ from }) => iso(from)), rated_periods, counted_at };
+  const { done, failed } = await rateDue({ ...ctx, now: counted_at }, items);
+  if (failed[0]) throw new AppError("conflict", failed[0].message);
+  return { starts: periods.map(({ from }) => iso(from)), rated_periods: done, counted_at };
 }
 
 /** Writes planned adjustments after the timeline has changed; returns their ids. Errors: StaleRead. */
@@ -92,8 +94,10 @@ export async function recordAdjustments(
   if (first === undefined) return [];
   const last_count = await findLastCount(tx, owner.subscription.id, first);
   if (last_count !== null && last_count > iso(counted_at.add({ milliseconds: 1 }))) throw new StaleRead();
-  const options = { scope: tx.scope, billing_run_id: null, dry_run: false };
-  const records = await recordRated(tx.q, tx.now, options, rated_periods, counted_at);
-  if (records === null) throw new StaleRead();
-  return records.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b);
+  const compared = await diff(tx, { billing_run_id: null, dry_run: false }, rated_periods);
+  const outcomes = await write(tx, compared);
+  if (outcomes.some(({ result }) => result !== "written" && result !== "unchanged")) throw new StaleRead();
+  return outcomes
+    .flatMap((outcome) => (outcome.result === "written" ? (outcome.record.id ?? []) : []))
+    .toSorted((a, b) => a - b);
 }

@@ -4,9 +4,7 @@ import { type Bounds, periodContaining, type ZoneTimeline } from "../../core/per
 import { creditMonth } from "../rating/credit_month.ts";
 import type { CreditMonth } from "../rating/charges.ts";
 import type { Segment } from "../rating/segments.ts";
-import { segmentsOf } from "../runs/meter_usage.ts";
-import type { DuePeriod } from "../runs/outcomes.ts";
-import type { BillableSubscription } from "../runs/billable.ts";
+import { type BillableSubscription, type DuePeriod, segmentsOf } from "../runs/billable.ts";
 
 /** The billing month of a subscription at an instant; it continues from the bounds on record. */
 export function monthOf(

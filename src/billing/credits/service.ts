@@ -10,9 +10,9 @@ import type { ChangeTimeline } from "../billing_model_changes/change_timeline.ts
 import { BillingModelChange } from "../billing_model_changes/model.ts";
 import { findNewModel, type PlannedChange, requestChange } from "../billing_model_changes/request_change.ts";
 import { earliestEffectiveAt, validateChange } from "../billing_model_changes/rules.ts";
-import { timelineOf } from "../runs/meter_usage.ts";
 import { listRecordedBounds } from "../records/queries.ts";
-import { listBillable } from "../runs/billable.ts";
+import { timelineOf } from "../runs/billable.ts";
+import { listBillable } from "../runs/billable_queries.ts";
 import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { EventType } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";

@@ -297,15 +297,13 @@ function present(lines: readonly (BillLine | null)[]): BillLine[] {
   return lines.filter((candidate) => candidate !== null);
 }
 
-/** As a bill reads: by time, and at one time the fee first, whatever order they come in. */
+/** Lines in the order of a bill: by time, and at one time the fee first. */
 export function sortLines(lines: readonly BillLine[]): BillLine[] {
-  const place = (billed_line: BillLine) =>
-    [
-      billed_line.from,
-      billed_line.to,
-      LINE_KINDS.indexOf(billed_line.kind),
-      String(billed_line.billing_model_id).padStart(16, "0"),
-      String(billed_line.proration?.numerator ?? 0).padStart(2, "0"),
-    ].join(" ");
-  return lines.toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
+  return lines.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+}
+
+function sortKey({ from, to, kind, billing_model_id, proration }: BillLine): string {
+  const model = String(billing_model_id).padStart(16, "0");
+  const days = String(proration?.numerator ?? 0).padStart(2, "0");
+  return [from, to, LINE_KINDS.indexOf(kind), model, days].join(" ");
 }

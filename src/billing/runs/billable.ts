@@ -1,12 +1,8 @@
-import { and, asc, eq, gt, inArray } from "drizzle-orm";
-import type { IsoInstant } from "../../core/time.ts";
-import { matching } from "../../store/list_rows.ts";
-import type { ReadTx } from "../../store/store.ts";
-import { listAppliedChanges } from "../billing_model_changes/queries.ts";
+import type { Period } from "../../core/periods.ts";
+import { type IsoInstant, instant } from "../../core/time.ts";
+import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
-import { billingModelColumns, findStoredModels } from "../billing_models/queries.ts";
-import { billingModelTable } from "../billing_models/tables.ts";
-import { subscriptionTable } from "../subscriptions/tables.ts";
+import { type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
 
 /** A subscription with the terms that it is billed by. */
 export interface BillableSubscription {
@@ -20,85 +16,27 @@ export interface BillableSubscription {
   timeline: readonly { readonly billing_model: StoredBillingModel; readonly from: IsoInstant }[];
 }
 
-interface BillableFilter {
-  /** Only these. */
-  ids: readonly number[] | undefined;
-  /** The last id of the previous batch. */
-  after_id?: number;
-  limit: number;
-  /** For dry runs: scheduled changes that are due by then count as applied. */
-  due_by?: IsoInstant | undefined;
+/** A period of a subscription to bill; the subscription as it was read. */
+export interface DuePeriod {
+  readonly subscription: BillableSubscription;
+  readonly period: Period;
+  /** Whether an adjustment that moves no money waits for the next bill. */
+  readonly is_quiet?: boolean;
 }
 
-/** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */
-export async function listBillable(
-  tx: ReadTx,
-  { ids, after_id = 0, limit, due_by }: BillableFilter,
-): Promise<BillableSubscription[]> {
-  const t = tx.q.use(subscriptionTable);
-  const billing_models = tx.q.use(billingModelTable);
-  const { company_id, client_id } = tx.scope;
-  const rows = await tx.q
-    .select({
-      id: t.id,
-      started_at: t.started_at,
-      ends_at: t.ends_at,
-      billing_anchor_day: t.billing_anchor_day,
-      billing_model: billingModelColumns(tx.q),
-    })
-    .from(t)
-    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
-    .where(
-      and(
-        matching(t, { company_id, client_id }),
-        gt(t.id, after_id),
-        ids === undefined ? undefined : inArray(t.id, [...ids]),
-      ),
-    )
-    .orderBy(asc(t.id))
-    .limit(limit);
-  return withTimelines(tx, rows, due_by);
+/** The models of a subscription and from when each is in force. */
+export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">): TimelineEntry[] {
+  return timeline.map(({ billing_model, from }) => ({
+    model: priceTermsOf(billing_model),
+    from: instant(from),
+  }));
 }
 
-/**
- * Adds to each subscription the models that its applied changes put in force, and with `due_by` those that are
- * still scheduled and due by then: two statements, however many.
- */
-async function withTimelines(
-  tx: ReadTx,
-  rows: readonly Omit<BillableSubscription, "timeline">[],
-  due_by: IsoInstant | undefined,
-): Promise<BillableSubscription[]> {
-  const ids = rows.map(({ id }) => id);
-  const changes = rows.length === 0 ? [] : await listAppliedChanges(tx, ids, due_by);
-  const named = changes.flatMap((change) => [change.old_billing_model_id, change.new_billing_model_id]);
-  const models = named.length === 0 ? new Map() : await findStoredModels(tx, [...new Set(named)]);
-  const modelOf = (id: number): StoredBillingModel => {
-    const model = models.get(id);
-    if (!model) throw new Error(`Cannot read a timeline: billing model ${id} is not there`);
-    return model;
-  };
-  const groups = Map.groupBy(changes, ({ subscription_id }) => subscription_id);
-  return rows.map((row) => {
-    const entries = groups.get(row.id) ?? [];
-    const first = entries[0] ? modelOf(entries[0].old_billing_model_id) : row.billing_model;
-    const later = entries.map((change) => ({
-      billing_model: modelOf(change.new_billing_model_id),
-      from: change.effective_at,
-    }));
-    return { ...row, timeline: [{ billing_model: first, from: row.started_at }, ...later] };
+/** The segments of a period: its stretches under one model each. */
+export function segmentsOf({ subscription, period }: DuePeriod): Segment[] {
+  const { started_at, ends_at } = subscription;
+  return segments(period, timelineOf(subscription), {
+    started_at: instant(started_at),
+    ends_at: ends_at === null ? null : instant(ends_at),
   });
-}
-
-/** Which of the ids are subscriptions of the company. */
-export async function existingSubscriptions(
-  { q, scope }: ReadTx,
-  ids: readonly number[],
-): Promise<Set<number>> {
-  const t = q.use(subscriptionTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids])));
-  return new Set(rows.map(({ id }) => id));
 }

@@ -9,7 +9,7 @@ import type {
   RunError,
   RunRecord,
 } from "./model.ts";
-import type { Outcome } from "./outcomes.ts";
+import type { Outcome } from "./pipeline.ts";
 
 export const NO_COUNTS: RunCounts = {
   subscriptions: 0,
@@ -21,7 +21,7 @@ export const NO_COUNTS: RunCounts = {
   late_unbilled: 0,
 };
 
-/** How far a run is. It is told while the run goes on. */
+/** The progress of a run: its counts, errors and first records so far. */
 export class Progress {
   readonly #run: BillingRunDetail;
   readonly #started_ms = performance.now();
@@ -39,7 +39,7 @@ export class Progress {
 
   /** The run as it stands, or as it ended. */
   snapshot(status: BillingRunDetail["status"] = "running"): BillingRunResult {
-    // The call's `now` stands still; a run may take hours.
+    // The call's `now` is fixed; a run may take hours.
     const elapsed_ms = Math.round(performance.now() - this.#started_ms);
     const updated_at = iso(this.#now.add({ milliseconds: elapsed_ms }));
     return {
@@ -58,16 +58,15 @@ export class Progress {
     this.#counts = { ...this.#counts, [counter]: this.#counts[counter] + n };
   }
 
-  recordError(outcome: Outcome): void {
-    const { subscription, period } = outcome.item;
+  record(outcome: Outcome): void {
     if (outcome.result === "failed") {
-      this.fail(subscription.id, iso(period.from), outcome.message);
-    } else if (outcome.result === "unchanged") {
-      this.count("unchanged");
-    } else {
+      this.fail(outcome.subscription.id, iso(outcome.period.from), outcome.message);
+    } else if (outcome.result === "written") {
       this.count(outcome.record.kind === "period" ? "periods" : "adjustments");
       this.#add(outcome.record);
       if (this.#records.length < LIMITS.billing_run_records) this.#records.push(outcome.record);
+    } else {
+      this.count("unchanged");
     }
   }
 
@@ -77,14 +76,14 @@ export class Progress {
     this.#sums.set(currency, { records: records + 1, totalCharges: all });
   }
 
-  /** What all records come to, those too that are not answered. */
+  /** Sums of all records by currency, also of those that are not listed. */
   #totals(): CurrencySum[] {
     return [...this.#sums]
       .map(([currency, sums]) => ({ currency, ...sums }))
       .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
   }
 
-  /** Notes a subscription's first error: the later ones have the same cause. */
+  /** Records a subscription's first error: the later ones have the same cause. */
   fail(subscription_id: number, billingStartAt: IsoInstant | null, message: string): void {
     if (this.#failed.has(subscription_id)) return;
     this.#failed.add(subscription_id);
@@ -94,7 +93,7 @@ export class Progress {
     }
   }
 
-  /** Notes what ended the run itself, before all else. */
+  /** Records the error that ended the run itself, before all others. */
   end(message: string): void {
     this.#errors.unshift({ subscription_id: null, billingStartAt: null, message });
     this.#errors.splice(LIMITS.billing_run_errors);
@@ -108,7 +107,7 @@ export class Progress {
     return this.#failed.size > 0;
   }
 
-  /** Whether there is nothing to tell: no record, no error. */
+  /** Whether the run has nothing to show: no record, no error. */
   isEmpty(): boolean {
     const { periods, adjustments, late_unbilled } = this.#counts;
     return periods + adjustments + late_unbilled + this.#errors.length === 0;

@@ -1,7 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
-import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { invalid, notFound } from "../../core/errors.ts";
@@ -13,7 +12,9 @@ import { total } from "../rating/charges.ts";
 import { listRecordedBounds } from "../records/queries.ts";
 import { runningPeriod } from "../subscriptions/due_periods.ts";
 import { listZones } from "../subscriptions/queries.ts";
-import { existingSubscriptions, listBillable } from "./billable.ts";
+import type { BillingJob } from "./billing_job.ts";
+import { CircuitBreaker } from "./circuit_breaker.ts";
+import { existingSubscriptions, listBillable } from "./billable_queries.ts";
 import {
   BillingRun,
   BillingRunDetail,
@@ -26,8 +27,8 @@ import {
 } from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import { ratePreview } from "./reconcile.ts";
-import { type BillingJob, runToEnd } from "./run.ts";
+import { rateDue } from "./pipeline.ts";
+import { runToEnd } from "./run.ts";
 import { listUnbilled } from "./unbilled_queries.ts";
 
 /**
@@ -132,9 +133,12 @@ export const previewSubscription = operation({
     if (!subscription) throw notFound("Subscription", id);
     const recorded = await listRecordedBounds(tx, [id]);
     const period = runningPeriod(subscription, await listZones(tx), ctx.now, recorded.get(id));
-    const { lines, currency } = await ratePreview(ctx, tx.scope, { subscription, period });
-    const bounds = { from: iso(period.from), to: iso(period.to) };
-    return { ...bounds, lines: [...lines], total: total(lines, currency), currency };
+    const { done, failed } = await rateDue(ctx, [{ subscription, period }]);
+    const [rated] = done;
+    if (!rated) throw new Error(failed[0]?.message ?? "Cannot rate a period");
+    const { currency } = subscription.billing_model;
+    const lines = [...rated.lines];
+    return { from: iso(period.from), to: iso(period.to), lines, total: total(lines, currency), currency };
   },
 });
 
@@ -155,9 +159,16 @@ async function startRun(
     return queries.insertRun(tx, row);
   });
   const progress = new Progress(begun, now);
-  const options = { scope: scopeOf(actor), billing_run_id: begun.id, dry_run };
   const run = background.track(
-    runToEnd({ ctx, options, ...request, progress, discard_if_empty: origin === "job" }),
+    runToEnd({
+      ctx,
+      ...request,
+      billing_run_id: begun.id,
+      dry_run,
+      progress,
+      breaker: new CircuitBreaker(),
+      discard_if_empty: origin === "job",
+    }),
   );
   if (origin === "job" || origin === "cli") return run;
   return (await withTimeout(run, LIMITS.billing_run_wait_ms)) ?? progress.snapshot();

@@ -1,15 +1,15 @@
 import type { Context } from "../../app/context.ts";
-import type { Scope } from "../../core/access.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
 import { chunks } from "../../core/chunk.ts";
-import { LIMITS } from "../limits.ts";
 import { subtract, sum } from "../../core/money.ts";
-import { earlier, instant, iso, later } from "../../core/time.ts";
+import { earlier, type IsoInstant, instant, iso, later } from "../../core/time.ts";
+import { MAX_TIMESTAMP_MS, type UsageWindow } from "../../usage_store/port.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { MAX_TIMESTAMP_MS, type UsageWindow } from "../../usage_store/port.ts";
-import type { UnbilledUsage } from "./model.ts";
+import { LIMITS } from "../limits.ts";
 import { type RecordedCount, listCountedPeriods, listRecorded } from "../records/queries.ts";
-import { listBillable } from "./billable.ts";
+import { listBillable } from "./billable_queries.ts";
+import type { UnbilledUsage } from "./model.ts";
 import {
   findChecked,
   listEnded,
@@ -19,94 +19,89 @@ import {
   setChecked,
 } from "./unbilled_queries.ts";
 
-/** Whose usage is looked through, and which periods the recheck has left alone: those settled by then. */
+/** A search for unbilled usage: periods that were settled by an instant are not rechecked any more. */
 interface UsageSearch {
   readonly ctx: Context;
-  readonly scope: Scope;
   readonly settled_by: Temporal.Instant;
 }
 
 /**
- * Finds the stored usage that no bill counts and none will by itself: late, for periods that the recheck looks at
- * no more, or dated after a subscription's end. What is new is written down, with an event. Late events are asked
- * for by their numbers: those stored since the last look. `looked_until`: up to which number the next look need not
- * look again; null: no further than before. Returns how many findings are new. Decision 0126.
+ * Finds the stored usage that no bill counts and none will by itself: late, for periods that the recheck no longer
+ * looks at, or dated after a subscription's end. New findings are written, with an event each. Late events are
+ * searched by their numbers: those stored since the last search. `looked_until`: up to which number the next search
+ * need not look again; null: no further than before. Returns how many findings are new. Decision 0126.
  */
-export async function recordUnbilledUsage(search: UsageSearch, looked_until: number | null): Promise<number> {
-  const { ctx, scope } = search;
-  const { store, usage, config } = ctx;
-  const timeout_ms = config.usage_query_timeout_ms;
-  const last_seq = await usage.lastSeq(scope.company_id, timeout_ms);
-  const looked_through = (await findChecked({ q: store.read, scope, now: ctx.now })) ?? 0;
-  let noted = 0;
+export async function recordUnbilledUsage(
+  ctx: Context,
+  settled_by: Temporal.Instant,
+  looked_until: number | null,
+): Promise<number> {
+  const search = { ctx, settled_by };
+  const tx = readTx(ctx);
+  const last_seq = await ctx.usage.lastSeq(tx.scope.company_id, ctx.config.usage_query_timeout_ms);
+  const looked_through = (await findChecked(tx)) ?? 0;
+  let found = 0;
   for (let after_id = 0; ; ) {
-    const limit = LIMITS.billing_batch_periods;
-    const ids = await listSubscriptionIds({ q: store.read, scope, now: ctx.now }, { after_id, limit });
+    const ids = await listSubscriptionIds(tx, { after_id, limit: LIMITS.billing_batch_periods });
     const last = ids.at(-1);
     if (last === undefined) break;
     after_id = last;
-    noted += await save(ctx, scope, await findAfterEnd(search, ids, looked_through));
+    found += await save(ctx, await findAfterEnd(search, ids, looked_through));
     const old = looked_through < last_seq ? await withOldEvents(search, ids, looked_through) : [];
     for (const batch of chunks(old, LIMITS.billing_batch_records)) {
-      noted += await save(ctx, scope, await findLate(search, batch));
+      found += await save(ctx, await findLate(search, batch));
       await Bun.sleep(LIMITS.billing_pause_ms);
     }
   }
-  if (looked_until !== null) await store.tx((q) => setChecked({ q, scope, now: ctx.now }, looked_until));
-  return noted;
+  if (looked_until !== null) await transaction(ctx, (write) => setChecked(write, looked_until));
+  return found;
 }
 
 /** Those of the windows that hold events with a number above `after_seq`. */
 async function withLateEvents<W extends UsageWindow>(
-  { ctx, scope }: UsageSearch,
+  ctx: Context,
   windows: readonly W[],
   after_seq: number,
 ): Promise<W[]> {
   const counted_from = { created_until_ms: Number.MAX_SAFE_INTEGER, last_seq: after_seq };
   const queries = windows.map((window) => ({ ...window, ...counted_from }));
-  const newer = await ctx.usage.haveLateEvents(scope.company_id, queries, ctx.config.usage_query_timeout_ms);
-  return windows.filter((_, i) => newer[i]);
+  const { company_id } = readTx(ctx).scope;
+  const has_late = await ctx.usage.haveLateEvents(company_id, queries, ctx.config.usage_query_timeout_ms);
+  return windows.filter((_, i) => has_late[i]);
 }
 
-/** The subscriptions with new events that are dated in time long settled. */
+/** The subscriptions with new events in long settled time. */
 async function withOldEvents(
-  search: UsageSearch,
+  { ctx, settled_by }: UsageSearch,
   ids: readonly number[],
   after_seq: number,
 ): Promise<number[]> {
-  const end_ms = search.settled_by.epochMilliseconds;
+  const end_ms = settled_by.epochMilliseconds;
   const windows = ids.map((subscription_id) => ({ subscription_id, start_ms: 0, end_ms }));
-  return (await withLateEvents(search, windows, after_seq)).map(({ subscription_id }) => subscription_id);
+  return (await withLateEvents(ctx, windows, after_seq)).map(({ subscription_id }) => subscription_id);
 }
 
 async function findAfterEnd(
-  search: UsageSearch,
+  { ctx, settled_by }: UsageSearch,
   ids: readonly number[],
   after_seq: number,
 ): Promise<NewUnbilled[]> {
-  const { ctx, scope, settled_by } = search;
-  const ended = await listEnded({ q: ctx.store.read, scope, now: ctx.now }, ids);
-  const windows = ended.map(({ id, ends_at }) => ({
+  const tx = readTx(ctx);
+  const windows = (await listEnded(tx, ids)).map(({ id, ends_at }) => ({
     subscription_id: id,
     ends_at,
     start_ms: instant(ends_at).epochMilliseconds,
     end_ms: MAX_TIMESTAMP_MS + 1,
   }));
-  const since = iso(settled_by);
+  // An end that was set lately may lie before events that an earlier search has looked at.
+  const isRecent = ({ ends_at }: { ends_at: IsoInstant }) => ends_at > iso(settled_by);
+  const recent = windows.filter(isRecent);
+  const settled = windows.filter((window) => !isRecent(window));
   const found = [
-    // An end that came lately may lie before events that were looked through already.
-    ...(await withLateEvents(
-      search,
-      windows.filter(({ ends_at }) => ends_at > since),
-      0,
-    )),
-    ...(await withLateEvents(
-      search,
-      windows.filter(({ ends_at }) => ends_at <= since),
-      after_seq,
-    )),
+    ...(await withLateEvents(ctx, recent, 0)),
+    ...(await withLateEvents(ctx, settled, after_seq)),
   ];
-  const sums = await ctx.usage.sums(scope.company_id, found, ctx.config.usage_query_timeout_ms);
+  const sums = await ctx.usage.sums(tx.scope.company_id, found, ctx.config.usage_query_timeout_ms);
   return found.map(({ subscription_id, ends_at }, i) => ({
     subscription_id,
     reason: "after_end",
@@ -119,37 +114,34 @@ async function findAfterEnd(
 }
 
 /** The settled periods of subscriptions that hold more events than their records count. */
-async function findLate(search: UsageSearch, ids: readonly number[]): Promise<NewUnbilled[]> {
-  const { ctx, scope, settled_by } = search;
-  const { read } = ctx.store;
-  const settled = await listCountedPeriods({ q: read, scope, now: ctx.now }, ids, { settled_by });
-  const life = new Map(
-    (await listBillable({ q: read, scope, now: ctx.now }, { ids, limit: ids.length })).map((s) => [s.id, s]),
-  );
+async function findLate({ ctx, settled_by }: UsageSearch, ids: readonly number[]): Promise<NewUnbilled[]> {
+  const tx = readTx(ctx);
+  const settled = await listCountedPeriods(tx, ids, { settled_by });
+  const subscriptions = await listBillable(tx, { ids, limit: ids.length });
+  const life = new Map(subscriptions.map((subscription) => [subscription.id, subscription]));
   const windows = settled.map((period) => ({
     period,
     ...windowOf(period, life.get(period.subscription_id)),
   }));
-  const timeout_ms = ctx.config.usage_query_timeout_ms;
   const found: NewUnbilled[] = [];
   for (const batch of chunks(windows, LIMITS.billing_batch_periods)) {
-    const sums = await ctx.usage.sums(scope.company_id, batch, timeout_ms);
+    const sums = await ctx.usage.sums(tx.scope.company_id, batch, ctx.config.usage_query_timeout_ms);
     const starts = [...new Set(batch.map(({ period }) => period.billingStartAt))];
-    const records = await listRecorded({ q: read, scope, now: ctx.now }, ids, starts);
+    const records = await listRecorded(tx, ids, starts);
     for (const [i, { period }] of batch.entries()) {
+      const { subscription_id, billingStartAt, billingEndAt } = period;
       const own = records.filter(
-        (part) =>
-          part.subscription_id === period.subscription_id && part.billingStartAt === period.billingStartAt,
+        (part) => part.subscription_id === subscription_id && part.billingStartAt === billingStartAt,
       );
       const lines = own.flatMap((part) => part.lines).filter(({ kind }) => kind === "usage");
-      const event_count =
-        (sums[i]?.event_count ?? 0) - lines.reduce((all, line) => all + (line.event_count ?? 0), 0);
+      const counted = lines.reduce((all, line) => all + (line.event_count ?? 0), 0);
+      const event_count = (sums[i]?.event_count ?? 0) - counted;
       if (event_count <= 0) continue;
       found.push({
-        subscription_id: period.subscription_id,
+        subscription_id,
         reason: "late",
-        from: period.billingStartAt,
-        to: period.billingEndAt,
+        from: billingStartAt,
+        to: billingEndAt,
         billing_record_id: own[0]?.id ?? null,
         units: subtract(sums[i]?.units ?? "0", sum(lines.map(({ quantity }) => quantity))),
         event_count,
@@ -159,7 +151,7 @@ async function findLate(search: UsageSearch, ids: readonly number[]): Promise<Ne
   return found;
 }
 
-/** The part of a period in which its subscription lived: other events are none of its bill's. */
+/** The part of a period in which its subscription lived: its bill counts no other events. */
 function windowOf(
   { subscription_id, billingStartAt, billingEndAt }: RecordedCount,
   life: { started_at: string; ends_at: string | null } | undefined,
@@ -174,21 +166,21 @@ function windowOf(
   };
 }
 
-/** Writes findings down and tells of those that are new. */
-async function save(ctx: Context, scope: Scope, found: readonly NewUnbilled[]): Promise<number> {
-  let noted = 0;
+/** Writes findings, with an event for each that is new; returns how many are. */
+async function save(ctx: Context, found: readonly NewUnbilled[]): Promise<number> {
+  let saved = 0;
   for (const batch of chunks(found, LIMITS.billing_batch_records)) {
-    noted += await ctx.store.tx(async (q) => {
-      const saved: UnbilledUsage[] = [];
-      for (const one of batch) {
-        const row = await saveUnbilled({ q, scope, now: ctx.now }, one);
-        if (row) saved.push(row);
+    saved += await transaction(ctx, async (tx) => {
+      const rows: UnbilledUsage[] = [];
+      for (const finding of batch) {
+        const row = await saveUnbilled(tx, finding);
+        if (row) rows.push(row);
       }
-      await recordEvents({ q, scope, now: ctx.now }, saved.map(eventOf));
-      return saved.length;
+      await recordEvents(tx, rows.map(eventOf));
+      return rows.length;
     });
   }
-  return noted;
+  return saved;
 }
 
 function eventOf({ id, subscription_id, reason, from, to, ...rest }: UnbilledUsage): NewEvent {

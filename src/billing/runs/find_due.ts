@@ -1,0 +1,95 @@
+import { readTx } from "../../app/transaction.ts";
+import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
+import { instant } from "../../core/time.ts";
+import { listClosedPeriods, listCountedPeriods, listRecordedBounds } from "../records/queries.ts";
+import {
+  type DuePeriods,
+  hasNoUsage,
+  isGapless,
+  namedPeriod,
+  unbilledPeriods,
+} from "../subscriptions/due_periods.ts";
+import type { BillableSubscription, DuePeriod } from "./billable.ts";
+import type { BillingJob } from "./billing_job.ts";
+
+/** The periods to bill of a batch of subscriptions: the pipeline's first stage. */
+export async function findDuePeriods(
+  run: BillingJob,
+  batch: readonly BillableSubscription[],
+  zones: ZoneTimeline,
+): Promise<DuePeriod[]> {
+  const { progress, closed_since } = run;
+  if (closed_since) return latePeriods(run, batch, zones, closed_since);
+  const find = await duePeriods(run, batch, zones);
+  return batch.flatMap((subscription) => {
+    try {
+      const { due, not_due } = find(subscription);
+      progress.count("not_due", not_due);
+      return due.map((period): DuePeriod => ({ subscription, period }));
+    } catch (error) {
+      progress.fail(subscription.id, null, error instanceof Error ? error.message : String(error));
+      return [];
+    }
+  });
+}
+
+/** How to find a subscription's due periods: by the month that is named, or by what is on record. */
+async function duePeriods(
+  { ctx, period }: BillingJob,
+  batch: readonly BillableSubscription[],
+  zones: ZoneTimeline,
+): Promise<(subscription: BillableSubscription) => DuePeriods> {
+  const { now, config } = ctx;
+  const tx = readTx(ctx);
+  const ids = batch.map(({ id }) => id);
+  if (period !== undefined) {
+    const recorded = await listRecordedBounds(tx, ids, aroundMonth(period));
+    return (subscription) => namedPeriod(subscription, zones, period, now, recorded.get(subscription.id));
+  }
+  const closed = await listClosedPeriods(tx, ids);
+  const gapless = batch.filter((subscription) => {
+    const own = closed.get(subscription.id);
+    return own === undefined || isGapless(subscription, own, zones);
+  });
+  const is_gapless = new Set(gapless.map(({ id }) => id));
+  const gappy = ids.filter((id) => !is_gapless.has(id));
+  const all = gappy.length === 0 ? new Map<number, Bounds[]>() : await listRecordedBounds(tx, gappy);
+  return (subscription) => {
+    const own = closed.get(subscription.id);
+    const recorded = is_gapless.has(subscription.id)
+      ? { bounds: own ? [own.last] : [], is_gapless: true }
+      : { bounds: all.get(subscription.id) ?? [], is_gapless: false };
+    return unbilledPeriods(subscription, zones, recorded, now, config.billing_grace);
+  };
+}
+
+/** The closed periods with events that none of their records has counted. */
+async function latePeriods(
+  { ctx }: BillingJob,
+  batch: readonly BillableSubscription[],
+  zones: ZoneTimeline,
+  open_since: Temporal.Instant,
+): Promise<DuePeriod[]> {
+  const { usage, config, now } = ctx;
+  const tx = readTx(ctx);
+  const ids = batch.map(({ id }) => id);
+  const periods = await listCountedPeriods(tx, ids, { open_since });
+  const counted = periods.map((period) => ({
+    subscription_id: period.subscription_id,
+    start_ms: instant(period.billingStartAt).epochMilliseconds,
+    end_ms: instant(period.billingEndAt).epochMilliseconds,
+    created_until_ms: instant(period.usage_until).epochMilliseconds,
+    // Old records, without a last number, go by the instant alone.
+    last_seq: period.usage_seq ?? Number.MAX_SAFE_INTEGER,
+  }));
+  const has_late = await usage.haveLateEvents(tx.scope.company_id, counted, config.usage_query_timeout_ms);
+  const subscriptions = new Map(batch.map((subscription) => [subscription.id, subscription]));
+  return periods.flatMap(({ subscription_id, billingStartAt, billingEndAt, last_written }, i) => {
+    const subscription = subscriptions.get(subscription_id);
+    if (!subscription || !has_late[i]) return [];
+    const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
+    const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
+    const is_quiet = hasNoUsage(subscription, zones, instant(last_written), now, config.billing_grace);
+    return [{ subscription, period, is_quiet }];
+  });
+}

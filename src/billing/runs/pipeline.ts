@@ -1,0 +1,279 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Context } from "../../app/context.ts";
+import { type Scope, scopeOf } from "../../core/access.ts";
+import { interleave } from "../../core/chunk.ts";
+import { isZero } from "../../core/money.ts";
+import { type IsoInstant, iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { adjustmentLines } from "../rating/adjustment.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import { billedUnits, rate as rateSegments, total, type UsedSegment } from "../rating/charges.ts";
+import { creditMonth } from "../rating/credit_month.ts";
+import type { Segment } from "../rating/segments.ts";
+import type { BillingRecord } from "../records/model.ts";
+import {
+  insertRecords,
+  listRecorded,
+  type NewRecord,
+  type RecordedPart,
+  toRecord,
+} from "../records/queries.ts";
+import { type DuePeriod, segmentsOf } from "./billable.ts";
+import { listBillable } from "./billable_queries.ts";
+import type { RunRecord } from "./model.ts";
+import { deleteBilled } from "./unbilled_queries.ts";
+
+// How a period becomes a record: due (find_due.ts) → segment → meter → rate → diff → write. Each stage adds to the
+// period. Previews stop after `rate`; plan changes too, and go on in the transaction that applies them.
+
+interface SegmentedPeriod extends DuePeriod {
+  readonly segments: readonly Segment[];
+}
+
+/** A period with what was used in it, by the events stored before `usage_until` with a number up to `usage_seq`. */
+export interface MeteredPeriod extends SegmentedPeriod {
+  readonly used: readonly UsedSegment[];
+  readonly usage_until: IsoInstant;
+  readonly usage_seq: number;
+}
+
+/** A period with the lines that all of its records together should have. */
+export interface RatedPeriod extends MeteredPeriod {
+  readonly lines: readonly BillLine[];
+}
+
+/** A period that can't be billed by what is known of it. */
+export type FailedPeriod = DuePeriod & { readonly result: "failed"; readonly message: string };
+
+/** A period without a record to write, and why. */
+type UnwrittenPeriod =
+  | FailedPeriod
+  /** Its records are up to date: `unchanged`. Or a record counts events that were not metered: `outdated`. */
+  | (DuePeriod & { readonly result: "unchanged" | "outdated" })
+  /** The subscription has changed since it was read; this is the one of now. */
+  | (DuePeriod & { readonly result: "stale" });
+
+type ComparedPeriod =
+  | UnwrittenPeriod
+  | (RatedPeriod & { readonly result: "ready"; readonly record: NewRecord });
+
+/** What became of a period at the end of the pipeline. */
+export type Outcome =
+  | UnwrittenPeriod
+  | (DuePeriod & { readonly result: "written"; readonly record: RunRecord });
+
+/** What a stage makes of periods. */
+interface Staged<P> {
+  readonly done: P[];
+  readonly failed: FailedPeriod[];
+}
+
+/** How a run writes: under which id, or not at all. */
+export interface RunOptions {
+  readonly billing_run_id: number | null;
+  readonly dry_run: boolean;
+}
+
+type MeterContext = Pick<Context, "actor" | "usage" | "config" | "now">;
+
+/** Periods that are segmented before requests get their turn. */
+const SEGMENT_BATCH = 50;
+
+/** The stages `segment` and `meter`. Errors: those of the usage store. */
+export async function meterDue(ctx: MeterContext, due: readonly DuePeriod[]): Promise<Staged<MeteredPeriod>> {
+  const segmented = await segment(due);
+  return { ...segmented, done: await meter(ctx, segmented.done) };
+}
+
+/** The stages `segment`, `meter` and `rate`. Errors: those of the usage store. */
+export async function rateDue(ctx: MeterContext, due: readonly DuePeriod[]): Promise<Staged<RatedPeriod>> {
+  const metered = await meterDue(ctx, due);
+  const rated = rate(metered.done);
+  return { ...rated, failed: [...metered.failed, ...rated.failed] };
+}
+
+async function segment(due: readonly DuePeriod[]): Promise<Staged<SegmentedPeriod>> {
+  const done: SegmentedPeriod[] = [];
+  const failed: FailedPeriod[] = [];
+  for await (const batch of interleave(due, SEGMENT_BATCH)) {
+    const segmented = attemptEach(batch, (period) => ({ ...period, segments: segmentsOf(period) }));
+    done.push(...segmented.done);
+    failed.push(...segmented.failed);
+  }
+  return { done, failed };
+}
+
+/**
+ * Counts the usage of all segments by one query to the usage store, which reads each event once, however many
+ * periods there are. Errors: those of the usage store.
+ */
+async function meter(
+  { actor, usage, config, now }: MeterContext,
+  periods: readonly SegmentedPeriod[],
+): Promise<MeteredPeriod[]> {
+  if (periods.length === 0) return [];
+  const { company_id } = scopeOf(actor);
+  const windows = periods.flatMap(({ subscription, segments }) =>
+    segments.map(({ from, to }) => ({
+      subscription_id: subscription.id,
+      start_ms: from.epochMilliseconds,
+      end_ms: to.epochMilliseconds,
+    })),
+  );
+  const timeout_ms = config.usage_query_timeout_ms;
+  const usage_seq = await usage.lastSeq(company_id, timeout_ms);
+  // Events count that were stored by `now`, in whole milliseconds.
+  const until = now.add({ milliseconds: 1 });
+  const options = { created_until_ms: until.epochMilliseconds, last_seq: usage_seq, timeout_ms };
+  const totals = (await usage.totals(company_id, windows, options)).values();
+  return periods.map((period) => {
+    const used = period.segments.map((part) => {
+      const counted = totals.next().value;
+      if (!counted) throw new Error("Cannot rate a segment: its usage was not counted");
+      const { units, event_count, corrections, digest } = counted;
+      return { segment: part, usage: { units, event_count, corrections, usage_digest: digest } };
+    });
+    return { ...period, used, usage_until: iso(until), usage_seq };
+  });
+}
+
+export function rate(metered: readonly MeteredPeriod[]): Staged<RatedPeriod> {
+  return attemptEach(metered, (period) => {
+    const { used, subscription } = period;
+    const { currency } = subscription.billing_model;
+    const { lines } = rateSegments(used, currency, creditMonth(used, period.period));
+    return { ...period, lines };
+  });
+}
+
+/**
+ * Compares the lines with those on record and finds the record that is missing, if any. Reads the subscriptions
+ * again: optimistic concurrency, since metering can't be in the transaction.
+ */
+export async function diff(
+  tx: ReadTx,
+  options: RunOptions,
+  rated: readonly RatedPeriod[],
+): Promise<ComparedPeriod[]> {
+  const ids = [...new Set(rated.map(({ subscription }) => subscription.id))];
+  const starts = [...new Set(rated.map(({ period }) => iso(period.from)))];
+  const found = await listBillable(tx, { ids, limit: ids.length, due_by: dueBy(options, tx.now) });
+  const current = new Map(found.map((subscription) => [subscription.id, subscription]));
+  const recorded = Map.groupBy(await listRecorded(tx, ids, starts), recordKey);
+  const { done, failed } = attemptEach(rated, (period): ComparedPeriod[] => {
+    const subscription = current.get(period.subscription.id);
+    if (!subscription) return [];
+    if (!isDeepStrictEqual(subscription, period.subscription)) {
+      return [{ ...period, subscription, result: "stale" }];
+    }
+    const parts = recorded.get(periodKey(period)) ?? [];
+    if (parts.some((part) => hasNewerCount(part, period))) return [{ ...period, result: "outdated" }];
+    const record = nextRecord(tx.scope, options, period, parts);
+    const is_due = record !== null && !(period.is_quiet && isFreeOfCharge(record));
+    return [is_due ? { ...period, result: "ready", record } : { ...period, result: "unchanged" }];
+  });
+  return [...done.flat(), ...failed];
+}
+
+/** Writes the missing records whose place is still free, with their domain events. */
+export async function write(tx: Tx, compared: readonly ComparedPeriod[]): Promise<Outcome[]> {
+  const missing = compared.flatMap((period) =>
+    period.result === "ready" ? [{ ...period.record, usage_seq: period.usage_seq }] : [],
+  );
+  const records = await insertRecords(tx, missing);
+  await deleteBilled(tx, records);
+  await recordEvents(tx, records.map(eventOf));
+  const written = new Map(records.map((record) => [recordKey(record), record]));
+  return compared.map((period) => {
+    if (period.result !== "ready") return period;
+    const record = written.get(periodKey(period));
+    // Without one, another call has written a record with this sequence number first.
+    return record ? { ...period, result: "written", record } : { ...period, result: "outdated" };
+  });
+}
+
+/** What `write` would write, without ids. */
+export function dryWrite(compared: readonly ComparedPeriod[], now: Temporal.Instant): Outcome[] {
+  return compared.map((period) =>
+    period.result === "ready"
+      ? { ...period, result: "written", record: { ...toRecord(period.record), ...stamped(now) } }
+      : period,
+  );
+}
+
+/** Applies a pure stage to each period; one that the stage can't take fails alone. */
+function attemptEach<P extends DuePeriod, R>(periods: readonly P[], stage: (period: P) => R): Staged<R> {
+  const done: R[] = [];
+  const failed: FailedPeriod[] = [];
+  for (const period of periods) {
+    try {
+      done.push(stage(period));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      failed.push({ ...period, result: "failed", message });
+    }
+  }
+  return { done, failed };
+}
+
+/** A dry run applies no plan change: it counts those as applied that a run would apply first. */
+export function dueBy({ dry_run }: RunOptions, now: Temporal.Instant): IsoInstant | undefined {
+  return dry_run ? iso(now) : undefined;
+}
+
+/** Whether a record counts events that this period does not: it must not be followed by one that counts less. */
+function hasNewerCount(part: RecordedPart, { usage_until, usage_seq }: MeteredPeriod): boolean {
+  return part.usage_until > usage_until || (part.usage_seq ?? 0) > usage_seq;
+}
+
+/** Whether a record is an adjustment of events and units only, such as those of a package that was begun. */
+function isFreeOfCharge({ kind, totalCharges }: NewRecord): boolean {
+  return kind === "adjustment" && isZero(totalCharges);
+}
+
+/** The record that is missing, or null when those on record say all. */
+function nextRecord(
+  { company_id }: Scope,
+  { billing_run_id }: RunOptions,
+  { subscription, period, segments, lines: expected, usage_until }: RatedPeriod,
+  recorded: readonly RecordedPart[],
+): NewRecord | null {
+  const { id, currency } = subscription.billing_model;
+  const on_record = recorded.flatMap((part) => part.lines);
+  const lines = adjustmentLines(expected, on_record, currency);
+  const [first] = recorded;
+  if (first && lines.length === 0) return null;
+  return {
+    company_id,
+    subscription_id: subscription.id,
+    billing_model_id: segments.at(-1)?.model.id ?? id,
+    billing_run_id,
+    kind: first ? "adjustment" : "period",
+    sequence: (recorded.at(-1)?.sequence ?? -1) + 1,
+    adjusts_billing_record_id: first?.id ?? null,
+    currency,
+    billedUnits: billedUnits(lines),
+    totalCharges: total(lines, currency),
+    billingStartAt: iso(period.from),
+    billingEndAt: iso(period.to),
+    lines,
+    usage_until,
+  };
+}
+
+function eventOf(record: BillingRecord): NewEvent {
+  const { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id } = record;
+  return {
+    type: kind === "period" ? "billing_record.created" : "billing_record.adjusted",
+    data: { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id },
+  };
+}
+
+type PeriodPlace = Pick<RecordedPart, "subscription_id" | "billingStartAt">;
+
+const recordKey = (record: PeriodPlace) => `${record.subscription_id} ${record.billingStartAt}`;
+
+const periodKey = ({ subscription, period }: DuePeriod) => `${subscription.id} ${iso(period.from)}`;
