@@ -97,6 +97,11 @@ export function trimmedText(max: number, { one_line = false } = {}) {
     .Encode((text) => text);
 }
 
+/** A text of at most `max` characters, which may be empty. */
+export function textUpTo(max: number) {
+  return Type.String({ maxLength: max, description: `at most ${max} characters` });
+}
+
 /** One of a few words. */
 export function oneOf<const V extends readonly string[]>(words: V, description?: string) {
   return Type.Unsafe<V[number]>(

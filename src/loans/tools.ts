@@ -4,9 +4,7 @@ import { mayChange } from "../audit/recorder.ts";
 import { tool, type Tool, type ToolDefinition } from "../mcp/tool.ts";
 import { describe } from "../mcp/wire_schema.ts";
 
-// What the tools for loans share.
-
-/** Builds a tool that works on loans; deployments without a service key do not have it. */
+/** Defines a tool for loans, which deployments without LOAN_SERVICE_KEY do not have. */
 export function loanTool<I extends TProperties, O extends TSchema>(definition: ToolDefinition<I, O>): Tool {
   return tool({
     ...definition,

@@ -10,7 +10,7 @@ import { action, finder } from "../mcp/shapes.ts";
 import { describe } from "../mcp/wire_schema.ts";
 import { loanTool } from "./tools.ts";
 
-// Deliveries show where the company's data goes and what came back: only its admins see them (decision 0061).
+// Only admins see deliveries, which show where the company's data goes (decision 0061).
 
 const FOR_ADMINS_TO_READ = { permission: "webhooks:read" } as const;
 const FOR_ADMINS = { permission: "webhooks:write" } as const;
@@ -22,7 +22,7 @@ const findDeliveries = loanTool({
   name: "loan_find_webhook_deliveries",
   title: "Find deliveries of loan events",
   description:
-    "Lists deliveries of loan events, newest first, or one by id: whether a message arrived, and why not.",
+    "Lists deliveries of loan events, newest first, or one by id: whether a message arrived, and if not, why.",
   ...finder("webhook_log_id", listLoanWebhookLogs, getLoanWebhookLog),
   operations: [listLoanWebhookLogs, getLoanWebhookLog, FOR_ADMINS_TO_READ],
   details: DETAILS,
@@ -36,9 +36,8 @@ const findDeliveries = loanTool({
 
 const redeliver = loanTool({
   name: "loan_redeliver_webhook",
-  title: "Send a loan event again",
-  description:
-    "Makes one more attempt at a delivery that has ended; the receiver may have the message already.",
+  title: "Redeliver a loan event",
+  description: "Makes one more attempt at a finished delivery; the receiver may already have the message.",
   ...action(redeliverLoanWebhook, "webhook_log_id"),
   operations: [redeliverLoanWebhook, FOR_ADMINS],
   details: DETAILS,

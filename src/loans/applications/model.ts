@@ -14,6 +14,7 @@ import {
   pageFields,
   Search,
   strict,
+  textUpTo,
   trimmedText,
 } from "../../core/schema.ts";
 import type { Answers } from "../../forms/model.ts";
@@ -55,21 +56,21 @@ const REJECTION_REASONS = [
 
 export const MISSING_KINDS = ["document", "consent", "field"] as const;
 
-/** What an application lacks: a document's type, a consent's code, or a field's name. */
+/** Something an application lacks: a document type, a consent code or a field name. */
 export const Missing = Type.Object(
   { kind: oneOf(MISSING_KINDS), code: Type.String() },
   { title: "LoanMissing" },
 );
 export type Missing = Static<typeof Missing>;
 
-/** What the lender asks for before it goes on. */
+/** Something the lender requests before the review continues. */
 const ActionItem = Type.Object(
   { ...Missing.properties, note: nullable(Type.String()) },
   { title: "LoanActionItem" },
 );
 export type ActionItem = Static<typeof ActionItem>;
 
-/** Who borrows. The IC number is masked in lists. */
+/** The person or business that borrows. */
 export const Borrower = Type.Object(
   {
     type: oneOf(BORROWER_TYPES),
@@ -108,7 +109,7 @@ const Offer = Type.Object(
 );
 export type Offer = Static<typeof Offer>;
 
-/** A borrower's wish for a loan, and what became of it. */
+/** A borrower's application for a loan. */
 export const LoanApplication = Type.Object(
   {
     id: Id,
@@ -122,7 +123,7 @@ export const LoanApplication = Type.Object(
     program_snapshot: Type.Unsafe<LoanProgram>(
       Type.Object(LoanProgram.properties, {
         title: "LoanProgramSnapshot",
-        description: "the program as it was at the submission; before it, at the last edit",
+        description: "the program as of the submission; in a draft, as of the last edit",
       }),
     ),
     external_reference: nullable(Type.String()),
@@ -134,13 +135,15 @@ export const LoanApplication = Type.Object(
     answers: Type.Unsafe<Answers>(
       Type.Record(Type.String(), Type.Unknown(), { description: "by the names of the form's fields" }),
     ),
-    missing: Type.Array(ActionItem, { description: "what the lender asked for and still waits for" }),
+    missing: Type.Array(ActionItem, {
+      description: "what the application still lacks, with the lender's notes",
+    }),
     decision: nullable(Decision),
     offer: nullable(Offer),
     disbursement_reference: nullable(Type.String()),
     expires_at: nullable(
       Type.String({
-        description: "when it expires if nothing happens until then",
+        description: "when it expires unless something happens before",
         "x-schema": { type: "string", format: "date-time" },
       }),
     ),
@@ -193,31 +196,24 @@ export const CreateLoanApplication = strict(
     amount: Amount,
     tenor_months: Tenor,
     purpose: Type.Optional(nullable(trimmedText(LIMITS.loan_purpose_length))),
-    /** Taken as they come: `checkAnswers` knows what the form takes. */
+    /** Not checked here: `checkAnswers` knows the form. */
     answers: Type.Optional(Type.Unknown({ "x-schema": { type: "object", additionalProperties: true } })),
   },
   { title: "CreateLoanApplication" },
 );
 export type CreateLoanApplication = Static<typeof CreateLoanApplication>;
 
-/** What is left out stays as it is; a borrower is replaced as a whole. */
-export const LoanApplicationChange = Type.Partial(CreateLoanApplication, { title: "LoanApplicationChange" });
+/** Fields left out keep their value; a borrower is replaced as a whole. */
 export const UpdateLoanApplication = strict(
-  { id: Id, ...LoanApplicationChange.properties },
+  { id: Id, ...Type.Partial(CreateLoanApplication).properties },
   { title: "LoanApplicationChange" },
 );
 
-const Note = Type.Optional(
-  nullable(
-    Type.String({
-      maxLength: SHARED_LIMITS.description_length,
-      description: `at most ${SHARED_LIMITS.description_length} characters`,
-    }),
-  ),
-);
+const Note = Type.Optional(nullable(textUpTo(SHARED_LIMITS.description_length)));
 
 export const RequestAction = strict(
   {
+    id: Id,
     items: Type.Array(
       strict(
         {
@@ -236,31 +232,30 @@ export const RequestAction = strict(
   },
   { title: "RequestLoanAction" },
 );
-export const RequestActionById = strict(
-  { id: Id, ...RequestAction.properties },
-  { title: "RequestLoanAction" },
-);
 
 export const Approval = strict(
-  { amount: Amount, tenor_months: Tenor, annual_rate: Percent, expires_at: Type.Optional(InstantText) },
+  {
+    id: Id,
+    amount: Amount,
+    tenor_months: Tenor,
+    annual_rate: Percent,
+    expires_at: Type.Optional(InstantText),
+  },
   { title: "LoanApproval" },
 );
-export type Approval = Static<typeof Approval>;
-export const ApprovalById = strict({ id: Id, ...Approval.properties }, { title: "LoanApproval" });
+export type Approval = Omit<Static<typeof Approval>, "id">;
 
 export const Rejection = strict(
-  { reason_code: oneOf(REJECTION_REASONS), note: Note },
+  { id: Id, reason_code: oneOf(REJECTION_REASONS), note: Note },
   { title: "LoanRejection" },
 );
-export const RejectionById = strict({ id: Id, ...Rejection.properties }, { title: "LoanRejection" });
 
 export const Disbursement = strict(
-  { reference: trimmedText(LIMITS.loan_reference_length), disbursed_at: Type.Optional(InstantText) },
+  { id: Id, reference: trimmedText(LIMITS.loan_reference_length), disbursed_at: Type.Optional(InstantText) },
   { title: "LoanDisbursement" },
 );
-export const DisbursementById = strict({ id: Id, ...Disbursement.properties }, { title: "LoanDisbursement" });
 
-/** Of those created from `from`, up to but without `to`. */
+/** `from` is inclusive, `to` is exclusive; both are about created_at. */
 export const ListLoanApplications = strict({
   status: Type.Optional(oneOf(APPLICATION_STATUSES)),
   program_id: Type.Optional(Id),

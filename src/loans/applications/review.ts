@@ -4,13 +4,7 @@ import { ById } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
 import { changeApplication } from "./change_application.ts";
 import { readOffer } from "./eligibility.ts";
-import {
-  ApprovalById,
-  DisbursementById,
-  LoanApplication,
-  RejectionById,
-  RequestActionById,
-} from "./model.ts";
+import { Approval, Disbursement, LoanApplication, Rejection, RequestAction } from "./model.ts";
 import { findTerms } from "./queries.ts";
 import { readItems } from "./read_request.ts";
 import { addRequested } from "./rules.ts";
@@ -32,7 +26,7 @@ export const requestLoanAction = operation({
   name: "request_loan_action",
   permission: "lending:write",
   target: "loan_application",
-  input: RequestActionById,
+  input: RequestAction,
   output: LoanApplication,
   run: (ctx, { id, items }) =>
     changeApplication(ctx, id, "request_action", async (tx) => {
@@ -50,7 +44,7 @@ export const requestLoanAction = operation({
 export const approveLoanApplication = operation({
   name: "approve_loan_application",
   permission: "lending:write",
-  input: ApprovalById,
+  input: Approval,
   output: LoanApplication,
   run: (ctx, { id, ...approval }) =>
     changeApplication(ctx, id, "approve", async (tx, before) => {
@@ -66,7 +60,7 @@ export const approveLoanApplication = operation({
 export const rejectLoanApplication = operation({
   name: "reject_loan_application",
   permission: "lending:write",
-  input: RejectionById,
+  input: Rejection,
   output: LoanApplication,
   run: (ctx, { id, reason_code, note = null }) =>
     changeApplication(ctx, id, "reject", async (tx) => ({
@@ -81,7 +75,7 @@ export const rejectLoanApplication = operation({
 export const disburseLoanApplication = operation({
   name: "disburse_loan_application",
   permission: "lending:write",
-  input: DisbursementById,
+  input: Disbursement,
   output: LoanApplication,
   run: (ctx, { id, reference, disbursed_at = iso(ctx.now) }) =>
     changeApplication(ctx, id, "disburse", async (tx, before) => {

@@ -2,15 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
-import { decode } from "../../core/validate.ts";
-import {
-  Approval,
-  Disbursement,
-  LoanApplication,
-  LoanApplicationChange,
-  Rejection,
-  RequestAction,
-} from "./model.ts";
+import { LoanApplication } from "./model.ts";
 import {
   approveLoanApplication,
   disburseLoanApplication,
@@ -34,11 +26,11 @@ import { LoanDocument } from "../documents/model.ts";
 import { listLoanDocuments } from "../documents/service.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { page, rejectUnused } from "../../mcp/params.ts";
-import { action } from "../../mcp/shapes.ts";
+import { action, saver } from "../../mcp/shapes.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { application_id, loanTool, program_id } from "../tools.ts";
 
-/** Left out of concise results: the program's terms, times and personal data. */
+/** Fields of detailed results only: the program's terms, times and personal data. */
 const DETAILS = [
   "environment",
   "program_snapshot",
@@ -66,7 +58,7 @@ const filter = listAgentApplications.input.properties;
 const findApplications = loanTool({
   name: "loan_find_applications",
   title: "Find loan applications",
-  description: "Lists loan applications, newest first. loan_get_application then tells all about one.",
+  description: "Lists loan applications, newest first. loan_get_application shows one in full.",
   finds: ["application_id"],
   operations: [listAgentApplications],
   details: DETAILS,
@@ -74,8 +66,8 @@ const findApplications = loanTool({
     status: describe(filter.status, "Only in this state"),
     program_id: Type.Optional(program_id),
     search: describe(filter.search, "Text in a reference or a borrower's name"),
-    from: describe(filter.from, "Created then or later"),
-    to: describe(filter.to, "Created before then"),
+    from: describe(filter.from, "Created at or after"),
+    to: describe(filter.to, "Created before"),
     ...page,
   },
   output: paged(LoanApplication),
@@ -84,9 +76,9 @@ const findApplications = loanTool({
 
 const getApplication = loanTool({
   name: "loan_get_application",
-  title: "Explain a loan application",
+  title: "Get a loan application",
   description:
-    "Tells all about one application: what is missing, decision, offer, documents and consents. detailed adds the program's terms, answers, times, evidence and personal data.",
+    "Shows one application: what is missing, decision, offer, documents and consents. detailed adds the program's terms, answers, times, evidence and personal data.",
   finds: ["document_id", "consent_id"],
   operations: [getLoanApplication, listLoanDocuments, listConsents],
   details: [
@@ -118,33 +110,26 @@ const getApplication = loanTool({
   },
 });
 
-const wish = LoanApplicationChange.properties;
+const fields = updateLoanApplication.input.properties;
 
 const saveApplication = loanTool({
   name: "loan_save_application",
   title: "Create or change a loan application",
   description:
-    "Creates an application as a draft, or changes one while it is draft or action_required: what is left out stays. A new one needs program_id, borrower, amount and tenor_months. Then loan_advance_application.",
-  operations: [createLoanApplication, updateLoanApplication],
+    "Creates an application as a draft, or changes one in draft or action_required: fields left out keep their value. A new one needs program_id, borrower, amount and tenor_months. Then loan_advance_application.",
+  ...saver("application_id", createLoanApplication, updateLoanApplication),
   takes_request_id: true,
   details: DETAILS,
   input: {
-    application_id: Type.Optional(describe(Id, "The one to change; else a new one is made")),
+    application_id: Type.Optional(describe(Id, "The one to change; omit it to create one")),
     program_id: Type.Optional(program_id),
-    external_reference: describe(wish.external_reference, "Your own id of it"),
-    borrower: describe(wish.borrower, "Who borrows; replaced as a whole"),
-    amount: describe(wish.amount, "In the program's currency"),
-    tenor_months: describe(wish.tenor_months, "Months"),
-    purpose: describe(wish.purpose, "What the loan is for"),
-    answers: describe(wish.answers, "To the program's form, by its fields' names"),
+    external_reference: describe(fields.external_reference, "Your own id for it"),
+    borrower: describe(fields.borrower, "The borrower; replaces the current one"),
+    amount: describe(fields.amount, "In the program's currency"),
+    tenor_months: describe(fields.tenor_months, "Months"),
+    purpose: describe(fields.purpose, "What the loan is for"),
+    answers: describe(fields.answers, "To the program's form, by field name"),
   },
-  output: dataOf(LoanApplication),
-  run: (ctx, { application_id: id, ...input }) =>
-    data(
-      id === undefined
-        ? call(ctx, createLoanApplication, decode(createLoanApplication.input, input))
-        : call(ctx, updateLoanApplication, { id, ...input }),
-    ),
 });
 
 const STEPS = {
@@ -157,7 +142,7 @@ const advanceApplication = loanTool({
   name: "loan_advance_application",
   title: "Advance a loan application",
   description:
-    "submit sends a draft, or one in action_required, to the lender; a refusal names all that is missing (documents come over REST). start_review takes a submitted one under review. accept_offer takes the offer: only when the borrower has said so.",
+    "submit sends one in draft or action_required to the lender; an error names all that is missing (documents are uploaded over REST). start_review takes a submitted one under review. accept_offer accepts the offer: only when the borrower has said so.",
   operations: Object.values(STEPS),
   details: DETAILS,
   input: { application_id, step: describe(oneOf(["submit", "start_review", "accept_offer"]), "Which step") },
@@ -169,27 +154,27 @@ const requestAction = loanTool({
   name: "loan_request_action",
   title: "Send a loan application back",
   description:
-    "Sends an application under review back to the borrower for items; submitting it again answers.",
+    "Sends an application under review back to the borrower, who supplies the items and submits it again.",
   ...action(requestLoanAction, "application_id"),
   details: DETAILS,
-  input: { application_id, items: describe(RequestAction.properties.items, "What is asked for") },
+  input: { application_id, items: describe(requestLoanAction.input.properties.items, "What is requested") },
 });
 
-const offered = Approval.properties;
+const offered = approveLoanApplication.input.properties;
 
 const approveApplication = loanTool({
   name: "loan_approve_application",
   title: "Approve a loan application",
   description:
-    "Makes an offer on an application under review, within its program's ranges; the instalment is worked out. Ask the person for the terms.",
+    "Approves an application under review with an offer within its program's ranges; the instalment is calculated. Ask the person for the terms.",
   ...action(approveLoanApplication, "application_id"),
   details: DETAILS,
   input: {
     application_id,
-    amount: describe(offered.amount, "Offered"),
+    amount: describe(offered.amount, "Offered amount"),
     tenor_months: describe(offered.tenor_months, "Months"),
-    annual_rate: describe(offered.annual_rate, "Rate a year"),
-    expires_at: describe(offered.expires_at, "30 days from now unless told"),
+    annual_rate: describe(offered.annual_rate, "Annual rate"),
+    expires_at: describe(offered.expires_at, "Default: in 30 days"),
   },
 });
 
@@ -199,15 +184,17 @@ const endApplication = loanTool({
   name: "loan_end_application",
   title: "Reject, withdraw or decline",
   description:
-    "Ends an application for good. reject: the lender refuses one under review. withdraw: the borrower takes it back, before an offer is accepted. decline_offer: turns the offer down. Ask the person first.",
+    "Ends an application for good. reject: the lender rejects one under review. withdraw: the borrower withdraws it before accepting an offer. decline_offer: the borrower declines the offer. Ask the person first.",
   operations: [rejectLoanApplication, ...Object.values(ENDINGS)],
   is_destructive: true,
   details: DETAILS,
   input: {
     application_id,
     how: describe(oneOf(["reject", "withdraw", "decline_offer"]), "Which of these"),
-    reason_code: Type.Optional(describe(Rejection.properties.reason_code, "Why; for reject only")),
-    note: describe(Rejection.properties.note, "In words; for reject only"),
+    reason_code: Type.Optional(
+      describe(rejectLoanApplication.input.properties.reason_code, "Why; for reject only"),
+    ),
+    note: describe(rejectLoanApplication.input.properties.note, "A note; for reject only"),
   },
   output: dataOf(LoanApplication),
   async run(ctx, { application_id: id, how, reason_code, ...words }) {
@@ -224,14 +211,14 @@ const disburseApplication = loanTool({
   name: "loan_disburse_application",
   title: "Record a loan's disbursement",
   description:
-    "Writes down that an accepted loan was paid out: this can't be undone, and moves no money. Ask the person first.",
+    "Records that an accepted loan was paid out. It can't be undone and moves no money. Ask the person first.",
   ...action(disburseLoanApplication, "application_id"),
   is_destructive: true,
   details: DETAILS,
   input: {
     application_id,
-    reference: describe(Disbursement.properties.reference, "The payment's reference"),
-    disbursed_at: describe(Disbursement.properties.disbursed_at, "When; now unless told"),
+    reference: describe(disburseLoanApplication.input.properties.reference, "The payment's reference"),
+    disbursed_at: describe(disburseLoanApplication.input.properties.disbursed_at, "Default: now"),
   },
 });
 

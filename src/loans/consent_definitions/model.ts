@@ -101,9 +101,8 @@ export const CreateDefinition = strict(
 );
 
 /** Fields left out keep their value; code and locale may be repeated, not changed. */
-export const DefinitionChange = Type.Partial(CreateDefinition, { title: "ConsentDefinitionChange" });
 export const UpdateDefinition = strict(
-  { id: Id, ...DefinitionChange.properties },
+  { id: Id, ...Type.Partial(CreateDefinition).properties },
   { title: "ConsentDefinitionChange" },
 );
 

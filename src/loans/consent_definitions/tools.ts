@@ -7,7 +7,7 @@ import { page, rejectUnused } from "../../mcp/params.ts";
 import { finder } from "../../mcp/shapes.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { definition_id, loanTool } from "../tools.ts";
-import { ConsentDefinition, DefinitionChange } from "./model.ts";
+import { ConsentDefinition } from "./model.ts";
 import {
   createConsentDefinition,
   createConsentDefinitionVersion,
@@ -15,6 +15,7 @@ import {
   listConsentDefinitions,
   publishConsentDefinition,
   retireConsentDefinition,
+  updateConsentDefinition,
 } from "./service.ts";
 
 const DEFINITION_DETAILS = ["environment", "text_sha256", "purpose_text", "data_text", "data_categories"];
@@ -34,27 +35,27 @@ const findDefinitions = loanTool({
   },
 });
 
-const text = DefinitionChange.properties;
+const text = updateConsentDefinition.input.properties;
 
 const createDefinition = loanTool({
   name: "loan_create_consent_definition",
   title: "Create a consent definition",
   description:
-    "Creates a text for borrowers to consent to, as a draft. In a next version what is left out stays; else all but locale and days is needed. Then loan_publish_consent_definition.",
+    "Creates a text for borrowers to consent to, as a draft. A next version keeps the fields left out; a new definition needs all but locale and days. Then loan_publish_consent_definition.",
   operations: [createConsentDefinition, createConsentDefinitionVersion],
   takes_request_id: true,
   details: DEFINITION_DETAILS,
   input: {
-    definition_id: Type.Optional(describe(Id, "Makes the next version of that one")),
+    definition_id: Type.Optional(describe(Id, "Creates the next version of this one")),
     code: describe(text.code, "Not for a next version"),
-    locale: describe(text.locale, "en unless told; not for a next version"),
+    locale: describe(text.locale, "Default: en; not for a next version"),
     title: Type.Optional(describe(text.title, "Heading")),
-    purpose_text: Type.Optional(describe(text.purpose_text, "What the data is for")),
-    data_text: Type.Optional(describe(text.data_text, "Which data that is")),
-    data_categories: Type.Optional(describe(text.data_categories, "In a word each")),
-    audience: Type.Optional(describe(text.audience, "Who gets it")),
+    purpose_text: Type.Optional(describe(text.purpose_text, "What the data is used for")),
+    data_text: Type.Optional(describe(text.data_text, "Which data")),
+    data_categories: Type.Optional(describe(text.data_categories, "One word each")),
+    audience: Type.Optional(describe(text.audience, "Who receives it")),
     data_life_days: describe(text.data_life_days, "How long it is kept"),
-    validity_days: describe(text.validity_days, "How long a consent holds"),
+    validity_days: describe(text.validity_days, "How long a consent is valid"),
   },
   output: dataOf(ConsentDefinition),
   async run(ctx, { definition_id: id, ...input }) {
@@ -72,7 +73,7 @@ const publishDefinition = loanTool({
   name: "loan_publish_consent_definition",
   title: "Publish or retire a consent definition",
   description:
-    "publish fixes a draft's text for good and retires the version before it: consents to that one count no longer. retire ends a published one. Ask the person first.",
+    "publish fixes a draft's text for good and retires the version before it, whose consents no longer count for a submission. retire ends a published one. Ask the person first.",
   operations: Object.values(PUBLISHING),
   is_destructive: true,
   details: DEFINITION_DETAILS,

@@ -2,7 +2,17 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import ipaddr from "ipaddr.js";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, InstantText, nullable, oneOf, pageFields, strict, trimmedText } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  InstantText,
+  nullable,
+  oneOf,
+  pageFields,
+  strict,
+  textUpTo,
+  trimmedText,
+} from "../../core/schema.ts";
 
 export const CONSENT_STATUSES = ["granted", "revoked", "expired"] as const;
 export type ConsentStatus = (typeof CONSENT_STATUSES)[number];
@@ -68,27 +78,22 @@ const GivenEvidence = strict(
         }),
       ),
     ),
-    user_agent: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: LIMITS.user_agent_length,
-          description: `at most ${LIMITS.user_agent_length} characters`,
-        }),
-      ),
-    ),
+    user_agent: Type.Optional(nullable(textUpTo(LIMITS.user_agent_length))),
   },
   { title: "GivenConsentEvidence" },
 );
 
 export type GivenEvidence = Static<typeof GivenEvidence>;
 
-const grantFields = { definition_id: Id, evidence: GivenEvidence };
-export const ConsentGrant = strict(grantFields, { title: "GrantConsent" });
-export const GrantConsent = strict({ id: Id, ...grantFields }, { title: "GrantConsent" });
+export const GrantConsent = strict(
+  { id: Id, definition_id: Id, evidence: GivenEvidence },
+  { title: "GrantConsent" },
+);
 
-const revokeFields = { reason: Type.Optional(trimmedText(LIMITS.loan_note_length)) };
-export const ConsentRevocation = strict(revokeFields, { title: "RevokeConsent" });
-export const RevokeConsent = strict({ id: Id, ...revokeFields }, { title: "RevokeConsent" });
+export const RevokeConsent = strict(
+  { id: Id, reason: Type.Optional(trimmedText(LIMITS.loan_note_length)) },
+  { title: "RevokeConsent" },
+);
 
 /** The result of the expiry job. */
 export const ExpiredConsents = Type.Object({ expired: Type.Integer() });

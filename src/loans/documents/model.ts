@@ -3,10 +3,10 @@ import type { Context } from "../../app/context.ts";
 import { LIMITS } from "../limits.ts";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import type { Reads } from "../../store/store.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, strict, textUpTo } from "../../core/schema.ts";
 import { DOCUMENT_TYPES } from "../programs/model.ts";
 
-/** What a document's bytes may be. */
+/** The accepted media types of a document. */
 export const CONTENT_TYPES = ["application/pdf", "image/jpeg", "image/png"] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number];
 
@@ -22,7 +22,7 @@ export const DOCUMENT_REASONS = [
   "other",
 ] as const;
 
-/** A file that a borrower's agent handed in with an application. */
+/** A file that was uploaded for an application. */
 export const LoanDocument = Type.Object(
   {
     id: Id,
@@ -30,19 +30,19 @@ export const LoanDocument = Type.Object(
     application_id: Id,
     type: oneOf(DOCUMENT_TYPES),
     file_name: Type.String({
-      description: "as it was sent, without folders and characters that can't be seen",
+      description: "as uploaded, without folders and invisible characters",
     }),
-    content_type: oneOf(CONTENT_TYPES, "what its first bytes say"),
+    content_type: oneOf(CONTENT_TYPES, "detected from the first bytes"),
     size: Type.Integer({ description: "in bytes" }),
     sha256: Type.String({ description: "of its bytes, in hex" }),
     status: oneOf(DOCUMENT_STATUSES),
     reason_code: nullable(oneOf(DOCUMENT_REASONS)),
-    note: nullable(Type.String({ description: "what the lender says to a rejection" })),
+    note: nullable(Type.String({ description: "the lender's note on a rejection" })),
     reviewed_at: Type.Union([At, Type.Null()], {
       description:
-        "when the lender last reviewed it; a document that was verified as another borrower's waits for a review again",
+        "when the lender last reviewed it; a verified document is pending review again after the borrower changes",
     }),
-    uploaded_by: Type.String({ description: "the clientId of the agent's key" }),
+    uploaded_by: Type.String({ description: "the clientId of the loan agent's key, or the user's email" }),
     created_at: At,
     updated_at: At,
   },
@@ -50,7 +50,7 @@ export const LoanDocument = Type.Object(
 );
 export type LoanDocument = Static<typeof LoanDocument>;
 
-/** What became of a document. */
+/** The state of a document, as far as completeness depends on it. */
 export type DocumentState = Pick<
   LoanDocument,
   "application_id" | "type" | "status" | "reason_code" | "reviewed_at" | "created_at"
@@ -58,17 +58,17 @@ export type DocumentState = Pick<
 
 export const ListDocuments = strict({ id: Id, ...pageFields });
 
-/** What is sent with an upload, beside the file. */
+/** The fields of an upload beside the file. */
 export const UploadFields = strict({ type: oneOf(DOCUMENT_TYPES) });
 
-/** An upload: the request, whose body is not yet read, and who sends it by now, as a transaction sees it. */
+/** An upload: the request with its unread body, and a way to authenticate it again in a transaction. */
 export const UploadDocument = Type.Unsafe<{
   id: number;
   request: Request;
   renew: (q: Reads) => Promise<Pick<Context, "actor" | "now">>;
 }>(Type.Any());
 
-/** An upload as the documentation shows it: the parts of a multipart body. */
+/** The parts of the multipart body, for the documentation. */
 export const UploadBody = strict(
   {
     ...UploadFields.properties,
@@ -77,18 +77,14 @@ export const UploadBody = strict(
   { title: "UploadDocument" },
 );
 
-const rejectFields = {
-  reason_code: oneOf(DOCUMENT_REASONS),
-  note: Type.Optional(
-    Type.String({
-      maxLength: LIMITS.loan_note_length,
-      description: `at most ${LIMITS.loan_note_length} characters`,
-    }),
-  ),
-};
+export const RejectDocument = strict(
+  {
+    id: Id,
+    reason_code: oneOf(DOCUMENT_REASONS),
+    note: Type.Optional(textUpTo(LIMITS.loan_note_length)),
+  },
+  { title: "RejectDocument" },
+);
 
-export const DocumentRejection = strict(rejectFields, { title: "RejectDocument" });
-export const RejectDocument = strict({ id: Id, ...rejectFields }, { title: "RejectDocument" });
-
-/** What a run of the job came to. */
+/** The result of the cleanup job. */
 export const SweptDocuments = Type.Object({ documents: Type.Integer(), files: Type.Integer() });

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
 import { Id, oneOf } from "../../core/schema.ts";
-import { DocumentRejection, LoanDocument } from "./model.ts";
+import { LoanDocument } from "./model.ts";
 import { rejectLoanDocument, verifyLoanDocument } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { rejectUnused } from "../../mcp/params.ts";
@@ -15,15 +15,17 @@ const reviewDocument = loanTool({
   name: "loan_review_document",
   title: "Verify or reject a document",
   description:
-    "Settles a document that is pending_review, for good: verify it, or reject it, so that another must be uploaded. Its content is seen over REST only: a person has to look, and decide.",
+    "Verifies or rejects a pending_review document, for good; after a rejection another must be uploaded. Its content is available over REST only: a person has to look, and decide.",
   operations: [verifyLoanDocument, rejectLoanDocument],
   is_destructive: true,
   details: DOCUMENT_DETAILS,
   input: {
     document_id: describe(Id, "The document's id"),
     verdict: describe(oneOf(["verify", "reject"]), "Which of the two"),
-    reason_code: Type.Optional(describe(DocumentRejection.properties.reason_code, "Why; for reject only")),
-    note: describe(DocumentRejection.properties.note, "In words; for reject only"),
+    reason_code: Type.Optional(
+      describe(rejectLoanDocument.input.properties.reason_code, "Why; for reject only"),
+    ),
+    note: describe(rejectLoanDocument.input.properties.note, "A note; for reject only"),
   },
   output: dataOf(LoanDocument),
   async run(ctx, { document_id: id, verdict, reason_code, ...words }) {

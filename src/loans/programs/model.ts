@@ -2,16 +2,16 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, textUpTo } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 
 export const BORROWER_TYPES = ["individual", "business"] as const;
 export const RATE_TYPES = ["flat", "reducing"] as const;
-/** An archived program was deleted: only the applications that were made to it still tell of it. */
+/** An archived program is deleted: only its applications still show it. */
 export const PROGRAM_STATUSES = ["draft", "active", "paused", "archived"] as const;
 export type ProgramStatus = (typeof PROGRAM_STATUSES)[number];
 
-/** What a borrower may be asked to hand in. */
+/** The types of documents that a lender may require. */
 export const DOCUMENT_TYPES = [
   "ic_front",
   "ic_back",
@@ -31,22 +31,22 @@ export type DocumentType = (typeof DOCUMENT_TYPES)[number];
 
 const CITIZENSHIPS = ["MY", "PR", "any"] as const;
 
-/** An amount as it is told and answered: text. How many digits it may have depends on the currency. */
+/** An amount on the wire: a string. Its number of decimals depends on the currency. */
 export const Amount = Type.String({
   pattern: "^(0|[1-9][0-9]{0,14})([.][0-9]{1,4})?$",
   description: 'an amount as a string, such as "1500.00"',
 });
 
-/** A percentage as it is told and answered: text. */
+/** A percentage on the wire: a string. */
 export const Percent = Type.String({
   pattern: "^(0|[1-9][0-9]{0,2})([.][0-9]{1,4})?$",
   description: 'a percentage as a string, such as "8.5", below 1000 and with at most 4 decimals',
 });
 
-/** Months over which a loan is paid back. */
+/** The term of a loan in months. */
 export const Tenor = Type.Integer({ minimum: 1, maximum: LIMITS.loan_tenor_months });
 
-/** What programs and, over all their versions, consents are known by. */
+/** The code of a program, or of all versions of a consent definition. */
 export const Code = Type.String({
   pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]{0,${LIMITS.loan_code_length - 1}}$`,
   description: `letters, digits, _, - and ., at most ${LIMITS.loan_code_length} characters`,
@@ -54,7 +54,7 @@ export const Code = Type.String({
 
 const Age = Type.Integer({ minimum: 0, maximum: 150 });
 
-/** Who may borrow; what is left out is not asked. */
+/** The eligibility rules of a program; rules left out are not checked. */
 const Eligibility = strict(
   {
     min_age: Type.Optional(Age),
@@ -67,7 +67,7 @@ const Eligibility = strict(
 );
 export type Eligibility = Static<typeof Eligibility>;
 
-/** What a lender offers, and to whom. */
+/** A loan product of a lender, with its eligibility rules. */
 export const LoanProgram = Type.Object(
   {
     id: Id,
@@ -87,7 +87,7 @@ export const LoanProgram = Type.Object(
     rate_type: oneOf(RATE_TYPES),
     eligibility: Eligibility,
     required_documents: Type.Array(oneOf(DOCUMENT_TYPES)),
-    required_consents: Type.Array(Type.String(), { description: "codes of consents" }),
+    required_consents: Type.Array(Type.String(), { description: "codes of consent definitions" }),
     form_config_id: nullable(Id),
     status: oneOf(PROGRAM_STATUSES),
     created_at: At,
@@ -97,51 +97,42 @@ export const LoanProgram = Type.Object(
 );
 export type LoanProgram = Static<typeof LoanProgram>;
 
-const terms = {
-  code: Code,
-  name: Name,
-  borrower_type: oneOf(BORROWER_TYPES),
-  currency: Currency,
-  min_amount: Amount,
-  max_amount: Amount,
-  min_tenor_months: Tenor,
-  max_tenor_months: Tenor,
-  annual_rate_min: Percent,
-  annual_rate_max: Percent,
-  rate_type: oneOf(RATE_TYPES),
-};
-const extras = {
-  description: Type.Optional(
-    nullable(
-      Type.String({
-        maxLength: SHARED_LIMITS.description_length,
-        description: `at most ${SHARED_LIMITS.description_length} characters`,
-      }),
+export const CreateLoanProgram = strict(
+  {
+    code: Code,
+    name: Name,
+    borrower_type: oneOf(BORROWER_TYPES),
+    currency: Currency,
+    min_amount: Amount,
+    max_amount: Amount,
+    min_tenor_months: Tenor,
+    max_tenor_months: Tenor,
+    annual_rate_min: Percent,
+    annual_rate_max: Percent,
+    rate_type: oneOf(RATE_TYPES),
+    description: Type.Optional(nullable(textUpTo(SHARED_LIMITS.description_length))),
+    eligibility: Type.Optional(Eligibility),
+    required_documents: Type.Optional(
+      Type.Array(oneOf(DOCUMENT_TYPES), { maxItems: DOCUMENT_TYPES.length, uniqueItems: true }),
     ),
-  ),
-  eligibility: Type.Optional(Eligibility),
-  required_documents: Type.Optional(
-    Type.Array(oneOf(DOCUMENT_TYPES), { maxItems: DOCUMENT_TYPES.length, uniqueItems: true }),
-  ),
-  required_consents: Type.Optional(
-    Type.Array(Code, { maxItems: LIMITS.loan_required_consents, uniqueItems: true }),
-  ),
-  form_config_id: Type.Optional(nullable(Id)),
-};
-
-export const CreateLoanProgram = strict({ ...terms, ...extras }, { title: "CreateLoanProgram" });
+    required_consents: Type.Optional(
+      Type.Array(Code, { maxItems: LIMITS.loan_required_consents, uniqueItems: true }),
+    ),
+    form_config_id: Type.Optional(nullable(Id)),
+  },
+  { title: "CreateLoanProgram" },
+);
 export type CreateLoanProgram = Static<typeof CreateLoanProgram>;
 
-/** What is left out stays as it is. */
+/** Fields left out keep their value. */
 export const LoanProgramChange = Type.Partial(CreateLoanProgram, { title: "LoanProgramChange" });
 export const UpdateLoanProgram = strict(
   { id: Id, ...LoanProgramChange.properties },
   { title: "LoanProgramChange" },
 );
 
-const listFields = { search: Type.Optional(Search), ...pageFields };
+export const ListOpenLoanPrograms = strict({ search: Type.Optional(Search), ...pageFields });
 export const ListLoanPrograms = strict({
   status: Type.Optional(oneOf(["draft", "active", "paused"])),
-  ...listFields,
+  ...ListOpenLoanPrograms.properties,
 });
-export const ListOpenLoanPrograms = strict(listFields);

@@ -23,7 +23,7 @@ const findPrograms = loanTool({
   name: "loan_find_programs",
   title: "Find loan programs",
   description:
-    "Finds loan programs, or one by id: amounts, months, rates, who may borrow, which documents and consents are asked for.",
+    "Lists loan programs, or one by id: amounts, terms, rates, eligibility, required documents and consents.",
   ...finder("program_id", listLoanPrograms, getLoanProgram),
   details: PROGRAM_DETAILS,
   input: {
@@ -38,13 +38,13 @@ const saveProgram = loanTool({
   name: "loan_save_program",
   title: "Create or change a loan program",
   description:
-    "Creates a program as a draft, or changes the terms given of one; submitted applications keep theirs. A new one needs code, name, borrower_type, currency, ranges and rate_type. Then loan_switch_program.",
+    "Creates a program as a draft, or changes the given terms of one; submitted applications keep theirs. A new one needs code, name, borrower_type, currency, ranges and rate_type. Then loan_switch_program.",
   operations: [createLoanProgram, updateLoanProgram],
   takes_request_id: true,
   details: PROGRAM_DETAILS,
   input: {
-    program_id: Type.Optional(describe(Id, "The one to change; else a new one is made")),
-    terms: describe(LoanProgramChange, "What it offers, and asks for"),
+    program_id: Type.Optional(describe(Id, "The one to change; omit it to create one")),
+    terms: describe(LoanProgramChange, "Its terms and requirements"),
   },
   output: dataOf(LoanProgram),
   run: (ctx, { program_id: id, terms }) =>
@@ -61,7 +61,7 @@ const switchProgram = loanTool({
   name: "loan_switch_program",
   title: "Activate or pause a loan program",
   description:
-    "activate lets borrowers apply to a program; pause takes no more, and what was submitted goes on.",
+    "activate opens a program to applications; pause closes it to new ones, and submitted ones continue.",
   operations: Object.values(SWITCHES),
   details: PROGRAM_DETAILS,
   input: { program_id, to: describe(oneOf(["activate", "pause"]), "Which of the two") },
