@@ -10,15 +10,15 @@ import { amountProblems } from "../programs/rules.ts";
 import { type Loan, monthlyInstalment } from "./instalments.ts";
 import type { Approval, Borrower, LoanApplication, Missing, Offer } from "./model.ts";
 
-/** What was handed in with an application, as far as it counts. */
+/** The documents and consents that count for an application. */
 export interface Evidence {
-  /** Types of the documents. */
+  /** Document types. */
   documents: ReadonlySet<string>;
-  /** Codes of the consents. */
+  /** Consent codes. */
   consents: ReadonlySet<string>;
 }
 
-/** An application and all that its program asks for. */
+/** An application with everything its completeness depends on. */
 export interface Submission extends Evidence {
   application: Pick<LoanApplication, "borrower" | "answers" | "missing">;
   program: LoanProgram;
@@ -27,8 +27,8 @@ export interface Submission extends Evidence {
 }
 
 /**
- * Everything that is needed and is not there, each thing once: the program's documents and consents, those that
- * the lender asked for, facts of the borrower that the program's rules ask about, and the form's required fields.
+ * Everything an application lacks, each once: documents and consents that the program or the lender requires, borrower
+ * fields that the eligibility rules need, and required fields of the form.
  */
 export function missingOf({ application, program, form, documents, consents }: Submission): Missing[] {
   const requested = (kind: Missing["kind"]) =>
@@ -50,7 +50,7 @@ function missingFields(borrower: Borrower, { eligibility }: LoanProgram): string
   const { min_age, max_age, min_monthly_income, max_dsr_percent, citizenship } = eligibility;
   const asks_age = min_age !== undefined || max_age !== undefined;
   const number = borrower.type === "individual" ? "ic_number" : "registration_number";
-  // Foreigners have no IC number: whom a program takes from anywhere needs one for the age only.
+  // Foreigners have no IC number: with any citizenship accepted, only an age rule needs one.
   const needs_number = borrower.type === "business" || citizenship !== "any" || asks_age;
   const needs_income = min_monthly_income !== undefined || max_dsr_percent !== undefined;
   return [
@@ -60,10 +60,8 @@ function missingFields(borrower: Borrower, { eligibility }: LoanProgram): string
 }
 
 /**
- * The program's rules that an application breaks on the day of its submission where the company is: its ranges, and
- * the borrower's age and income. The share of the
- * income that the loan takes is that of its instalment at the program's lowest rate; what else the borrower owes
- * is not known. Decision 0103.
+ * The program's rules that an application breaks on `day`: ranges, age and income. The debt service ratio takes the
+ * instalment at the program's lowest rate; other debts are unknown. Decision 0103.
  */
 export function brokenRules(
   { borrower, amount, tenor_months }: Pick<LoanApplication, "borrower" | "amount" | "tenor_months">,
@@ -77,13 +75,17 @@ export function brokenRules(
     ...loanProblems({ amount, tenor_months }, program),
     ...ageProblems(borrower, program, day),
     ...incomeProblems(borrower, program),
-    ...shareProblems({ amount, tenor_months, annual_rate: program.annual_rate_min }, borrower, program),
+    ...serviceRatioProblems(
+      { amount, tenor_months, annual_rate: program.annual_rate_min },
+      borrower,
+      program,
+    ),
   ];
 }
 
 /**
- * Reads an offer that is made at `now`, and works out its instalment. Errors: invalid, naming what goes beyond the
- * program or beyond what the borrower can pay by the program's rules, and an end that is not ahead. Decision 0104.
+ * The offer of an approval, with its instalment. Errors: invalid, naming every value outside the program's ranges or
+ * its debt service ratio, and an expiry in the past. Decision 0104.
  */
 export function readOffer(
   { amount, tenor_months, annual_rate, expires_at }: Approval,
@@ -123,7 +125,7 @@ function offerProblems(
     ...(is_rate
       ? []
       : [{ path: "/annual_rate", message: `must be from ${annual_rate_min} to ${annual_rate_max}` }]),
-    ...shareProblems(offer, borrower, program),
+    ...serviceRatioProblems(offer, borrower, program),
   ];
 }
 
@@ -155,7 +157,7 @@ function ageProblems(
   const age = ageOn(ic_number, day);
   if (age >= min_age && age <= max_age) return [];
   const ages = max_age === Infinity ? `at least ${min_age}` : `${min_age} to ${max_age}`;
-  return [{ path: "/borrower/ic_number", message: `must be of somebody who is ${ages} years old today` }];
+  return [{ path: "/borrower/ic_number", message: `must be of a person aged ${ages} years today` }];
 }
 
 function incomeProblems(
@@ -168,7 +170,7 @@ function incomeProblems(
   return [{ path: "/borrower/monthly_income", message }];
 }
 
-function shareProblems(
+function serviceRatioProblems(
   { amount, tenor_months, annual_rate }: Pick<Loan, "amount" | "tenor_months" | "annual_rate">,
   { monthly_income }: Borrower,
   { eligibility: { max_dsr_percent }, currency, rate_type }: LoanProgram,

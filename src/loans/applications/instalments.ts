@@ -1,7 +1,7 @@
 import { type Decimal, roundFraction } from "../../core/money.ts";
 import type { LoanProgram } from "../programs/model.ts";
 
-/** A loan, as far as its instalments depend on it. `annual_rate` is in percent. */
+/** The terms that instalments depend on. `annual_rate` is in percent. */
 export interface Loan {
   amount: Decimal;
   tenor_months: number;
@@ -11,9 +11,9 @@ export interface Loan {
 }
 
 /**
- * What is paid back every month, in the currency's digits: an exact fraction, rounded once, half away from zero.
- * Flat: interest on the whole amount for the whole time. Reducing: an annuity, interest on what is left, a
- * twelfth of the annual rate each month. Decision 0104.
+ * The monthly instalment: an exact fraction, rounded once to the currency, half away from zero. Flat: interest on the
+ * whole amount for the whole term. Reducing: an annuity, with a twelfth of the annual rate on the balance each month.
+ * Decision 0104.
  */
 export function monthlyInstalment(loan: Loan): Decimal {
   const [numerator, denominator] = loan.rate_type === "flat" ? flat(loan) : annuity(loan);
@@ -22,7 +22,7 @@ export function monthlyInstalment(loan: Loan): Decimal {
 
 type Fraction = readonly [numerator: bigint, denominator: bigint];
 
-/** P (1 + rate · n) / n, the rate of one month. */
+/** P (1 + rate · n) / n, with the monthly rate. */
 function flat({ amount, annual_rate, tenor_months }: Loan): Fraction {
   const [p, p_scale] = fraction(amount);
   const [rate, per] = monthlyRate(annual_rate);
@@ -30,7 +30,7 @@ function flat({ amount, annual_rate, tenor_months }: Loan): Fraction {
   return [p * (per + rate * n), p_scale * per * n];
 }
 
-/** P · rate · (1 + rate)ⁿ / ((1 + rate)ⁿ − 1), the rate of one month; P / n without interest. */
+/** P · rate · (1 + rate)ⁿ / ((1 + rate)ⁿ − 1), with the monthly rate; P / n without interest. */
 function annuity({ amount, annual_rate, tenor_months }: Loan): Fraction {
   const [p, p_scale] = fraction(amount);
   const [rate, per] = monthlyRate(annual_rate);
@@ -40,7 +40,7 @@ function annuity({ amount, annual_rate, tenor_months }: Loan): Fraction {
   return [p * rate * grown, p_scale * per * (grown - per ** n)];
 }
 
-/** A twelfth of a percentage: 6 % a year are 6/1200 a month. */
+/** The monthly rate of an annual percentage: 6 % a year are 6/1200 a month. */
 function monthlyRate(annual_rate: Decimal): Fraction {
   const [rate, scale] = fraction(annual_rate);
   return [rate, scale * 1_200n];

@@ -6,8 +6,8 @@ import { voidReviews } from "../documents/queries.ts";
 import type { LoanScope } from "../scope.ts";
 
 /**
- * What it means to an application that somebody else borrows now: the consents were another person's and are
- * revoked, and documents that were verified as another person's wait for a review again. Decision 0103.
+ * Another borrower: revokes the previous one's consents, and returns verified documents to pending_review.
+ * Decision 0103.
  */
 export async function voidEvidence(tx: Tx<LoanScope>, application_id: number): Promise<void> {
   const reason = "The application's borrower was changed";

@@ -5,9 +5,8 @@ import { nextStatus } from "./rules.ts";
 import type { LoanScope } from "../scope.ts";
 
 /**
- * What it means to an application that its borrower has taken a consent back: where the program or the lender asks
- * for it and the lender has the application before it, the application waits until the consent is given again. In the transaction in which
- * the consent is revoked. See docs/loans.md#states.
+ * Consent revoked: a submitted application that requires it moves to action_required, in the same transaction.
+ * See docs/loans.md#states.
  */
 export async function onConsentRevoked(
   tx: Tx<LoanScope>,

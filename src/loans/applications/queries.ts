@@ -81,7 +81,7 @@ export async function requireApplication(tx: ReadTx<LoanScope>, id: number): Pro
 export interface ApplicationTerms {
   /** The program's form as it was at the submission. */
   form_snapshot: FormStructure | null;
-  /** All that the lender has asked for so far. */
+  /** All items the lender has requested. */
   requested: ActionItem[];
 }
 

@@ -8,7 +8,7 @@ import { amountProblems } from "../programs/rules.ts";
 import { DOCUMENT_TYPES, type LoanProgram } from "../programs/model.ts";
 import type { ActionItem, Borrower, BorrowerInput, LoanApplication, RequestAction } from "./model.ts";
 
-/** What an agent says of a loan that somebody wishes for, as it came. */
+/** The requested loan as it was sent. */
 export interface RequestInput {
   borrower: BorrowerInput;
   amount: string;
@@ -17,19 +17,18 @@ export interface RequestInput {
   answers: unknown;
 }
 
-/** The same, read. */
+/** The requested loan, validated and normalised. */
 export type LoanRequest = Pick<
   LoanApplication,
   "borrower" | "amount" | "tenor_months" | "purpose" | "answers"
 >;
 
-/** The form of a program that asks nothing. */
+/** Stands in for the form of a program without one. */
 const NO_FORM: FormStructure = { title: "None", fields: [] };
 
 /**
- * Reads what an agent says, as far as its form goes: whether the borrower may have the loan, and whether all that
- * is needed is there, is asked when it is submitted. Errors: invalid, naming the broken rules.
- * Decision 0103.
+ * Validates the format of a requested loan; eligibility and completeness are checked on submission. Errors: invalid,
+ * naming the broken rules. Decision 0103.
  */
 export function readRequest(
   { borrower, amount, tenor_months, purpose, answers }: RequestInput,
@@ -55,7 +54,7 @@ export function readRequest(
   };
 }
 
-/** People have IC numbers, businesses registration numbers. */
+/** Individuals have IC numbers, businesses registration numbers. */
 function numberProblems({ type, ic_number, registration_number }: BorrowerInput): ErrorDetail[] {
   const [name, value] =
     type === "individual"
@@ -88,7 +87,7 @@ function readAnswers(answers: unknown, form: FormStructure): Answers {
 
 const isDocumentType = (code: string) => DOCUMENT_TYPES.some((type) => type === code);
 
-/** Reads what a lender asks for. Errors: invalid for documents that have no such type. */
+/** The items a lender requests. Errors: invalid for unknown document types. */
 export function readItems(items: Static<typeof RequestAction>["items"]): ActionItem[] {
   const problems = items.flatMap(({ kind, code }, index) =>
     kind === "document" && !isDocumentType(code)

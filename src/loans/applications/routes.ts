@@ -23,49 +23,49 @@ import {
   withdrawLoanApplication,
 } from "./service.ts";
 
-/** The 422 of a submission: the rules that are broken, and everything that is missing. */
+/** The 422 of a submission: the broken rules, and everything missing. */
 const SubmissionRefused = Type.Object(
   { ...InvalidBody.properties, missing: Type.Optional(Type.Array(Missing)) },
   { title: "SubmissionError" },
 );
 
 const FILTERS =
-  "One page, newest first; search looks into references and borrowers' names, from (included) and to (not) into created_at. IC numbers are masked.";
+  "One page, newest first. search matches references and borrowers' names; from (inclusive) and to (exclusive) filter by created_at. IC numbers are masked.";
 
 export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender" }, [
   route("GET /lender/applications", listLoanApplications, {
     summary: "List loan applications",
-    description: `${FILTERS} Drafts are left out.`,
+    description: `${FILTERS} Drafts are not listed.`,
   }),
   route("GET /lender/applications/:id", getLoanApplication, {
     summary: "Get a loan application",
-    description: "Also one that is a draft.",
+    description: "Drafts included.",
   }),
   route("POST /lender/applications/:id/review", reviewLoanApplication, {
     summary: "Start reviewing a loan application",
-    description: "From submitted.",
+    description: "From status submitted.",
     errors: [409],
   }),
   route("POST /lender/applications/:id/request-action", requestLoanAction, {
     summary: "Request action on a loan application",
     description:
-      "From under_review, for documents, consents or fields; the agent submits it again when they are there.",
+      "From status under_review, for documents, consents or fields; the loan agent supplies them and submits it again.",
     errors: [409],
   }),
   route("POST /lender/applications/:id/approve", approveLoanApplication, {
     summary: "Approve a loan application",
     description:
-      "From under_review. The offer must be within the program; it expires at expires_at, or after 30 days. Of many calls at once one succeeds.",
+      "From status under_review. The offer must be within the program's ranges; it expires at expires_at, by default in 30 days. Of concurrent calls, one succeeds.",
     errors: [409],
   }),
   route("POST /lender/applications/:id/reject", rejectLoanApplication, {
     summary: "Reject a loan application",
-    description: "From under_review.",
+    description: "From status under_review.",
     errors: [409],
   }),
   route("POST /lender/applications/:id/disburse", disburseLoanApplication, {
     summary: "Record a loan's disbursement",
-    description: "From accepted. disbursed_at is now unless told, and not in the future.",
+    description: "From status accepted. disbursed_at defaults to now and cannot be in the future.",
     errors: [409],
   }),
 ]);
@@ -78,7 +78,7 @@ export const agentApplicationRoutes = routes({ tag: "Borrowing", admits: "agent"
   route("POST /agent/applications", createLoanApplication, {
     summary: "Create a loan application",
     description:
-      "As a draft. Formats are checked; the program's ranges, age, income, documents and consents when it is submitted. external_reference is the agent's own, unique among its applications.",
+      "Creates a draft. Formats are checked now; the program's ranges, age, income, documents and consents on submission. external_reference is your own id, unique among the agent's applications.",
     status: 201,
     errors: [409],
   }),
@@ -88,34 +88,34 @@ export const agentApplicationRoutes = routes({ tag: "Borrowing", admits: "agent"
   route("PUT /agent/applications/:id", updateLoanApplication, {
     summary: "Change a loan application",
     description:
-      "In draft or action_required. What is left out stays as it is; borrower and answers are replaced as a whole.",
+      "In status draft or action_required. Fields left out keep their value; borrower and answers are replaced as a whole.",
     errors: [409],
   }),
   route("DELETE /agent/applications/:id", deleteLoanApplication, {
     summary: "Delete a loan application",
-    description: "Only a draft.",
+    description: "Only drafts can be deleted.",
     errors: [409],
   }),
   route("POST /agent/applications/:id/submit", submitLoanApplication, {
     summary: "Submit a loan application",
     description:
-      "From draft, or from action_required back to the review. A 422 names the program's rules that it breaks in details, and every document, consent and field that is not there in missing.",
+      "From status draft, or from action_required back to under_review. A 422 lists the broken rules of the program in details, and every missing document, consent and field in missing.",
     errors: [409],
     refused: SubmissionRefused,
   }),
   route("POST /agent/applications/:id/withdraw", withdrawLoanApplication, {
     summary: "Withdraw a loan application",
-    description: "Until an offer was accepted.",
+    description: "Possible until an offer is accepted.",
     errors: [409],
   }),
   route("POST /agent/applications/:id/accept", acceptLoanOffer, {
     summary: "Accept an offer",
-    description: "From approved, until the offer expires.",
+    description: "From status approved, until the offer expires.",
     errors: [409],
   }),
   route("POST /agent/applications/:id/decline", declineLoanOffer, {
     summary: "Decline an offer",
-    description: "From approved, until the offer expires.",
+    description: "From status approved, until the offer expires.",
     errors: [409],
   }),
 ]);

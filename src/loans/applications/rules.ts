@@ -24,8 +24,8 @@ export const TRIGGERS = [
 export type Trigger = (typeof TRIGGERS)[number];
 
 /**
- * What may happen to an application: from which states, and to which state it leads. An edit leaves the state as
- * it is; a lost consent is one that the program asks for and the borrower takes back. See docs/loans.md#states.
+ * The transitions of an application, by trigger. An edit keeps the status; lose_consent follows a revoked consent that
+ * the application requires. See docs/loans.md#states.
  */
 const TRANSITIONS: Readonly<Record<Trigger, Partial<Record<ApplicationStatus, ApplicationStatus>>>> = {
   edit: { draft: "draft", action_required: "action_required" },
@@ -49,20 +49,20 @@ const TRANSITIONS: Readonly<Record<Trigger, Partial<Record<ApplicationStatus, Ap
   expire: { draft: "expired", action_required: "expired", approved: "expired" },
 };
 
-/** States that nothing leads out of. */
+/** Statuses without a transition out of them. */
 export const FINAL_STATUSES = ["disbursed", "rejected", "declined", "withdrawn", "expired"] as const;
 
 export function isFinal(status: ApplicationStatus): boolean {
   return FINAL_STATUSES.some((final) => final === status);
 }
 
-/** The state that a trigger leads to; undefined where the state forbids it. */
+/** The status after a trigger; undefined where the status forbids it. */
 export function nextStatus(status: ApplicationStatus, trigger: Trigger): ApplicationStatus | undefined {
   return TRANSITIONS[trigger][status];
 }
 
-/** As it is said in an error: "Cannot approve application 7: it is a draft". */
-export const SAID: Record<Trigger, string> = {
+/** The trigger in an error message: "Cannot approve application 7: its status is draft". */
+export const VERBS: Record<Trigger, string> = {
   edit: "edit",
   delete: "delete",
   submit: "submit",
@@ -80,7 +80,7 @@ export const SAID: Record<Trigger, string> = {
 
 type ApplicationState = Pick<LoanApplication, "id" | "status" | "expires_at">;
 
-/** The state at `now`: an application whose time has run out is expired, also before that is written down. */
+/** The status at `now`: expired past the expiry, whether or not the job has marked it. */
 export function stateAt(
   { status, expires_at }: Omit<ApplicationState, "id">,
   now: Temporal.Instant,
@@ -89,22 +89,22 @@ export function stateAt(
   return has_run_out ? "expired" : status;
 }
 
-/** The state that a trigger leads an application to at `now`. Errors: conflict where the state forbids it. */
+/** The status after a trigger at `now`. Errors: conflict where the status forbids it. */
 export function transition(
   application: ApplicationState,
   trigger: Trigger,
   now: Temporal.Instant,
 ): ApplicationStatus {
-  const stands = trigger === "expire" ? application.status : stateAt(application, now);
-  const next = nextStatus(stands, trigger);
+  const current = trigger === "expire" ? application.status : stateAt(application, now);
+  const next = nextStatus(current, trigger);
   if (next !== undefined) return next;
-  const action = `${SAID[trigger]} application ${application.id}`;
-  throw new AppError("conflict", `Cannot ${action}: its status is ${stands.replaceAll("_", " ")}`);
+  const action = `${VERBS[trigger]} application ${application.id}`;
+  throw new AppError("conflict", `Cannot ${action}: its status is ${current.replaceAll("_", " ")}`);
 }
 
 /**
- * When an application that comes into this state at `now` expires if nothing happens until then; null for never.
- * `offered_until`: when its offer ends. See docs/loans.md#states.
+ * The expiry of an application that enters this status at `now`; null for never. `offered_until` is the offer's expiry.
+ * See docs/loans.md#states.
  */
 export function expiryOf(
   status: ApplicationStatus,
@@ -116,7 +116,7 @@ export function expiryOf(
   return is_idle ? iso(now.add({ hours: 24 * LIMITS.loan_idle_days })) : null;
 }
 
-/** What is written when an application comes into a state at `now`. */
+/** The timestamp of the status that an application enters at `now`. */
 export function arrival(
   status: ApplicationStatus,
   now: Temporal.Instant,
@@ -125,8 +125,8 @@ export function arrival(
 }
 
 /**
- * What an application still waits for: what it lacks now, and the fields that the lender asked about, of which only
- * the lender can tell whether they were mended. The lender's notes stay with what they are about.
+ * Everything an application still lacks, with the lender's notes. Requested fields stay until it is submitted again:
+ * only the lender can judge whether they were corrected.
  */
 export function stillMissing(requested: readonly ActionItem[], lacks: readonly Missing[]): ActionItem[] {
   const open = requested.filter((item) => item.kind === "field" || includesItem(lacks, item));
@@ -134,7 +134,7 @@ export function stillMissing(requested: readonly ActionItem[], lacks: readonly M
   return [...open, ...rest.map((item) => ({ ...item, note: null }))];
 }
 
-/** All that the lender has asked for so far, and what it asks for now; a later note counts. */
+/** All items the lender has requested, the new ones included; a later note replaces an earlier one. */
 export function addRequested(before: readonly ActionItem[], requested: readonly ActionItem[]): ActionItem[] {
   return [...before.filter((item) => !includesItem(requested, item)), ...requested];
 }
@@ -143,14 +143,14 @@ function includesItem(items: readonly Missing[], { kind, code }: Missing): boole
   return items.some((item) => item.kind === kind && item.code === code);
 }
 
-/** What is left of a deleted draft: nothing that anybody said of themselves, so that the row alone remains. */
+/** The fields of a deleted draft: without any personal data. */
 export function blanked({ borrower: { type } }: LoanApplication) {
   const nobody = { ic_number: null, registration_number: null, email: null, phone: null };
   const borrower: Borrower = { type, name: "", ...nobody, monthly_income: null, employment_type: null };
   return { borrower, purpose: null, answers: {}, external_reference: null };
 }
 
-/** Whether somebody else borrows: what was consented to, and what documents show, is about a person. */
+/** Whether the borrower is another person or business, whom consents and documents are not about. */
 export function isAnotherBorrower(before: Borrower, after: Borrower): boolean {
   return !isDeepStrictEqual(identityOf(before), identityOf(after));
 }
@@ -159,14 +159,14 @@ function identityOf({ type, name, ic_number, registration_number }: Borrower) {
   return { type, name, ic_number, registration_number };
 }
 
-/** An application for those who look at many: without the borrower's number. */
+/** An application as lists show it: with a masked IC number. */
 export function masked(application: LoanApplication): LoanApplication {
   const { borrower } = application;
   if (borrower.ic_number === null) return application;
   return { ...application, borrower: { ...borrower, ic_number: maskIcNumber(borrower.ic_number) } };
 }
 
-/** What is told of an application that was created or has come into a state. */
+/** The domain event of an application that was created or has entered a status. */
 export function applicationEvent(
   change: "created" | Exclude<ApplicationStatus, "draft">,
   { id, reference, status, program_id, environment }: LoanApplication,

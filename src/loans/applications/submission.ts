@@ -10,17 +10,17 @@ import { findLoanProgram } from "../programs/queries.ts";
 import { brokenRules, missingOf, type Submission } from "./eligibility.ts";
 import type { LoanApplication, Missing } from "./model.ts";
 import { type ApplicationTerms, findTerms, listTerms } from "./queries.ts";
-import { SAID, stillMissing, type Trigger } from "./rules.ts";
+import { VERBS, stillMissing, type Trigger } from "./rules.ts";
 import { formOf } from "./program_terms.ts";
 import type { LoanScope } from "../scope.ts";
 
-/** What an application goes by from its submission on. */
+/** The snapshots that govern an application from its submission on. */
 type SubmittedTerms = Pick<LoanApplication, "program_snapshot"> & Pick<ApplicationTerms, "form_snapshot">;
 
 /**
- * Holds an application against its program on the day of `now`. Returns the terms that it goes by from now on: a
- * draft goes by the program and its form as they are, a later submission by those that the first went by.
- * Errors: conflict when a draft's program takes none, invalid naming the broken rules and everything missing.
+ * Checks an application against its program today, and returns the terms that govern it from now on: of a draft the
+ * current program and form, later the snapshots of the first submission. Errors: conflict when a draft's program is not
+ * active, invalid naming the broken rules and everything missing.
  */
 export async function checkSubmission(
   tx: ReadTx<LoanScope>,
@@ -42,17 +42,17 @@ export async function checkSubmission(
   return { program_snapshot: program, form_snapshot: form ?? null };
 }
 
-/** The day of an instant where the company is. */
+/** The day of an instant in the company's time zone. */
 export async function dayOf(tx: ReadTx<LoanScope>, at: Temporal.Instant): Promise<Temporal.PlainDate> {
   const company = await findCompany(tx);
-  if (!company) throw new Error(`Company ${tx.scope.company_id} is not there`);
+  if (!company) throw new Error(`Company ${tx.scope.company_id} does not exist`);
   return at.toZonedDateTimeISO(company.timezone).toPlainDate();
 }
 
 /**
- * Holds an application that was submitted against what its submission needed: consents may have been revoked and
- * documents replaced since. A consent to an older version still counts; a document that has taken the place of a
- * verified one, or came after the approval, counts once it is verified. Errors: conflict naming everything missing.
+ * Checks that a submitted application still has the evidence its submission required: consents may have been revoked
+ * and documents replaced since. A consent to an older version counts; a document that replaced a verified one, or came
+ * after the approval, counts once it is verified. Errors: conflict naming everything missing.
  */
 export async function checkComplete(
   tx: ReadTx<LoanScope>,
@@ -65,20 +65,20 @@ export async function checkComplete(
   const missing = missingOf({
     application: { ...application, missing: requested },
     program,
-    // Nobody can change the answers of a submitted application, nor its form.
+    // The answers and the form of a submitted application cannot change.
     form: undefined,
     documents: decidedTypes(await listDocumentStates(tx, [id]), approved_at),
     consents: new Set(consents.map(({ code }) => code)),
   });
   if (missing.length === 0) return;
-  throw new AppError("conflict", `Cannot ${SAID[trigger]} application ${id}: ${namesOf(missing)}`, {
+  throw new AppError("conflict", `Cannot ${VERBS[trigger]} application ${id}: ${namesOf(missing)}`, {
     missing,
   });
 }
 
 /**
- * Applications as they are shown: `missing` of one that waits for its agent is all that its submission would be
- * refused for as things are, with the lender's notes. Decision 0103.
+ * Applications as they are shown: in draft or action_required, `missing` is everything a submission now would lack, with
+ * the lender's notes. Decision 0103.
  */
 export async function withMissing(
   tx: ReadTx<LoanScope>,
@@ -98,8 +98,8 @@ export async function withMissing(
 }
 
 /**
- * Applications and all that counts for their submission at `now`: drafts go by their program and its form as they
- * are, also by a form that was deleted; others by both as they were at their submission.
+ * Applications with everything their completeness depends on: drafts with the current program and form, even a deleted
+ * one; others with the snapshots of their submission.
  */
 async function listSubmissions(
   tx: ReadTx<LoanScope>,
@@ -130,7 +130,7 @@ async function listSubmissions(
   });
 }
 
-/** The programs of some applications as they are now, with their forms. */
+/** The current programs of the applications, with their forms, by id. */
 async function currentPrograms(tx: ReadTx<LoanScope>, applications: readonly LoanApplication[]) {
   const found = new Map<number, { program: LoanProgram; form: FormStructure | undefined }>();
   for (const id of new Set(applications.map(({ program_id }) => program_id))) {
@@ -140,7 +140,7 @@ async function currentPrograms(tx: ReadTx<LoanScope>, applications: readonly Loa
   return found;
 }
 
-/** How many missing things the words of a refusal name; all of them are listed beside. */
+/** The number of missing items named in an error message; `missing` lists them all. */
 const NAMED = 5;
 
 function namesOf(missing: readonly Missing[]): string {

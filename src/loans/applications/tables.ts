@@ -17,25 +17,25 @@ export const loanApplicationTable = (k: ColumnKit) =>
       ...companyColumn(k),
       environment: k.enumeration("environment", ENVIRONMENTS).notNull(),
       reference: k.text("reference").notNull(),
-      /** The key that made it; null where a user did. */
+      /** The key that created it; null for a user. */
       agent_key_id: k.ref("agent_key_id", apiKeyTable),
-      /** What that key is known by, which outlives it. */
+      /** The clientId of that key. */
       agent_client_id: k.text("agent_client_id"),
       program_id: k.ref("program_id", loanProgramTable).notNull(),
       program_snapshot: k.json<LoanProgram>("program_snapshot").notNull(),
-      /** The program's form as it was at the submission; null before it, and where the program has none. */
+      /** The program's form as of the submission; null before it, and without a form. */
       form_snapshot: k.json<FormStructure>("form_snapshot"),
       external_reference: k.text("external_reference"),
       status: k.enumeration("status", APPLICATION_STATUSES).notNull(),
       borrower: k.json<Borrower>("borrower").notNull(),
-      /** The borrower's name, to be searched. */
+      /** The borrower's name, for searches. */
       borrower_name: k.text("borrower_name").notNull(),
       amount: k.decimal("amount").notNull(),
       tenor_months: k.integer("tenor_months").notNull(),
       purpose: k.text("purpose"),
       answers: k.json<Answers>("answers").notNull(),
       missing: k.json<ActionItem[]>("missing").notNull(),
-      /** All that the lender has asked for so far: it is needed until the end, as what the program asks for. */
+      /** All items the lender has requested: required until the end, like those of the program. */
       requested: k.json<ActionItem[]>("requested").notNull().default([]),
       decision: k.json<Decision>("decision"),
       offer: k.json<Offer>("offer"),
@@ -51,13 +51,13 @@ export const loanApplicationTable = (k: ColumnKit) =>
       withdrawn_at: k.at("withdrawn_at"),
       expired_at: k.at("expired_at"),
       disbursed_at: k.at("disbursed_at"),
-      /** Deleted drafts keep their row: documents and consents refer to it. */
+      /** Deleted drafts keep their row, which documents and consents refer to. */
       deleted_at: k.at("deleted_at"),
       ...stamps(k),
     },
     (t) => [
       k.uniqueIndex("loan_applications_reference").on(t.reference),
-      // Of many calls at once one gets it. Users have no key, and share one space of references.
+      // One of concurrent calls succeeds. Users have no key and share one set of references.
       k
         .uniqueIndex("loan_applications_external")
         .on(t.company_id, t.environment, t.agent_key_id, t.external_reference)

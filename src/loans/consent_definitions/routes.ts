@@ -26,7 +26,7 @@ export const lenderConsentDefinitionRoutes = routes({ tag: "Lending", admits: "l
   }),
   route("GET /lender/consent-definitions/:id", getConsentDefinition, { summary: "Get a consent definition" }),
   route("PUT /lender/consent-definitions/:id", updateConsentDefinition, {
-    summary: "Update a draft consent definition",
+    summary: "Change a draft consent definition",
     description:
       "Fields left out keep their value. code and locale cannot change; to change a published definition, create a new version.",
     errors: [409],

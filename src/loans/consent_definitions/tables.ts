@@ -41,7 +41,7 @@ export const consentDefinitionTable = (k: ColumnKit) =>
 
 export const CONSENT_DEFINITION_CONSTRAINTS = {
   consent_definitions_version: () =>
-    new AppError("conflict", "Cannot create the consent definition: its code has that version already"),
+    new AppError("conflict", "Cannot create the consent definition: its code already has that version"),
   consent_definitions_published: () =>
     new AppError("conflict", "Cannot publish the consent definition: another version was published just now"),
 };

@@ -16,9 +16,14 @@ import {
   verifyLoanDocument,
 } from "./service.ts";
 
-const UPLOAD = `One file with its type, as multipart/form-data. What the file is is read from its first bytes, whatever it is called. A
-document of the same type that was there before is superseded; an application takes up to 50 documents, those too,
-until it has come to its end.`;
+const UPLOAD = `One file with its type, as multipart/form-data. The media type is detected from the first bytes, not from the name. The
+current document of the same type is superseded. An application takes up to 50 documents, superseded ones included,
+until it is in a final status.`;
+
+const LIST = {
+  summary: "List an application's documents",
+  description: "Oldest first, superseded ones included; whole, or one page when page or limit is given.",
+};
 
 const CONTENT = {
   200: {
@@ -30,44 +35,37 @@ const CONTENT = {
 };
 
 export const lenderDocumentRoutes = routes({ tag: "Lending", admits: "lender" }, [
-  route("GET /lender/applications/:id/documents", listLoanDocuments, {
-    summary: "List an application's documents",
-    description:
-      "In the order in which they came, superseded ones too; whole, or one page when page or limit is given.",
-  }),
+  route("GET /lender/applications/:id/documents", listLoanDocuments, LIST),
   route("GET /lender/documents/:id", getLoanDocument, { summary: "Get a document" }),
   route("GET /lender/documents/:id/content", downloadLoanDocument, {
     summary: "Download a document",
-    description: "Its bytes, to be saved. An answer that breaks off is not whole.",
+    description: "Returns the file as an attachment. A response that breaks off is incomplete.",
     sends: attachment,
     responses: CONTENT,
   }),
   route("POST /lender/documents/:id/verify", verifyLoanDocument, {
     summary: "Verify a document",
-    description: "It must be waiting for its review.",
+    description: "From status pending_review.",
     errors: [409],
   }),
   route("POST /lender/documents/:id/reject", rejectLoanDocument, {
     summary: "Reject a document",
-    description: "It must be waiting for its review. The agent is expected to upload another one.",
+    description: "From status pending_review. The loan agent is expected to upload another one.",
     errors: [409],
   }),
 ]);
 
 export const agentDocumentRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
-  route("GET /agent/applications/:id/documents", listOwnLoanDocuments, {
-    summary: "List the documents of one of the agent's applications",
-    description:
-      "In the order in which they came, superseded ones too; whole, or one page when page or limit is given.",
-  }),
+  route("GET /agent/applications/:id/documents", listOwnLoanDocuments, LIST),
   route("DELETE /agent/documents/:id", deleteLoanDocument, {
     summary: "Delete a document",
-    description: "While the application may be edited, and unless the lender has verified the document.",
+    description:
+      "Possible while the application can be edited, and unless the lender has verified the document.",
     errors: [409],
   }),
 ]);
 
-/** An upload is read while it comes in. */
+/** An endpoint by hand: the upload is streamed to disk. */
 export const agentUploadRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   endpoint(
     "POST /agent/applications/:id/documents",

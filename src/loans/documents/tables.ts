@@ -19,7 +19,7 @@ export const loanDocumentTable = (k: ColumnKit) =>
       file_name: k.text("file_name").notNull(),
       content_type: k.enumeration("content_type", CONTENT_TYPES).notNull(),
       size: k.integer("size").notNull(),
-      /** Of the bytes, and the name of the file that holds them. */
+      /** The SHA-256 of the bytes, which names the file. */
       sha256: k.text("sha256").notNull(),
       status: k.enumeration("status", DOCUMENT_STATUSES).notNull(),
       reason_code: k.enumeration("reason_code", DOCUMENT_REASONS),
@@ -29,7 +29,7 @@ export const loanDocumentTable = (k: ColumnKit) =>
       ...stamps(k),
     },
     (t) => [
-      // Of many uploads at once one is the type's current document.
+      // One of concurrent uploads becomes the type's current document.
       k.uniqueIndex("loan_documents_current").on(t.application_id, t.type).where(sql`status <> 'superseded'`),
       k.index("loan_documents_application").on(t.application_id, t.id),
       k.index("loan_documents_file").on(t.company_id, t.sha256),
@@ -38,5 +38,5 @@ export const loanDocumentTable = (k: ColumnKit) =>
 
 export const LOAN_DOCUMENT_CONSTRAINTS = {
   loan_documents_current: () =>
-    new AppError("conflict", "Cannot store the document: another of its type came in at the same time"),
+    new AppError("conflict", "Cannot store the document: another of its type was uploaded at the same time"),
 };

@@ -15,34 +15,34 @@ export const lenderProgramRoutes = routes({ tag: "Lending", admits: "lender" }, 
   route("GET /lender/programs", listLoanPrograms, {
     summary: "List loan programs",
     description:
-      "Those of the token's environment, whole, or one page when page or limit is given; search looks into codes and names.",
+      "Lists the programs of the token's environment, whole, or one page when page or limit is given. search matches codes and names.",
   }),
   route("POST /lender/programs", createLoanProgram, {
     summary: "Create a loan program",
     description:
-      "As a draft, in the token's environment. Amounts and percentages are strings; form_config_id is any active form of the company.",
+      "Creates a draft in the token's environment. Amounts and percentages are strings; form_config_id is any active form of the company.",
     status: 201,
   }),
   route("GET /lender/programs/:id", getLoanProgram, { summary: "Get a loan program" }),
   route("PUT /lender/programs/:id", updateLoanProgram, {
     summary: "Change a loan program",
     description:
-      "What is left out stays as it is. Applications that were submitted go by the program as it was then.",
+      "Fields left out keep their value. Submitted applications keep the program's terms as of their submission.",
     errors: [409],
   }),
   route("DELETE /lender/programs/:id", deleteLoanProgram, {
     summary: "Delete a loan program",
-    description: "Refused while an application to it is open. Its code stays taken.",
+    description: "Returns 409 while one of its applications is open. Its code cannot be used again.",
     errors: [409],
   }),
   route("POST /lender/programs/:id/activate", activateLoanProgram, {
     summary: "Activate a loan program",
-    description: "A draft, or one that is paused.",
+    description: "Opens a draft or paused program to applications.",
     errors: [409],
   }),
   route("POST /lender/programs/:id/pause", pauseLoanProgram, {
     summary: "Pause a loan program",
-    description: "It takes no more applications; those that were submitted go on.",
+    description: "Closes the program to new applications; submitted ones continue.",
     errors: [409],
   }),
 ]);
@@ -50,7 +50,7 @@ export const lenderProgramRoutes = routes({ tag: "Lending", admits: "lender" }, 
 export const agentProgramRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/programs", listOpenLoanPrograms, {
     summary: "List open loan programs",
-    description: "The active ones, whole, or one page when page or limit is given.",
+    description: "Lists the active programs, whole, or one page when page or limit is given.",
   }),
   route("GET /agent/programs/:id", getOpenLoanProgram, { summary: "Get an open loan program" }),
 ]);

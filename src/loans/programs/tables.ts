@@ -34,7 +34,7 @@ export const loanProgramTable = (k: ColumnKit) =>
       required_documents: k.json<DocumentType[]>("required_documents").notNull(),
       required_consents: k.json<string[]>("required_consents").notNull(),
       form_config_id: k.ref("form_config_id", formTable),
-      /** A deleted program is archived: applications refer to it, and its code stays taken. */
+      /** A deleted program is archived: applications refer to it, and its code cannot be used again. */
       status: k.enumeration("status", PROGRAM_STATUSES).notNull(),
       ...stamps(k),
     },
@@ -47,5 +47,5 @@ export const loanProgramTable = (k: ColumnKit) =>
 
 export const LOAN_PROGRAM_CONSTRAINTS = {
   loan_programs_code: () =>
-    invalid("/code", "must be another one: a program of this environment has it, or had it"),
+    invalid("/code", "must be unused: a program of this environment has it or had it"),
 };

@@ -147,7 +147,7 @@ describe("a program", () => {
     const twice = await loans.lender("POST", "/lender/programs", body);
     expect([twice.status, twice.body.details]).toEqual([
       422,
-      [{ path: "/code", message: expect.stringContaining("another one") }],
+      [{ path: "/code", message: expect.stringContaining("must be unused") }],
     ]);
     const staging = await openLoans(service, service, "staging");
     const other = await openLoans(service, await service.addTenant());
