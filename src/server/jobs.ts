@@ -175,7 +175,7 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "loan_application_expiry",
-    summary: "End loan offers, drafts and unanswered questions whose time has run out",
+    summary: "Expire loan offers, drafts and action requests past their deadline",
     cron: "25 * * * * *",
     due: listCompaniesWithExpiredApplications,
     run: (ctx) => call(ctx, expireLoanApplications, {}),
@@ -183,13 +183,13 @@ export const JOBS: readonly Job[] = [
   {
     name: "loan_documents",
     summary:
-      "Forget documents of applications that came to nothing LOAN_DOCUMENT_DAYS ago; remove lost files",
+      "Delete documents of applications that ended without a loan LOAN_DOCUMENT_DAYS ago, and orphaned files",
     cron: "20 25 3 * * *",
     run: (ctx) => call(ctx, sweepLoanDocuments, {}),
   },
   {
     name: "consent_expiry",
-    summary: "End the consents whose time has run out",
+    summary: "Expire consents past their validity",
     cron: "45 * * * * *",
     due: listCompaniesWithDueConsents,
     run: (ctx) => call(ctx, expireConsents, {}),
