@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/pagination.ts";
@@ -13,12 +13,11 @@ import { EmandateCustomer, type CustomerInput } from "./model.ts";
 import { fillBlanks } from "./rules.ts";
 import { emandateCustomerTable } from "./tables.ts";
 
-const CustomerRow = Type.Omit(EmandateCustomer, ["mandate_count", "active_mandate_count"]);
-
 /** A customer as stored: its IC number has all its digits. */
-type StoredCustomer = Omit<EmandateCustomer, "mandate_count" | "active_mandate_count">;
+const StoredCustomer = Type.Omit(EmandateCustomer, ["mandate_count", "active_mandate_count"]);
+type StoredCustomer = Static<typeof StoredCustomer>;
 
-const customerColumns = (q: Reads) => columnsOf(q.use(emandateCustomerTable), CustomerRow);
+const customerColumns = (q: Reads) => columnsOf(q.use(emandateCustomerTable), StoredCustomer);
 
 /** Customers by id with their IC numbers masked, and how many there are in all. */
 export async function listEmandateCustomers(

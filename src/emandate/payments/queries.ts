@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { and, asc, count, desc, eq, gte, inArray, isNull, lt, lte, not } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/pagination.ts";
@@ -25,16 +25,17 @@ import type { ConnectorName } from "../scheme/connector.ts";
 import type { DebitPeriod } from "../schedule.ts";
 
 const StoredPayment = Type.Omit(MandatePayment, ["currency"]);
+type StoredPayment = Static<typeof StoredPayment>;
 
 /** The columns of a payment on the wire. */
 export const paymentColumns = (q: Reads) => columnsOf(q.use(mandatePaymentTable), StoredPayment);
 
-function toPayment(row: Omit<MandatePayment, "currency">): MandatePayment {
+function toPayment(row: StoredPayment): MandatePayment {
   return { ...row, currency: "MYR" };
 }
 
 /** Payments that a statement returned, by id. */
-export function toPayments(rows: Omit<MandatePayment, "currency">[]): MandatePayment[] {
+export function toPayments(rows: StoredPayment[]): MandatePayment[] {
   return rows.map(toPayment).toSorted((a, b) => a.id - b.id);
 }
 
@@ -212,7 +213,7 @@ export async function movePayments(
 ): Promise<MandatePayment[]> {
   const t = q.use(mandatePaymentTable);
   const returning = paymentColumns(q);
-  const moved: Omit<MandatePayment, "currency">[] = [];
+  const moved: StoredPayment[] = [];
   const alike = Map.groupBy(
     moves,
     ({ payment, change }) => `${payment.status} ${Object.keys(change).join()}`,

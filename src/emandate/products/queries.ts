@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { and, asc, eq, isNull, notInArray, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
@@ -14,10 +14,11 @@ import { modeOf } from "./rules.ts";
 import { emandateProductTable } from "./tables.ts";
 
 const StoredProduct = Type.Omit(EmandateProduct, ["frequency_mode"]);
+type StoredProduct = Static<typeof StoredProduct>;
 
 const productColumns = (q: Reads) => columnsOf(q.use(emandateProductTable), StoredProduct);
 
-function toProduct(row: Omit<EmandateProduct, "frequency_mode">): EmandateProduct {
+function toProduct(row: StoredProduct): EmandateProduct {
   return { ...row, frequency_mode: modeOf(row.frequency) };
 }
 

@@ -5,9 +5,8 @@ import { readConfig } from "../../../src/core/config.ts";
 import { dayAt } from "../../../src/emandate/working_days.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { collectDue } from "../../../src/emandate/collections/service.ts";
-import { listDueMandates } from "../../../src/emandate/collections/queries.ts";
-import { listDuePayments } from "../../../src/emandate/payments/open_queries.ts";
-import { dueAt, OPEN_STATUSES } from "../../../src/emandate/payments/rules.ts";
+import { isAnythingDue } from "../../../src/emandate/collections/start_run.ts";
+import { dueAt } from "../../../src/emandate/payments/rules.ts";
 import { sandbox } from "../../../src/emandate/scheme/sandbox.ts";
 
 // Collects for the company COMPANY until nothing is due, as often as that takes, with a scheme that writes what it
@@ -33,27 +32,14 @@ const open = () =>
     address: null,
   });
 
-async function isDone(): Promise<boolean> {
-  const before = dueAt(dayAt(deps.clock.now()).add({ days: 1 }));
-  const { read } = deps.store;
-  const due = { before, connectors: ["sandbox" as const], limit: 1 };
-  if (
-    (await listDueMandates({ q: read, scope: { company_id }, now: Temporal.Now.instant() }, due)).length > 0
-  )
-    return false;
-  for (const status of OPEN_STATUSES) {
-    const where = { before, after: undefined, usable: ["sandbox" as const], collects: true, limit: 1 };
-    if (
-      (await listDuePayments({ q: read, scope: { company_id }, now: Temporal.Now.instant() }, status, where))
-        .length > 0
-    )
-      return false;
-  }
-  return true;
+function isDue(): Promise<boolean> {
+  const now = deps.clock.now();
+  const before = dueAt(dayAt(now).add({ days: 1 }));
+  return isAnythingDue({ q: deps.store.read, scope: { company_id }, now }, before, true);
 }
 
 console.log("begins");
-while (!(await isDone())) {
+while (await isDue()) {
   await call(open(), collectDue, {});
   await Bun.sleep(20);
 }
