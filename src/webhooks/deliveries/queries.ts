@@ -5,6 +5,7 @@ import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, within } from "../../store/expressions.ts";
+import { deleteBatch } from "../../store/delete_batch.ts";
 import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
@@ -104,11 +105,7 @@ export async function abandonPending({ q, now }: Omit<Tx, "scope">, endpoint_id:
 }
 
 /** Deletes ended deliveries that were last updated before `until`, at most `limit` of them. */
-export async function deleteOldLogs(
-  { q, scope }: Tx,
-  until: Temporal.Instant,
-  limit: number,
-): Promise<number> {
+export function deleteOldLogs({ q, scope }: Tx, until: Temporal.Instant, limit: number): Promise<number> {
   const t = q.use(webhookLogTable);
   const where = and(eq(t.company_id, scope.company_id), lt(t.updated_at, iso(until)), isNull(t.due_at));
   return deleteBatch(q, t, t.id, { where, order: [asc(t.id)], limit });
