@@ -1,16 +1,16 @@
 /** Hard limits of billing. */
 export const LIMITS = {
-  /** How far ahead or back a subscription may start: further is a slip of the keyboard. */
+  /** How far ahead or back a subscription may start: further is a typing error. */
   start_years_ahead: 100,
   start_years_back: 10,
   usage_tiers: 100,
-  /** Changes of a subscription's billing model, cancelled ones aside. */
+  /** Plan changes of a subscription that are not cancelled. */
   billing_model_changes: 1_000,
   /** How far ahead a change may be scheduled. */
   change_years_ahead: 100,
-  /** Changes that are applied in one transaction where nothing else comes with them. */
+  /** Plan changes that are applied in one transaction, where no closed period is adjusted. */
   changes_batch: 50,
-  /** Subscriptions whose credits are counted at once. */
+  /** Subscriptions whose credits are counted in one query. */
   credits_batch: 500,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,

@@ -3,7 +3,7 @@ import { call } from "../app/operation.ts";
 import { pruneAuthorizations } from "../access/oauth/service.ts";
 import { pruneEndedTokens } from "../access/sessions/service.ts";
 import { pruneAuditLog } from "../audit/service.ts";
-import { listCompaniesWithDueChanges } from "../billing/billing_model_changes/due_queries.ts";
+import { listCompaniesWithDueChanges } from "../billing/billing_model_changes/scheduled_queries.ts";
 import { applyDueChanges } from "../billing/billing_model_changes/service.ts";
 import { listCompaniesWithCredits } from "../billing/credits/queries.ts";
 import { watchedInstants } from "../billing/credits/rules.ts";

@@ -12,6 +12,7 @@ import { monotonicNow, subscriptionEvent } from "../subscriptions/rules.ts";
 import { relinkChanges } from "./change_timeline.ts";
 import * as queries from "./queries.ts";
 import { changeEvent } from "./rules.ts";
+import { listChangesAfterPeriods, listCompaniesWaitingForPeriods } from "./scheduled_queries.ts";
 
 /**
  * Moves subscription ends and downgrades that wait for the end of a billing period to where that period ends by the
@@ -32,7 +33,7 @@ export async function followZones(tx: Tx): Promise<void> {
 /** The companies with ends or changes that wait for the end of a billing period. */
 export async function listFollowingCompanies(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const with_ends = await listCompaniesWithPeriodEnds(q, now);
-  return [...new Set([...with_ends, ...(await queries.listCompaniesWaitingForPeriods(q))])];
+  return [...new Set([...with_ends, ...(await listCompaniesWaitingForPeriods(q))])];
 }
 
 /** Returns the subscriptions whose ends were moved. */
@@ -55,7 +56,7 @@ async function moveEnds(tx: Tx): Promise<{ id: number; ends_at: string }[]> {
 async function moveChanges(tx: Tx): Promise<number[]> {
   const zones = await listZones(tx);
   const moved: number[] = [];
-  for (const { change, after_period_at, billing_anchor_day } of await queries.listChangesAfterPeriods(tx)) {
+  for (const { change, after_period_at, billing_anchor_day } of await listChangesAfterPeriods(tx)) {
     const { id, subscription_id } = change;
     let at = periodContaining(instant(after_period_at), billing_anchor_day, zones).to;
     const siblings = await queries.listTimelineChanges(tx, subscription_id);

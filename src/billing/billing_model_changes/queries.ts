@@ -1,15 +1,14 @@
-import { and, asc, eq, gte, inArray, isNotNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, lte, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
-import { subscriptionTable } from "../subscriptions/tables.ts";
 import { BillingModelChange } from "./model.ts";
 import { billingModelChangeTable } from "./tables.ts";
 
-const changeColumns = (q: Reads) => columnsOf(q.use(billingModelChangeTable), BillingModelChange);
+export const changeColumns = (q: Reads) => columnsOf(q.use(billingModelChangeTable), BillingModelChange);
 
 /** All changes of a subscription by effective time, and how many there are. */
 export function listChanges(tx: ReadTx, subscription_id: number, slice: Slice) {
@@ -203,37 +202,6 @@ export async function recordFailure(
     .update(t)
     .set({ ...failure, updated_at: iso(tx.now) })
     .where(and(inCompany(tx), eq(t.id, id), eq(t.status, "scheduled")));
-}
-
-/** Scheduled changes that wait for the end of a billing period: an instant of it, and the anchor day. */
-export async function listChangesAfterPeriods(
-  tx: ReadTx,
-): Promise<{ change: BillingModelChange; after_period_at: IsoInstant; billing_anchor_day: number }[]> {
-  const t = tx.q.use(billingModelChangeTable);
-  const subscriptions = tx.q.use(subscriptionTable);
-  const { billing_anchor_day } = subscriptions;
-  const rows = await tx.q
-    .select({ change: changeColumns(tx.q), after_period_at: t.after_period_at, billing_anchor_day })
-    .from(t)
-    .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(inCompany(tx), waitsForPeriod(tx.q)))
-    .orderBy(asc(t.id));
-  return rows.flatMap(({ after_period_at: at, ...row }) =>
-    at === null ? [] : [{ ...row, after_period_at: at }],
-  );
-}
-
-/** The companies with scheduled changes that wait for the end of a billing period. */
-export async function listCompaniesWaitingForPeriods(q: Reads): Promise<number[]> {
-  const t = q.use(billingModelChangeTable);
-  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(waitsForPeriod(q));
-  return rows.map(({ company_id }) => company_id);
-}
-
-function waitsForPeriod(q: Reads): SQL | undefined {
-  const t = q.use(billingModelChangeTable);
-  // Spelled out, not a parameter: so that the partial index is used.
-  return and(sql`${t.status} = 'scheduled'`, isNotNull(t.after_period_at));
 }
 
 /** Updates a change unless it is cancelled; then returns nothing. */

@@ -9,7 +9,7 @@ import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import { findSubscription } from "../subscriptions/queries.ts";
 import { applyBatch, applyDueOf } from "./apply_change.ts";
 import { cancelChanges, findTimeline, relinkChanges } from "./change_timeline.ts";
-import { listSubscriptionsWithDueChanges } from "./due_queries.ts";
+import { listSubscriptionsWithDueChanges } from "./scheduled_queries.ts";
 import { followZones } from "./follow_time_zones.ts";
 import {
   AppliedChanges,

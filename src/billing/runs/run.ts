@@ -6,7 +6,7 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Tx } from "../../store/store.ts";
 import { applyDueOf } from "../billing_model_changes/apply_change.ts";
-import { listOverdue } from "../billing_model_changes/due_queries.ts";
+import { listOverdue } from "../billing_model_changes/scheduled_queries.ts";
 import { findLastCounted } from "../records/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import type { BillableSubscription, DuePeriod } from "./billable.ts";

@@ -90,14 +90,14 @@ export const cancelSubscription = operation({
   input: CancelSubscription,
   output: SubscriptionDetail,
   run: (ctx, { id, at }) =>
-    transaction(ctx, async (read) => {
-      const before = await detailOf(read, id);
-      const tx = { ...read, now: monotonicNow(before, read.now) };
-      const end = cancellationTime(before, at, tx.now, await queries.listZones(tx));
-      await queries.updateSubscription(tx, id, end);
-      const changes = await cancelScheduledChanges(tx, id, { from: end.ends_at });
-      const after = await detailOf(tx, id);
-      await recordEvents(tx, [
+    transaction(ctx, async (tx) => {
+      const before = await detailOf(tx, id);
+      const write = { ...tx, now: monotonicNow(before, tx.now) };
+      const end = cancellationTime(before, at, write.now, await queries.listZones(tx));
+      await queries.updateSubscription(write, id, end);
+      const changes = await cancelScheduledChanges(write, id, { from: end.ends_at });
+      const after = await detailOf(write, id);
+      await recordEvents(write, [
         ...changes.map(changeEvent),
         subscriptionEvent("subscription.cancelled", after),
       ]);

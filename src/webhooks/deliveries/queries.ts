@@ -5,7 +5,6 @@ import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, within } from "../../store/expressions.ts";
-import { deleteBatch } from "../../store/delete_batch.ts";
 import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
