@@ -47,3 +47,14 @@ export async function listRows<F extends Record<string, PgColumn>>(
   const rows = await q.select(selected).from(table).where(where).orderBy(order).limit(limit).offset(offset);
   return { rows: rows as RowOf<F>[], total: await q.$count(table, where) };
 }
+
+/** The row that a condition finds; undefined when there is none. */
+export async function findRow<F extends Record<string, PgColumn>>(
+  q: Reads,
+  table: PgTable,
+  { columns, where }: { columns: F; where: SQL | undefined },
+): Promise<RowOf<F> | undefined> {
+  const selected: Record<string, PgColumn> = columns;
+  const [row] = await q.select(selected).from(table).where(where);
+  return row as RowOf<F> | undefined;
+}

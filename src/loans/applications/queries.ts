@@ -18,7 +18,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing, within } from "../../store/expressions.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { FormStructure } from "../../forms/model.ts";
 import { type ActionItem, type ApplicationStatus, LoanApplication } from "./model.ts";
@@ -65,11 +65,8 @@ export async function findApplication(
   id: number,
 ): Promise<LoanApplication | undefined> {
   const t = tx.q.use(loanApplicationTable);
-  const [application] = await tx.q
-    .select(applicationColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
-  return application;
+  const where = and(inScope(tx), eq(t.id, id));
+  return findRow(tx.q, t, { columns: applicationColumns(tx.q), where });
 }
 
 /** As findApplication. Errors: not_found. */
@@ -110,11 +107,8 @@ export async function findByExternalReference(
   const t = tx.q.use(loanApplicationTable);
   const is_owner =
     tx.scope.agent_key_id === undefined ? isNull(t.agent_key_id) : eq(t.agent_key_id, tx.scope.agent_key_id);
-  const [application] = await tx.q
-    .select(applicationColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), is_owner, eq(t.external_reference, external_reference)));
-  return application;
+  const where = and(inScope(tx), is_owner, eq(t.external_reference, external_reference));
+  return findRow(tx.q, t, { columns: applicationColumns(tx.q), where });
 }
 
 /** The number of a program's applications that are not in a final state. */

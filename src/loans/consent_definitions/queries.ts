@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { environmentOwned } from "../queries.ts";
 import type { LoanScope } from "../scope.ts";
@@ -32,11 +32,8 @@ export async function findDefinition(
   id: number,
 ): Promise<ConsentDefinition | undefined> {
   const t = q.use(consentDefinitionTable);
-  const [definition] = await q
-    .select(definitionColumns(q))
-    .from(t)
-    .where(and(environmentOwned(t, scope), eq(t.id, id)));
-  return definition;
+  const where = and(environmentOwned(t, scope), eq(t.id, id));
+  return findRow(q, t, { columns: definitionColumns(q), where });
 }
 
 /** The newest version of a code in a locale; 0 when there is none. */

@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../applications/queries.ts";
 import type { DefinitionStatus } from "../consent_definitions/model.ts";
@@ -23,11 +23,8 @@ export function listConsents(tx: ReadTx<LoanScope>, application_id: number, slic
 
 export async function findConsent(tx: ReadTx<LoanScope>, id: number): Promise<Consent | undefined> {
   const t = tx.q.use(consentTable);
-  const [consent] = await tx.q
-    .select(consentColumns(tx.q))
-    .from(t)
-    .where(and(ofApplications(tx, t), eq(t.id, id)));
-  return consent;
+  const where = and(ofApplications(tx, t), eq(t.id, id));
+  return findRow(tx.q, t, { columns: consentColumns(tx.q), where });
 }
 
 export async function countConsents(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
@@ -41,11 +38,8 @@ export async function findGranted(
   { application_id, definition_id }: Pick<Consent, "application_id" | "definition_id">,
 ): Promise<Consent | undefined> {
   const t = tx.q.use(consentTable);
-  const [consent] = await tx.q
-    .select(consentColumns(tx.q))
-    .from(t)
-    .where(and(ofApplications(tx, t), matching(t, { application_id, definition_id, status: "granted" })));
-  return consent;
+  const where = and(ofApplications(tx, t), matching(t, { application_id, definition_id, status: "granted" }));
+  return findRow(tx.q, t, { columns: consentColumns(tx.q), where });
 }
 
 /** Whether an application has a valid consent of the code, to any version and in any locale. */

@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ofApplications } from "../applications/queries.ts";
 import { loanApplicationTable } from "../applications/tables.ts";
@@ -23,11 +23,8 @@ export function listDocuments(tx: ReadTx<LoanScope>, application_id: number, sli
 
 export async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<LoanDocument | undefined> {
   const t = tx.q.use(loanDocumentTable);
-  const [document] = await tx.q
-    .select(documentColumns(tx.q))
-    .from(t)
-    .where(and(ofApplications(tx, t), eq(t.id, id)));
-  return document;
+  const where = and(ofApplications(tx, t), eq(t.id, id));
+  return findRow(tx.q, t, { columns: documentColumns(tx.q), where });
 }
 
 export async function countDocuments(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {

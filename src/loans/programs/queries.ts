@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { environmentOwned } from "../queries.ts";
 import type { LoanScope } from "../scope.ts";
@@ -31,11 +31,8 @@ export function listLoanPrograms(tx: ReadTx<LoanScope>, { status, search }: Prog
 
 export async function findLoanProgram(tx: ReadTx<LoanScope>, id: number): Promise<LoanProgram | undefined> {
   const t = tx.q.use(loanProgramTable);
-  const [program] = await tx.q
-    .select(programColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
-  return program;
+  const where = and(inScope(tx), eq(t.id, id));
+  return findRow(tx.q, t, { columns: programColumns(tx.q), where });
 }
 
 export async function insertLoanProgram(
