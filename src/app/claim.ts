@@ -1,14 +1,14 @@
 import type { Principal } from "../core/access.ts";
 import type { Queries } from "../store/store.ts";
 
-/** A request that came with an Idempotency-Key, and its owner. */
+/** A request with an Idempotency-Key, and its principal. */
 export interface KeyedRequest {
   company_id: number;
   owner: Principal;
   method: string;
   path: string;
   key: string;
-  /** SHA-256 of the body, the query and the caller's rights: a repeat has the same. */
+  /** SHA-256 of the body, the query and the caller's privileges: a repeat has the same. */
   digest: string;
   now: Temporal.Instant;
 }
@@ -27,17 +27,17 @@ export interface StoredResponse {
 export interface Claim {
   /**
    * Claims the key; a repeat gets the stored response instead. Errors: conflict for another request under the same
-   * key, for one that is under way, and for one whose response is not stored.
+   * key, for one in progress, and for one whose response is not stored.
    */
   acquire(): Promise<StoredResponse | null>;
   /**
    * Marks the key as carried out, in the transaction of the change. Errors: conflict when another request has taken
-   * the key over meanwhile, which rolls the change back.
+   * the key over, which rolls the change back.
    */
   commit(q: Queries, target: { type: string; id: number | null }): Promise<void>;
   /**
-   * Stores the response for repeats; null: there was one that can't be stored. A refusal or a failure releases the
-   * key, unless the change was committed: then a repeat is refused and says so.
+   * Stores the response for repeats; null: it can't be stored. A failed request releases the key, unless its change
+   * was committed: then a repeat gets a conflict that says so.
    */
-  complete(status: number, answer: StoredResponse | null): Promise<void>;
+  complete(status: number, response: StoredResponse | null): Promise<void>;
 }

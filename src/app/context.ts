@@ -14,15 +14,15 @@ import type { LoginGuard, Tokens } from "./credentials.ts";
 /** Which interface a call arrived through. */
 export type Origin = "rest" | "mcp" | "job" | "cli";
 
-/** What is known of an operation beside its schemas and its handler. */
+/** An operation's metadata, beside its schemas and handler. */
 export interface OperationMetadata {
   /** Verb and noun, `create_client`: the name in traces, metrics and the audit log. */
   readonly name: string;
-  /** Data, because which tools an actor sees follows from it. */
+  /** Data, not code: it also decides which tools an actor sees. */
   readonly permission: Permission;
-  /** The type of the record that it changes; default: what its name says after the verb. */
+  /** The type of the record that it changes; default: its name without the verb. */
   readonly target?: string;
-  /** It has no audit entry, because the entry would say nothing that is not recorded elsewhere. Decision 0075. */
+  /** It has no audit entry, because what it does is recorded elsewhere. Decision 0075. */
   readonly unaudited?: boolean;
   /** It has an audit entry although it changes nothing, because it discloses much. */
   readonly audited?: boolean;
@@ -41,11 +41,11 @@ export interface AuditDetails {
   /** The same record before and after: the entry holds the difference. */
   before?: object;
   after?: object;
-  /** Whose log it belongs to, where the actor belongs to no company. */
+  /** The company whose log it belongs to, if the actor has none. */
   company_id?: number;
 }
 
-/** Everything an operation can use: what is known of the call, the two stores, and services. */
+/** Everything an operation can use: call metadata, stores and services. */
 export interface Context {
   actor: Actor;
   /** Fixed for the whole call. */
@@ -69,13 +69,13 @@ export interface Context {
   secrets: Secrets;
   /** Tracks work that goes on after the call has returned. */
   background: Background;
-  /** The claim of the request's Idempotency-Key, where it came with one. */
+  /** The claim of the request's Idempotency-Key, if it has one. */
   claim: Claim | null;
   /** Adds to the audit entry of the current transaction. */
   annotateAudit: (note: AuditDetails) => void;
   /**
-   * Runs an operation so that its audit entry is committed with its change. `run` gets the context whose store does
-   * that.
+   * Runs an operation so that its audit entry is committed with its change. `run` gets the context that
+   * does so.
    */
   record: <T>(
     ctx: Context,

@@ -13,12 +13,12 @@ import type { Reads, Store } from "../store/store.ts";
 import type { Claim, KeyedRequest } from "./claim.ts";
 import type { Context, Origin } from "./context.ts";
 
-/** Who calls, and through which interface. */
+/** The caller of an operation, and the interface. */
 export interface Caller {
   actor: Actor;
   origin: Origin;
   request_id: string;
-  /** The network address, where there is one; a function, because finding it costs more than most calls need. */
+  /** The network address, if there is one. A function resolves it on demand: most calls do not need it. */
   address: string | null | (() => string | null);
   claim?: Claim | null;
 }
@@ -31,23 +31,23 @@ export interface Deps {
   metrics: Metrics;
   store: Store;
   usage: UsageStore;
-  /** The problem with the usage store that the operator accepted, if any. */
+  /** The problem of the usage store that the operator accepted, if any. */
   accepted_usage: string | null;
   documents: BlobStore;
   request_limiter: RateLimiter;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;
   refusals: Refusals;
-  /** Work that outlives its call; it is stopped before the stores close. */
+  /** Work that continues after its call; it ends before the stores close. */
   background: Background;
-  /** The actor behind a REST token, a user or a machine, also as a transaction sees it. Errors: unauthorized. */
+  /** The actor behind a REST token, read by `q`, default: committed rows. Errors: unauthorized. */
   authenticate(token: string, q?: Reads): Promise<Actor>;
   /** The actor behind an OAuth access token. Errors: unauthorized. */
   authenticateAccessToken(token: string): Promise<Actor>;
-  /** The claim of a request's Idempotency-Key, not yet taken. */
+  /** The claim of a request's Idempotency-Key, not yet acquired. */
   openClaim(request: KeyedRequest): Claim;
-  /** The context of one call, with its `now`. */
+  /** The context of one call, at the current time. */
   openContext(caller: Caller): Context;
-  /** Closes what was opened, last first. */
+  /** Closes everything, last opened first. */
   close(): Promise<void>;
 }

@@ -1,19 +1,19 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** How an operation ended: done, refused with an error of its own, or failed. */
+/** How an operation ended: done, refused (AppError) or failed. */
 export type Outcome = "ok" | "refused" | "failed";
 
-/** The numbers that `/metrics` answers. */
+/** The metrics at `/metrics`. */
 export interface Metrics {
   observeOperation(operation: string, outcome: Outcome, duration_ms: number): void;
   observeRequest(method: string, route: string, status: number): void;
-  /** Shows a number that is read when it is asked for. */
+  /** Registers a gauge whose value is read on each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
   /** The Prometheus text format, and its media type. */
   print(): Promise<{ body: string; content_type: string }>;
 }
 
-/** Sets up the process's own numbers (CPU, memory, event loop) and ours. One registry for each app. */
+/** Sets up process metrics (CPU, memory, event loop) and our own, in a registry of its own. */
 export function openMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -30,7 +30,7 @@ export function openMetrics(): Metrics {
     labelNames: ["method", "route", "status"],
     registers: [registry],
   });
-  // Routes, methods and statuses are few; looking a counter up by its labels costs more than counting.
+  // Cached: looking a counter up by its labels costs more than counting.
   const counters = new Map<string, { inc(): void }>();
   return {
     observeOperation(operation, outcome, duration_ms) {

@@ -19,8 +19,8 @@ export function operation<I extends TSchema, O extends TSchema>(
 }
 
 /**
- * Runs an operation for an actor: the one place that authorises, records, measures and traces. The interface that a
- * call arrived through has checked its input against the operation's schema.
+ * Runs an operation for an actor: the one place that authorises, records, measures and traces. Callers have checked the
+ * input against the operation's schema.
  * Errors: unauthorized, forbidden, and whatever the operation throws.
  */
 export async function call<I extends TSchema, O extends TSchema>(

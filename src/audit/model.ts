@@ -7,7 +7,7 @@ export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;
 export const ACTOR_KINDS = ["anonymous", "operator", "user", "key", "system"] as const;
 export const OUTCOMES = ["ok", "refused"] as const;
 
-/** What an entry keeps of an input: JSON. */
+/** A JSON value. */
 export type Plain = null | boolean | number | string | Plain[] | { [name: string]: Plain };
 
 /** A field's value before and after. */
@@ -26,21 +26,21 @@ export const AuditEntry = Type.Object(
     actor: Type.Object({
       kind: oneOf(
         ACTOR_KINDS,
-        "user, key (a machine), system (jobs and the command line) or, for a refused sign-in, anonymous",
+        "user, key (a machine), system (jobs and the command line) or, for a failed sign-in, anonymous",
       ),
       user_id: nullable(Id),
       email: nullable(Type.String()),
       role: nullable(oneOf(ROLES)),
       authorization_id: Type.Union([Id, Type.Null()], {
-        description: "What let an agent act for the user; null where the user acted",
+        description: "The authorization by which an OAuth client acted; null: the user acted",
       }),
-      key_id: Type.Union([Id, Type.Null()], { description: "A machine's API key" }),
+      key_id: Type.Union([Id, Type.Null()], { description: "The API key of a machine" }),
     }),
     origin: oneOf(ORIGINS),
     address: nullable(Type.String()),
     request_id: Type.String(),
     operation: Type.String(),
-    outcome: oneOf(OUTCOMES, "ok, or refused: a sign-in that failed, or what the actor may not do"),
+    outcome: oneOf(OUTCOMES, "ok, or refused: a failed sign-in or a forbidden call"),
     target: Type.Object({ type: Type.String(), id: nullable(Id) }),
     input: Type.Record(Type.String(), PlainValue),
     withheld: Type.Array(Type.String({ description: "JSON pointer into the input" })),

@@ -9,7 +9,7 @@ export function mayChange(permission: Permission): boolean {
   return !permission.endsWith(":read") && permission !== "session:open";
 }
 
-/** Runs an operation with its audit entry: of a change in its transaction, of an `audited` reading after it. */
+/** Runs an operation with its audit entry: in the transaction of its change, or after an `audited` read. */
 export function recordOperation<T>(
   ctx: Context,
   operation: OperationMetadata,
@@ -17,42 +17,41 @@ export function recordOperation<T>(
   run: (recorded: Context) => Promise<T>,
 ): Promise<T> {
   if (mayChange(operation.permission)) return run(withAudit(ctx, operation, input));
-  return operation.audited ? recordReading(ctx, operation, input, run) : run(ctx);
+  return operation.audited ? recordRead(ctx, operation, input, run) : run(ctx);
 }
 
 /**
- * The context of an operation that may change records. Its first transaction that commits also holds the entry
- * in the audit log, and says of the request's Idempotency-Key that it was carried out: there is no change
- * without its entry, no entry without its change, and no key that is carried out twice. Later transactions of
- * the same call add nothing. Decisions 0075, 0076.
+ * Wraps ctx.store so that the first transaction to commit also writes the audit entry and commits the idempotency
+ * claim: no change without its entry, no entry without its change, no key carried out twice. Later transactions of the
+ * same call add nothing. Decisions 0075, 0076.
  */
 function withAudit(ctx: Context, operation: OperationMetadata, input: unknown): Context {
-  // Nothing to tell, and nobody to tell it: ingest is called too often to pay for that.
+  // Nothing to record: ingest is called too often to pay for the wrapper.
   if (operation.unaudited && ctx.claim === null) return ctx;
   const { store } = ctx;
   const started = new WeakSet<Queries>();
   let is_recorded = false;
-  let notes: AuditDetails = {};
+  let details: AuditDetails = {};
 
   async function record(q: Queries, result: unknown): Promise<void> {
-    const target = notes.target ?? {
+    const target = details.target ?? {
       type: operation.target ?? nounOf(operation.name),
       id: idOf(result) ?? idOf(input),
     };
     await ctx.claim?.commit(q, target);
-    const company_id = notes.company_id ?? companyOf(ctx.actor);
+    const company_id = details.company_id ?? companyOf(ctx.actor);
     if (operation.unaudited || company_id === undefined) return;
-    await insertEntry(q, { ...entryOf(ctx, operation.name, input, notes), company_id, target });
+    await insertEntry(q, { ...entryOf(ctx, operation.name, input, details), company_id, target });
   }
 
   async function tx<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     let is_outermost = false;
     const result = await store.tx(async (q) => {
-      // Nested: the outermost tells.
+      // Nested: the outermost transaction records.
       if (is_recorded || started.has(q)) return work(q);
       started.add(q);
-      // Run again after a serialization failure, it notes again.
-      notes = {};
+      // After a serialization failure the work runs again, and annotates again.
+      details = {};
       const output = await work(q);
       await record(q, output);
       is_outermost = true;
@@ -62,8 +61,8 @@ function withAudit(ctx: Context, operation: OperationMetadata, input: unknown): 
     return result;
   }
 
-  const annotateAudit = (more: AuditDetails) => void (notes = { ...notes, ...more });
-  // Copied as it stands: the address is only found out when it is asked for.
+  const annotateAudit = (more: AuditDetails) => void (details = { ...details, ...more });
+  // Copied with its getters: the address is resolved only when it is used.
   const audited: Context = Object.defineProperties(
     Object.create(null),
     Object.getOwnPropertyDescriptors(ctx),
@@ -72,8 +71,8 @@ function withAudit(ctx: Context, operation: OperationMetadata, input: unknown): 
 }
 
 /**
- * Writes the entry of one record that the house changes beside what was asked of it, or among many: for operations
- * that are `unaudited` themselves. In the transaction of the change.
+ * Writes an audit entry attributed to the system actor, in the transaction of the change: for a record changed beside
+ * the operation's own, or by an `unaudited` operation.
  */
 export async function recordSystemChange(
   call: Omit<AuditSource, "actor">,
@@ -85,7 +84,7 @@ export async function recordSystemChange(
   await recordSystemChanges(call, q, scope, operation, [{ target }]);
 }
 
-/** The same for many records, each with what led to its change, by one statement. */
+/** The same for many records, each with its own input, in one statement. */
 export async function recordSystemChanges(
   call: Omit<AuditSource, "actor">,
   q: Queries,
@@ -102,8 +101,8 @@ export async function recordSystemChanges(
   await insertEntries(q, entries);
 }
 
-/** Runs an operation that changes nothing, an export or a download, and writes its entry before it is answered. */
-async function recordReading<T>(
+/** Runs an operation that discloses much, such as an export, and writes its entry before the response. */
+async function recordRead<T>(
   ctx: Context,
   { name, target = nounOf(name) }: OperationMetadata,
   input: unknown,
@@ -118,10 +117,10 @@ async function recordReading<T>(
   return output;
 }
 
-/** What an entry tells of the call. */
+/** The call behind an entry. */
 export type AuditSource = Pick<Context, "actor" | "now" | "origin" | "address" | "request_id">;
 
-/** All of an entry but whose it is and what it is about. */
+/** An entry without its company and target. */
 export function entryOf(
   source: AuditSource,
   operation: string,

@@ -5,19 +5,19 @@ import { pointerPart } from "../core/errors.ts";
 import { isSecretName } from "../core/secret_names.ts";
 import type { Change, Plain } from "./model.ts";
 
-/** Texts that are secrets by their looks: signed tokens, webhook secrets, authorization headers, PEM. */
+/** Texts that look like secrets: signed tokens, webhook secrets, authorization headers, PEM. */
 const SECRET_TEXT = /(^|[^\w-])(eyJ[\w-]{8,}\.|whsec_|mh[acr]_[\w-]{20}|(bearer|basic) +\S)|-----BEGIN /i;
 
-/** An input as it may be kept, and the places of what was left out of it. */
+/** A value that may be logged, and JSON pointers to what was left out. */
 export interface Redacted {
   value: Plain;
   withheld: string[];
 }
 
 /**
- * What the audit log keeps of a value: plain values under harmless names. Left out, and told of by their
- * places, are fields that may hold secrets, texts that look like one, what is not plain data, and what goes
- * beyond the size of an entry. Of addresses only the origin stays: the rest may be a secret.
+ * Redacts a value for the audit log. Left out, and named in `withheld`, are fields that may hold secrets, texts that
+ * look like one, what is not plain data, and what exceeds the size of an entry. URLs keep only their origin: the rest
+ * may be a secret.
  */
 export function redact(value: unknown): Redacted {
   const withheld: string[] = [];
@@ -68,7 +68,7 @@ export function redact(value: unknown): Redacted {
   return { value: kept ?? null, withheld };
 }
 
-/** The fields in which a record differs from what it was, as far as they may be kept. */
+/** The fields that differ between two versions of a record, redacted. */
 export function changesBetween(before: object, after: object): Record<string, Change> {
   const old = new Map<string, unknown>(Object.entries(before));
   const changed = Object.entries(after).filter(
@@ -90,7 +90,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The origin of an address, and a sign that there was more. */
+/** The origin of a URL, with an ellipsis for the rest. */
 function originOf(text: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || url.host === "") return undefined;

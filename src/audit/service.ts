@@ -8,10 +8,7 @@ import { AuditEntry, ListAuditEntries } from "./model.ts";
 import * as queries from "./queries.ts";
 import { readTx } from "../app/transaction.ts";
 
-/**
- * Lists who did what, when and from where, newest first. Errors: invalid for a target_id without its type.
- * Decision 0075.
- */
+/** Lists audit entries, newest first. Errors: invalid for a target_id without its type. Decision 0075. */
 export const listAuditEntries = operation({
   name: "list_audit_entries",
   permission: "audit:read",
@@ -39,7 +36,7 @@ export const getAuditEntry = operation({
   },
 });
 
-/** Deletes the entries that are older than AUDIT_LOG_DAYS, some at a time. Decision 0075. */
+/** Deletes entries older than AUDIT_LOG_DAYS, in batches. Decision 0075. */
 export const pruneAuditLog = retention({
   name: "prune_audit_log",
   permission: "company:write",

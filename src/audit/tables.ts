@@ -3,7 +3,7 @@ import type { ColumnKit } from "../store/columns.ts";
 import { companyColumn } from "../tenancy/companies/tables.ts";
 import { ACTOR_KINDS, type Change, ORIGINS, OUTCOMES, type Plain } from "./model.ts";
 
-/** A row is written in the transaction of the change that it tells of, and never changed. */
+/** Rows are written in the transaction of their change, and never changed. */
 export const auditLogTable = (k: ColumnKit) =>
   k.table(
     "audit_log",
@@ -12,11 +12,11 @@ export const auditLogTable = (k: ColumnKit) =>
       ...companyColumn(k),
       at: k.at("at").notNull(),
       actor_kind: k.enumeration("actor_kind", ACTOR_KINDS).notNull(),
-      /** A user's id and what it was then: both outlive the user. */
+      /** The user's id, email and role at that time; they outlive the user. */
       user_id: k.integer("user_id"),
       email: k.text("email"),
       role: k.enumeration("role", ROLES),
-      /** What let an agent act for the user. */
+      /** The authorization by which an OAuth client acted. */
       authorization_id: k.integer("authorization_id"),
       /** The API key of a machine. */
       key_id: k.integer("key_id"),

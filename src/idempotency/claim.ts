@@ -10,11 +10,11 @@ const TTL = {
   keep: Temporal.Duration.from({ hours: LIMITS.idempotency_hours }),
 };
 
-/** An idempotency claim that is a row of the transactional store. */
+/** An idempotency claim, stored as a row. */
 export class StoredClaim implements Claim {
   readonly #store: Store;
   readonly #request: KeyedRequest;
-  readonly #name = crypto.randomUUID();
+  readonly #claim = crypto.randomUUID();
   #id: number | null = null;
 
   constructor(store: Store, request: KeyedRequest) {
@@ -25,31 +25,31 @@ export class StoredClaim implements Claim {
   async acquire(): Promise<StoredResponse | null> {
     const { now, digest } = this.#request;
     const taken = await this.#store.tx(async (q) => {
-      const id = await queries.insertClaim(q, this.#request, this.#name, TTL);
+      const id = await queries.insertClaim(q, this.#request, this.#claim, TTL);
       return id === null ? { found: await queries.findKey(q, this.#request) } : { id };
     });
     if ("id" in taken) {
       this.#id = taken.id;
       return null;
     }
-    if (!taken.found) throw new Error("An Idempotency-Key is taken and is not there");
+    if (!taken.found) throw new Error("An Idempotency-Key is claimed and does not exist");
     return replay(taken.found, digest, now);
   }
 
   async commit(q: Queries, target: { type: string; id: number | null }): Promise<void> {
-    if (this.#id === null || (await queries.updateCommitted(q, this.#id, this.#name, target))) return;
+    if (this.#id === null || (await queries.updateCommitted(q, this.#id, this.#claim, target))) return;
     throw new AppError("conflict", "Another request with this Idempotency-Key was faster: try again", {
       retry_after_s: 1,
     });
   }
 
-  async complete(status: number, answer: StoredResponse | null): Promise<void> {
+  async complete(status: number, response: StoredResponse | null): Promise<void> {
     const id = this.#id;
     if (id === null) return;
     await this.#store.tx((q) =>
       isDone(status)
-        ? queries.saveResponse(q, id, this.#name, answer && isStorable(answer) ? answer : null)
-        : queries.deleteClaim(q, id, this.#name),
+        ? queries.saveResponse(q, id, this.#claim, response && isStorable(response) ? response : null)
+        : queries.deleteClaim(q, id, this.#claim),
     );
   }
 }

@@ -1,9 +1,9 @@
 import type { StoredResponse } from "../app/claim.ts";
 
-/** `in_progress`: claimed; `committed`: its change is on record; `answered`: and so is its answer. */
+/** `in_progress`: claimed; `committed`: the change is stored; `answered`: so is the response. */
 export const KEY_STATES = ["in_progress", "committed", "answered"] as const;
 
-/** A key as it was found when a repeat came. */
+/** A key that a repeat has found. */
 export interface FoundKey {
   state: (typeof KEY_STATES)[number];
   digest: string;

@@ -6,28 +6,28 @@ import { instant } from "../core/time.ts";
 import { isSecretName } from "../core/secret_names.ts";
 import type { FoundKey } from "./model.ts";
 
-/** Whether a status says that the work was done. A refusal changed nothing: its cause may be gone the next time. */
+/** Whether the request was carried out. A refusal changed nothing, and may succeed the next time. */
 export function isDone(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Whether an answer may be kept: one with a secret is shown once, and a large one is not held. */
+/** Whether a response may be stored: it has no secret, which is shown once, and is not too large. */
 export function isStorable({ body }: StoredResponse): boolean {
   return body.length <= LIMITS.idempotency_answer_characters && !showsSecret(readJson(body));
 }
 
-/** Whether JSON has a field, at any depth, whose name is a secret's and which tells it: a hidden number does not. */
+/** Whether JSON has a secret in a field at any depth. A masked IC number is none. */
 export function showsSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, member]) => {
-    const may_tell = !Array.isArray(value) && typeof member === "string" && !isMaskedIcNumber(member);
-    return (may_tell && isSecretName(name)) || showsSecret(member);
+    const is_readable = !Array.isArray(value) && typeof member === "string" && !isMaskedIcNumber(member);
+    return (is_readable && isSecretName(name)) || showsSecret(member);
   });
 }
 
 /**
- * What a repeat is answered: the answer that was kept. Errors: conflict for another request under the same key,
- * for one that is under way, and for one that was carried out but whose answer is not kept.
+ * The stored response, for a repeat. Errors: conflict for another request under the same key, for one in progress, and
+ * for one that was carried out but whose response is not stored.
  */
 export function replay(found: FoundKey, digest: string, now: Temporal.Instant): StoredResponse {
   if (found.digest !== digest) {

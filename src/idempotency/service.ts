@@ -4,17 +4,14 @@ import { Nothing } from "../core/schema.ts";
 import * as queries from "./queries.ts";
 import { transaction } from "../app/transaction.ts";
 
-/** Deletes the Idempotency-Keys that have expired, some at a time. Decision 0076. */
+/** Deletes expired Idempotency-Keys, in batches. Decision 0076. */
 export const pruneIdempotencyKeys = retention({
   name: "prune_idempotency_keys",
   permission: "company:write",
   deletions: [queries.deleteExpired],
 });
 
-/**
- * Ends the claims of requests that nobody can be working on: after a start on a store that only this process
- * uses. Decision 0076.
- */
+/** Releases the claims of a process that ended: at the start, on a store that only this one uses. Decision 0076. */
 export const releaseIdempotencyKeys = operation({
   name: "release_idempotency_keys",
   permission: "company:write",

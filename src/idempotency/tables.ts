@@ -9,7 +9,7 @@ export const idempotencyKeyTable = (k: ColumnKit) =>
     {
       id: k.id(),
       ...companyColumn(k),
-      /** Whose it is: the id of a user or of an API key, which is never handed out again. */
+      /** The principal: the id of a user or of an API key, which is never reused. */
       owner_kind: k.enumeration("owner_kind", ["user", "key"]).notNull().default("user"),
       owner_id: k.integer("owner_id").notNull(),
       method: k.text("method").notNull(),
@@ -17,11 +17,11 @@ export const idempotencyKeyTable = (k: ColumnKit) =>
       key: k.text("key").notNull(),
       digest: k.text("digest").notNull(),
       state: k.enumeration("state", KEY_STATES).notNull(),
-      /** Names the one request that works on it: another one that took it over has another. */
+      /** Identifies the request that holds the claim; changes when another takes it over. */
       claim: k.text("claim").notNull(),
-      /** Until when a claim that is in progress is believed to be alive. */
+      /** The lease of a claim in progress. */
       lease_until: k.at("lease_until").notNull(),
-      /** What the change was made to. */
+      /** The record that was changed. */
       target_type: k.text("target_type"),
       target_id: k.integer("target_id"),
       answer: k.json<StoredResponse>("answer"),

@@ -48,7 +48,7 @@ export async function callTool(
     }
     const text = app_error
       ? explain(app_error, raw_input, tools, { actor: caller.actor, config: deps.config })
-      : `Internal error: nothing can be said of it here. Its request id is ${caller.request_id}`;
+      : `Internal error. The log has its cause under the request id ${caller.request_id}`;
     return { content: [{ type: "text", text }], isError: true };
   }
 }
@@ -112,7 +112,7 @@ function assertShort(body: string): void {
   if (body.length <= LIMITS.mcp_answer_characters) return;
   throw new AppError(
     "malformed",
-    `The answer would have ${body.length} characters, of at most ${LIMITS.mcp_answer_characters}: ask for less with limit, a narrower filter or window of time, coarser groups, or response_format concise`,
+    `The result would have ${body.length} characters, of at most ${LIMITS.mcp_answer_characters}: ask for less with limit, a narrower filter or window of time, coarser groups, or response_format concise`,
   );
 }
 

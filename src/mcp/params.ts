@@ -10,7 +10,7 @@ export const page = pageOf(pageFields);
 export function pageOf(fields: typeof pageFields) {
   return {
     page: describe(fields.page, "Which page, from 1"),
-    limit: describe(fields.limit, "Records on a page, 20 unless told"),
+    limit: describe(fields.limit, "Records on a page, default 20"),
   };
 }
 

@@ -1,6 +1,6 @@
 import { isVisible, type Tool, type Viewer } from "./tool.ts";
 
-/** The service's tools, filtered by who looks at them. */
+/** The service's tools, filtered by viewer. */
 export class ToolSet {
   readonly #tools: readonly Tool[];
   readonly #by_name: ReadonlyMap<string, Tool>;

@@ -16,7 +16,7 @@ export interface WireSchema {
 /** Formats that JSON Schema defines; others are ours, and their description explains them. */
 const FORMATS = new Set(["date-time", "uuid", "email", "uri"]);
 
-/** Keywords that tell a client nothing new. */
+/** Keywords that are of no use to a client. */
 const OMITTED_KEYWORDS = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
 
 /** Bounds that only keep numbers safe. */
@@ -70,7 +70,7 @@ function simplified(schema: WireSchema): WireSchema {
   return merged(wire, schema.anyOf.map(wireSchema));
 }
 
-/** Whether a schema is that of any id, whose bounds tell nothing. */
+/** Whether a schema is that of an id, whose bounds say nothing. */
 function isId({ minimum, maximum }: WireSchema): boolean {
   return minimum === 1 && maximum === Number.MAX_SAFE_INTEGER;
 }

@@ -41,7 +41,7 @@ export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config,
   };
 }
 
-/** The names that the secret fits. All are verified at once: one after another would tell how many there are. */
+/** The names that the secret fits. All are verified at once: one by one would reveal how many there are. */
 async function fitting(
   names: readonly string[],
   verify: (name: string) => Promise<boolean>,
@@ -62,9 +62,9 @@ class Path {
     this.gates = gates;
   }
 
-  /** Where there is no place just now. Errors: rate_limited past a limit. */
+  /** The first gate without a free place. Errors: rate_limited past a limit. */
   fullGate(now: Temporal.Instant): [Gates, string] | undefined {
-    // All are asked: who is past a limit must not wait at another.
+    // All are checked: past one limit there is no waiting at another.
     const [full] = this.gates.filter(([gate, key]) => !gate.hasPlace(key, now));
     return full;
   }
@@ -82,10 +82,10 @@ class Path {
   }
 }
 
-/** Enters by the door and every path that is not past a limit, at once. Errors: rate_limited when there is none. */
+/** Enters every path within its limits, once all have a place. Errors: rate_limited when there is none. */
 async function enterAll(network_path: Path, paths: readonly Path[], clock: Clock): Promise<Path[]> {
   for (;;) {
-    // Asked anew after each wait, by the time it is then.
+    // Checked again after each wait, at the current time.
     const now = clock.now();
     let refusal: unknown;
     let full = network_path.fullGate(now);
@@ -109,7 +109,7 @@ async function enterAll(network_path: Path, paths: readonly Path[], clock: Clock
   }
 }
 
-/** Lets callers of one key in while there are places for all that are inside; the others wait. */
+/** Admits as many attempts of a key as may still fail; others wait. */
 class Gates {
   readonly #limiter: RateLimiter;
   readonly #inside = new Map<string, number>();
@@ -119,12 +119,12 @@ class Gates {
     this.#limiter = limiter;
   }
 
-  /** Errors: rate_limited where even all that are inside could leave without making a place. */
+  /** Whether another attempt may enter. Errors: rate_limited past the limit. */
   hasPlace(key: string, now: Temporal.Instant): boolean {
     return (this.#inside.get(key) ?? 0) < this.#limiter.check(key, now);
   }
 
-  /** Until someone leaves. Errors: rate_limited when too many wait. */
+  /** Resolves when an attempt leaves. Errors: rate_limited when too many wait. */
   wait(key: string): Promise<void> {
     const waiting = this.#waiting.get(key) ?? [];
     if (waiting.length >= SHARED_LIMITS.password_hashes_waiting) {
@@ -152,7 +152,7 @@ class Gates {
   }
 }
 
-/** From which networks which accounts have signed in, the last ones. */
+/** The latest pairs of network and account that have signed in. */
 class KnownPairs {
   readonly #pairs = new Set<string>();
 

@@ -8,7 +8,7 @@ export const clientTable = (k: ColumnKit) =>
       id: k.id(),
       name: k.text("name").notNull(),
       ...companyColumn(k),
-      /** Deleted clients keep their row: bills refer to it. */
+      /** Deleted clients keep their row: billing records refer to it. */
       deleted_at: k.at("deleted_at"),
       ...stamps(k),
     },

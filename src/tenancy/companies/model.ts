@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { At, Id, Name, strict } from "../../core/schema.ts";
 
-/** Read in its usual spelling: `asia/kathmandu` is `Asia/Kathmandu`. */
+/** Normalised to its usual spelling: `asia/kathmandu` becomes `Asia/Kathmandu`. */
 export const TimeZone = Type.Transform(
   Type.String({ format: "time-zone", description: "an IANA time zone such as Asia/Kuala_Lumpur" }),
 )

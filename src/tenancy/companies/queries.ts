@@ -6,14 +6,10 @@ import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { Company } from "./model.ts";
 import { companyTable, companyTimezoneTable } from "./tables.ts";
 
-/** Every company of the deployment: for the command line and the jobs, never for a user. */
-export function listCompanies(q: Reads): Promise<Company[]> {
+/** All companies of the deployment: for the command line and jobs, never for a user. */
+export async function listCompanies(q: Reads): Promise<Company[]> {
   const companies = q.use(companyTable);
-  return q
-    .select()
-    .from(companies)
-    .orderBy(asc(companies.id))
-    .then((rows) => rows);
+  return q.select().from(companies).orderBy(asc(companies.id));
 }
 
 export async function findCompany({ q, scope }: ReadTx): Promise<Company | undefined> {
@@ -22,7 +18,7 @@ export async function findCompany({ q, scope }: ReadTx): Promise<Company | undef
   return company;
 }
 
-/** The zones that the company's billing periods were and are cut in, oldest first. */
+/** The time zones of the company's billing periods, oldest first. */
 export async function listTimezones({
   q,
   scope,

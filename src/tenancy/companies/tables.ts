@@ -9,7 +9,7 @@ export const companyTable = (k: ColumnKit) =>
     ...stamps(k),
   });
 
-/** Which zone the company's billing periods are cut in, from when: a running period keeps its zone. */
+/** The history of a company's time zone: a running billing period keeps its own. */
 export const companyTimezoneTable = (k: ColumnKit) =>
   k.table(
     "company_timezones",
@@ -17,11 +17,11 @@ export const companyTimezoneTable = (k: ColumnKit) =>
       id: k.id(),
       company_id: k.ref("company_id", companyTable).notNull(),
       timezone: k.text("timezone").notNull(),
-      /** When it was set; null for the zone that the company began with. */
+      /** When it was set; null for the first one. */
       set_at: k.at("set_at"),
     },
     (t) => [k.index("company_timezones_company").on(t.company_id, t.id)],
   );
 
-/** Whose a record is: every table of a company's records begins with it. */
+/** The column of the company that a record belongs to. */
 export const companyColumn = (k: ColumnKit) => ({ company_id: k.ref("company_id", companyTable).notNull() });
