@@ -1,7 +1,7 @@
 import { operation } from "../app/operation.ts";
 import { retention } from "../app/retention.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
-import { invalid, notFound } from "../core/errors.ts";
+import { invalid, orNotFound } from "../core/errors.ts";
 import { pagedList } from "../core/pagination.ts";
 import { ById, paged } from "../core/schema.ts";
 import { AuditEntry, ListAuditEntries } from "./model.ts";
@@ -30,9 +30,7 @@ export const getAuditEntry = operation({
   input: ById,
   output: AuditEntry,
   async run(ctx, { id }) {
-    const entry = await queries.findEntry(readTx(ctx), id);
-    if (!entry) throw notFound("Audit log entry", id);
-    return entry;
+    return orNotFound(await queries.findEntry(readTx(ctx), id), "Audit log entry", id);
   },
 });
 

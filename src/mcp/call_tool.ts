@@ -48,7 +48,7 @@ export async function callTool(
     }
     const text = app_error
       ? explain(app_error, raw_input, tools, { actor: caller.actor, config: deps.config })
-      : `Internal error. The log has its cause under the request id ${caller.request_id}`;
+      : `Internal error: its cause is in the log; the request id is ${caller.request_id}`;
     return { content: [{ type: "text", text }], isError: true };
   }
 }

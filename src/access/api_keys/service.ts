@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { LIMITS } from "../limits.ts";
-import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { sha256, isSameSecret, randomAlphanumeric, randomSecret } from "../../core/random_secrets.ts";
@@ -38,9 +38,7 @@ export const getApiKey = operation({
   input: ById,
   output: ApiKey,
   async run(ctx, { id }) {
-    const key = await queries.findApiKey(readTx(ctx), id);
-    if (!key) throw notFound("API key", id);
-    return key;
+    return orNotFound(await queries.findApiKey(readTx(ctx), id), "API key", id);
   },
 });
 
@@ -92,7 +90,7 @@ export const rotateApiKey = operation({
     const old_until = grace_hours === 0 ? null : ctx.now.add({ hours: grace_hours });
     return transaction(ctx, async (tx) => {
       const key = await queries.rotateApiKey(tx, id, { ...secret, old_until });
-      if (!key) throw await changeProblem(tx, id, "rotate");
+      if (!key) return refuseChange(tx, id, "rotate");
       return { ...key, clientSecret };
     });
   },
@@ -107,7 +105,7 @@ export const revokeApiKey = operation({
   run: (ctx, { id }) =>
     transaction(ctx, async (tx) => {
       const key = await queries.revokeApiKey(tx, id);
-      if (!key) throw await changeProblem(tx, id, "revoke");
+      if (!key) return refuseChange(tx, id, "revoke");
       return {};
     }),
 });
@@ -193,9 +191,8 @@ async function findReplaced(
   return queries.findFirstKeyId(tx, id);
 }
 
-/** Why a key was not changed: it does not exist, or is revoked. */
-async function changeProblem(tx: ReadTx, id: number, action: string): Promise<AppError> {
-  const key = await queries.findApiKey(tx, id);
-  if (!key) return notFound("API key", id);
-  return new AppError("conflict", `Cannot ${action} API key ${id}: it is revoked`);
+/** Errors: not_found, or conflict for a revoked key. */
+async function refuseChange(tx: ReadTx, id: number, action: string): Promise<never> {
+  orNotFound(await queries.findApiKey(tx, id), "API key", id);
+  throw new AppError("conflict", `Cannot ${action} API key ${id}: it is revoked`);
 }

@@ -1,6 +1,6 @@
 import { operation } from "../../app/operation.ts";
 import type { Role } from "../../core/access.ts";
-import { AppError, invalid, notFound } from "../../core/errors.ts";
+import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
@@ -28,9 +28,7 @@ export const getUser = operation({
   input: ById,
   output: User,
   async run(ctx, { id }) {
-    const user = await queries.findUser(readTx(ctx), id);
-    if (!user) throw notFound("User", id);
-    return user;
+    return orNotFound(await queries.findUser(readTx(ctx), id), "User", id);
   },
 });
 
@@ -67,8 +65,7 @@ export const updateUser = operation({
     if (password !== undefined) checkPassword("/password", password, email);
     const password_hash = password === undefined ? undefined : await ctx.passwords.hash(password);
     return transaction(ctx, async (tx) => {
-      const before = await queries.findUser(tx, id);
-      if (!before) throw notFound("User", id);
+      const before = orNotFound(await queries.findUser(tx, id), "User", id);
       await checkClient(tx, role, client_id);
       if (before.role === "admin" && role !== "admin") await checkAdminRemains(tx, id);
       const end_tokens =
@@ -80,10 +77,9 @@ export const updateUser = operation({
         ...(name === undefined ? {} : { name }),
         ...(password_hash === undefined ? {} : { password_hash }),
       };
-      const user = await queries.updateUser(tx, id, { ...change, end_tokens });
+      const user = orNotFound(await queries.updateUser(tx, id, { ...change, end_tokens }), "User", id);
       // A new role ends no authorization: OAuth clients act with the user's current one.
       if (password_hash !== undefined) await endAuthorizationsOf(tx, id);
-      if (!user) throw notFound("User", id);
       ctx.annotateAudit({ before, after: user });
       return user;
     });
@@ -98,8 +94,7 @@ export const deleteUser = operation({
   output: Nothing,
   run: (ctx, { id }) =>
     transaction(ctx, async (tx) => {
-      const user = await queries.findUser(tx, id);
-      if (!user) throw notFound("User", id);
+      const user = orNotFound(await queries.findUser(tx, id), "User", id);
       if (user.role === "admin") await checkAdminRemains(tx, id);
       await queries.deleteUser(tx, id);
       return {};
