@@ -1,65 +1,29 @@
 import { resolve } from "node:path";
 import { passwordProblem } from "./password_policy.ts";
-import { SHARED_LIMITS } from "./limits.ts";
-
-/** Everything that may be set from outside, read once at the start. */
-export interface Config {
-  port: number;
-  host: string;
-  /** The origin under which the world reaches the service, without a slash at the end; null: this machine. */
-  public_url: string | null;
-  data_dir: string;
-  /** PostgreSQL's address, or null for SQLite in data_dir. */
-  database_url: string | null;
-  jwt_secret: string | null;
-  admin_email: string;
-  admin_password: string | null;
-  company_name: string;
-  /** How long after its end a period is billed. */
-  billing_grace: Temporal.Duration;
-  /** Entries of the audit log are kept for so many days. */
-  audit_log_days: number;
-  /** Documents of loan applications that came to nothing are kept for so many days. */
-  loan_document_days: number;
-  log_level: LogLevel;
-  rate_limit_enabled: boolean;
-  /** Failed sign-ins a minute for one network and email or clientId. Decision 0003 has the limits beside it. */
-  rate_limit_login: number;
-  /** Requests a minute for one user or API key, usage ingest aside. */
-  rate_limit_requests: number;
-  /** For so many seconds a refresh token that was used is taken again; else its second use ends the grant. */
-  refresh_grace_s: number;
-  usage_query_timeout_ms: number;
-  usage_memory_limit: string | null;
-  /** Believe X-Forwarded-For: only behind a proxy that sets it. */
-  trust_proxy: boolean;
-  /** Who may read /metrics: whoever has this token, or reaches that port; neither: nobody. */
-  metrics_token: string | null;
-  metrics_port: number | null;
-  /** Lets agents of users work on loans by tools; null: nobody sees such tools. */
-  loan_service_key: string | null;
-  /** Outside of production webhooks may go to this machine. */
-  is_production: boolean;
-  /** What seals secrets in the database: the first seals, each opens; null: none are kept. */
-  secrets_keys: readonly Uint8Array[] | null;
-  /** The origin of the FPX scheme's endpoints; null: no company can work with it. */
-  fpx_url: string | null;
-  /** A file with the private key of the sellers that are named; for nobody else. */
-  fpx_private_key_file: string | null;
-  fpx_private_key_sellers: readonly Seller[] | null;
-}
-
-/** A seller of the FPX scheme, and the one company that may act as it. */
-export interface Seller {
-  company_id: number;
-  exchange_id: string;
-  seller_id: string;
-}
+import {
+  adminEmail,
+  adminPassword,
+  BadSetting,
+  duration,
+  flag,
+  integer,
+  metricsToken,
+  oneOf,
+  origin,
+  postgresUrl,
+  safeOrigin,
+  seconds,
+  secretsKeys,
+  secretText,
+  sellers,
+  signingSecret,
+  size,
+  text,
+} from "./setting_values.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** One environment variable: what it means, what holds when it is not set, and how its text is read. */
+/** One environment variable: its help, its default, and how its text is read. */
 interface Setting<T> {
   name: string;
   help: string;
@@ -67,9 +31,19 @@ interface Setting<T> {
   read(text: string): T;
 }
 
-/** A value that can't be used; the message says what is allowed. */
-class BadSetting extends Error {}
-
+/** Defines a setting; without a default its value is null while it is not set. */
+function defineSetting<T>(
+  name: string,
+  fallback: string,
+  help: string,
+  read: (text: string) => T,
+): Setting<T>;
+function defineSetting<T>(
+  name: string,
+  fallback: null,
+  help: string,
+  read: (text: string) => T,
+): Setting<T | null>;
 function defineSetting<T>(
   name: string,
   fallback: string | null,
@@ -78,128 +52,6 @@ function defineSetting<T>(
 ): Setting<T> {
   return { name, fallback, help, read };
 }
-
-const text = (value: string) => value;
-
-function integer(min: number, max: number) {
-  return (value: string): number => {
-    const number = Number(value);
-    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
-    throw new BadSetting(`must be a whole number from ${min} to ${max}`);
-  };
-}
-
-function oneOf<const V extends string>(values: readonly V[]) {
-  return (value: string): V => {
-    const found = values.find((candidate) => candidate === value);
-    if (found !== undefined) return found;
-    throw new BadSetting(`must be one of ${values.join(", ")}`);
-  };
-}
-
-function origin(value: string): string {
-  const url = URL.parse(value);
-  if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search) return url.origin;
-  throw new BadSetting("must be an http or https origin such as https://billing.example.com");
-}
-
-/** An origin that secrets and money may go to: https, and http on this machine only. */
-function safeOrigin(value: string): string {
-  const url = URL.parse(origin(value));
-  const is_here = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? "");
-  if (url?.protocol === "https:" || is_here) return origin(value);
-  throw new BadSetting("must be https; http is for this machine only");
-}
-
-/** One key or two, separated by a comma: each 32 bytes in base64 or hexadecimal digits. */
-function secretsKeys(value: string): readonly Uint8Array[] {
-  const keys = value.split(",").map((part) => {
-    const encoding = /^[0-9a-f]{64}$/i.test(part) ? "hex" : "base64";
-    return /^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(part) ? Buffer.from(part, encoding) : null;
-  });
-  const read = keys.filter((key) => key?.length === SHARED_LIMITS.secret_bytes);
-  if (read.length === keys.length && keys.length <= SHARED_LIMITS.secrets_keys)
-    return read.filter((key) => key !== null);
-  throw new BadSetting(
-    `must be ${SHARED_LIMITS.secret_bytes} bytes in base64 or hexadecimal digits, and may have an older key after a comma`,
-  );
-}
-
-/** `1:EX00000001/SE00000001`: a company, an exchange and a seller; more of them after commas. */
-function sellers(value: string): readonly Seller[] {
-  const read = value.split(",").map((part): Seller | null => {
-    const [, company = "", exchange_id = "", seller_id = ""] =
-      /^([1-9]\d{0,14}):([A-Za-z0-9]{1,10})\/([A-Za-z0-9]{1,10})$/.exec(part.trim()) ?? [];
-    return company === "" ? null : { company_id: Number(company), exchange_id, seller_id };
-  });
-  const good = read.filter((seller) => seller !== null);
-  const names = new Set(good.map(({ exchange_id, seller_id }) => `${exchange_id}/${seller_id}`));
-  if (good.length === read.length && names.size === good.length) return good;
-  throw new BadSetting(
-    "must name a company, an exchange and a seller such as 1:EX00000001/SE00000001, more of them after commas, no seller twice",
-  );
-}
-
-function postgresUrl(value: string): string {
-  if (/^postgres(ql)?:\/\//.test(value)) return value;
-  throw new BadSetting("must start with postgres://, or be unset for SQLite in DATA_DIR");
-}
-
-function duration(value: string): Temporal.Duration {
-  try {
-    const read = Temporal.Duration.from(value);
-    if (read.sign >= 0 && read.years === 0 && read.months === 0 && read.weeks === 0 && read.days === 0)
-      return read;
-  } catch {
-    // answered below
-  }
-  throw new BadSetting("must be an ISO 8601 duration in hours, minutes and seconds, such as PT1H");
-}
-
-function seconds(value: string): number {
-  const number = Number(value);
-  if (/^\d+$/.test(value) && number >= 1 && number <= 3_600) return number * 1_000;
-  throw new BadSetting("must be a whole number of seconds from 1 to 3600");
-}
-
-function adminEmail(value: string): string {
-  if (/^[^\s@]+@[^\s@]+$/.test(value)) return value;
-  throw new BadSetting("must be an email address");
-}
-
-function adminPassword(value: string): string {
-  const { password_length_min: min, password_length_max: max } = SHARED_LIMITS;
-  if (value.length >= min && value.length <= max) return value;
-  throw new BadSetting(`must be ${min} to ${max} characters`);
-}
-
-function size(value: string): string {
-  if (/^[1-9]\d{0,5}(MB|GB)$/.test(value)) return value;
-  throw new BadSetting("must be a size such as 512MB or 4GB");
-}
-
-function metricsToken(value: string): string {
-  if (/^[\x21-\x7e]+$/.test(value) && value.length >= SHARED_LIMITS.secret_bytes) return value;
-  throw new BadSetting(
-    `must be at least ${SHARED_LIMITS.secret_bytes} letters, digits and punctuation of ASCII, without spaces`,
-  );
-}
-
-/** A shorter one could be found by trying, from any token that it signed. */
-function signingSecret(value: string): string {
-  const bytes = new TextEncoder().encode(value).length;
-  if (bytes >= SHARED_LIMITS.secret_bytes) return value;
-  throw new BadSetting(
-    `must have at least ${SHARED_LIMITS.secret_bytes} bytes, and has ${bytes}: make one with \`openssl rand -base64 48\`, or leave it unset`,
-  );
-}
-
-function secretText(value: string): string {
-  if (/^[\x21-\x7e]+$/.test(value)) return value;
-  throw new BadSetting("must be letters, digits and punctuation of ASCII, without spaces");
-}
-
-const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
 
 /** Every setting, in the order of docs/configuration.md. */
 export const SETTINGS = {
@@ -257,6 +109,7 @@ export const SETTINGS = {
   ),
   log_level: defineSetting("LOG_LEVEL", "info", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS)),
   rate_limit_enabled: defineSetting("RATE_LIMIT_ENABLED", "true", "Turns the rate limits on", flag),
+  /** Decision 0003 has the limits beside it. */
   rate_limit_login: defineSetting(
     "RATE_LIMIT_LOGIN",
     "10",
@@ -269,6 +122,7 @@ export const SETTINGS = {
     "Requests a minute for one user or API key, ingest aside",
     integer(1, 1e9),
   ),
+  /** After it, the second use of a refresh token ends the authorization. */
   refresh_grace_s: defineSetting(
     "REFRESH_GRACE",
     "0",
@@ -287,6 +141,7 @@ export const SETTINGS = {
     "Memory that the usage store's engine may take; unset: a quarter of what the process may have, at most 2GB",
     size,
   ),
+  /** Only behind a proxy that sets the header. */
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
   metrics_token: defineSetting(
     "METRICS_TOKEN",
@@ -312,6 +167,7 @@ export const SETTINGS = {
     "Anything else lets webhooks go to this machine, over http too",
     (value) => value === "production",
   ),
+  /** The first key encrypts, each decrypts. */
   secrets_keys: defineSetting(
     "SECRETS_KEY",
     null,
@@ -336,7 +192,12 @@ export const SETTINGS = {
     "Who signs with that file: company:exchange/seller, such as `1:EX00000001/SE00000001`, more after commas",
     sellers,
   ),
-} satisfies { [K in keyof Config]: Setting<Config[K] & {}> };
+};
+
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** The configuration: the value of every setting, read once at the start. */
+export type Config = { [K in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[K]> };
 
 /**
  * Reads the environment into the one frozen configuration.
