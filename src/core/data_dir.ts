@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "./error_code.ts";
 
 /**
  * Makes the folder of what this process keeps on disk, unless it is there. Errors: throws one line that says what
@@ -20,18 +21,19 @@ function checkEntry(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
-    if (!isFileError(error) || error.code !== "ENOENT") throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
   }
 }
 
 function reasonOf(error: unknown): string {
-  const { code, path } = isFileError(error) ? error : {};
+  const { code, path, message }: NodeJS.ErrnoException =
+    error instanceof Error ? error : new Error(String(error));
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   if ((code === "EACCES" || code === "EPERM") && path !== undefined && uid !== undefined) {
     return `user ${uid} may not write ${path}${ownerOf(path)}; give it to that user (chown -R ${uid}:${gid})`;
   }
   if (code === "EROFS" && path !== undefined) return `${path} is on a read-only file system`;
-  return error instanceof Error ? error.message : String(error);
+  return message;
 }
 
 function ownerOf(path: string): string {
@@ -40,8 +42,4 @@ function ownerOf(path: string): string {
   } catch {
     return "";
   }
-}
-
-function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "code" in error;
 }

@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { errorCode } from "../core/error_code.ts";
 import type { WriteContent } from "../core/download.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
@@ -230,7 +231,7 @@ async function* piecesOf(file: FileHandle): AsyncGenerator<Uint8Array> {
 
 async function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: unknown) => {
-    if (isMissing(error)) return [];
+    if (errorCode(error) === "ENOENT") return [];
     throw error;
   });
 }
@@ -260,8 +261,4 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await opened.close();
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { errorCode } from "../../core/error_code.ts";
 import { LIMITS } from "../limits.ts";
 import { addressesOf, ForbiddenDestination, type Resolve, resolveHost } from "../endpoints/destination.ts";
 import { readUrl, type DestinationPolicy } from "../endpoints/rules.ts";
@@ -75,7 +76,7 @@ async function connectToFirst(
     try {
       return await post(address, url, message, options, signal);
     } catch (error) {
-      if (codeOf(error) !== "ECONNREFUSED" || i === addresses.length - 1) throw error;
+      if (errorCode(error) !== "ECONNREFUSED" || i === addresses.length - 1) throw error;
     }
   }
   throw new Error("The host has no address");
@@ -153,13 +154,8 @@ function errorOf(status: number): string {
   return `Answered ${status}`;
 }
 
-function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
-
 function reasonOf(error: unknown): string {
   if (error instanceof ForbiddenDestination) return `The URL ${error.message}`;
-  const code = codeOf(error) ?? (error instanceof Error ? error.name : "unknown");
+  const code = errorCode(error) ?? (error instanceof Error ? error.name : "unknown");
   return code === "ENOTFOUND" ? "The host can't be resolved" : `Cannot reach the endpoint: ${code}`;
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../src/usage/limits.ts";
 import { beforeAll, expect, test } from "bun:test";
-import { usageReaders } from "../../../src/server/open_deps.ts";
+import { usageReaders } from "../../../src/server/open_usage.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { type Tenant, useService } from "../../support/harness.ts";
 import { addSubscription, send } from "../fixtures.ts";

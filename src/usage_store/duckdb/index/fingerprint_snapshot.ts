@@ -1,4 +1,5 @@
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { errorCode } from "../../../core/error_code.ts";
 import { FingerprintIndex, type IndexTable } from "./fingerprints.ts";
 
 /**
@@ -89,8 +90,8 @@ export async function readSnapshot(
   fingerprint_key: Uint8Array,
   isOurs: (end: SnapshotEnd) => Promise<boolean>,
 ): Promise<{ index: FingerprintIndex; last_seq: number } | undefined> {
-  const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
+  const file = await open(path, "r").catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   });
   if (file === undefined) return undefined;

@@ -1,0 +1,5 @@
+/** The system's code of an error such as `ENOENT` or `ECONNRESET`, where it has one. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,122 @@
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import type { Metrics } from "../app/metrics.ts";
+import { countUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
+import type { Config } from "../core/config.ts";
+import type { Log } from "../core/log.ts";
+import { defaultUsageMemory } from "../core/memory.ts";
+import type { Clock } from "../core/time.ts";
+import type { Store } from "../store/store.ts";
+import { LIMITS } from "../usage/limits.ts";
+import { LinkedUsage } from "../usage/store_link/link.ts";
+import { type DuckDbOptions, openDuckDb } from "../usage_store/duckdb/duckdb_store.ts";
+import type { UsageStore } from "../usage_store/port.ts";
+
+/** An opened usage store, and how to close it. */
+export interface UsageStoreHandle {
+  usage: UsageStore;
+  /** The problem with the store that the operator accepted, if any. */
+  accepted: string | null;
+  close(): Promise<void>;
+}
+
+/** Native threads that usage needs beside its readers: for commits, compaction, readiness and exports. */
+const RESERVED_THREADS = 4;
+
+/**
+ * How many usage queries run at once. Each holds a thread of the native pool while it runs; the pool's default of
+ * four leaves one.
+ */
+export function usageReaders(): number {
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  return Math.max(1, Math.min(LIMITS.usage_readers, threads - RESERVED_THREADS));
+}
+
+/** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
+export async function openUsage(
+  config: Config,
+  store: Store,
+  { clock, log, accept_usage }: { clock: Clock; log: Log; accept_usage: boolean },
+): Promise<UsageStoreHandle> {
+  const path = join(config.data_dir, "usage.duckdb");
+  const linked = await LinkedUsage.open({
+    store,
+    clock,
+    log,
+    place: `${hostname()}:${resolve(config.data_dir)}`,
+    is_there: existsSync(path),
+    accepts: accept_usage,
+    open: (admit) => openDuckDb({ ...usageOptions(config, log), path, admit }),
+  });
+  return { usage: linked.usage, accepted: linked.accepted, close: () => linked.close() };
+}
+
+function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
+  const readers = usageReaders();
+  return {
+    memory_limit: config.usage_memory_limit ?? defaultUsageMemory(),
+    readers,
+    readers_waiting: LIMITS.usage_readers_waiting,
+    // Also with few threads: one whose receiver takes its time holds none, and must not hold up another company.
+    exports: LIMITS.usage_exports,
+    exports_waiting: LIMITS.usage_exports_waiting,
+    exports_waiting_company: LIMITS.usage_exports_waiting_company,
+    pending_events: LIMITS.usage_pending_events,
+    on_failure: (error, message) => log.warn(error === undefined ? {} : { err: error }, message),
+  };
+}
+
+/** Registers the gauges of the usage store. */
+export function exposeUsageMetrics(metrics: Metrics, usage: UsageStore, store: Store): void {
+  metrics.gauge(
+    "meterhouse_usage_index_entries",
+    "Events that repeats are known by",
+    () => usage.stats().index_entries,
+  );
+  metrics.gauge(
+    "meterhouse_usage_index_bytes",
+    "Memory of what repeats are known by",
+    () => usage.stats().index_bytes,
+  );
+  metrics.gauge(
+    "meterhouse_usage_store_open",
+    "1, or 0 while the usage store is opened again after a failure",
+    () => (usage.stats().is_open ? 1 : 0),
+  );
+  metrics.gauge(
+    "meterhouse_usage_store_failures",
+    "How often the usage store failed and was opened again",
+    () => usage.stats().engine_losses,
+  );
+  metrics.gauge(
+    "meterhouse_unbilled_usage_events",
+    "Stored events that no bill counts, as the daily recheck found them",
+    // A store that can't answer must not take the other numbers with it.
+    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
+  );
+}
+
+const failUnopened = () => Promise.reject(new Error("The usage store was not opened"));
+
+/** A null object: using a usage store that was not opened is a programming error. */
+export async function unopenedUsage(): Promise<UsageStoreHandle> {
+  const usage: UsageStore = {
+    append: failUnopened,
+    load: failUnopened,
+    search: failUnopened,
+    aggregate: failUnopened,
+    metadataKeys: failUnopened,
+    totals: failUnopened,
+    lastSeq: failUnopened,
+    haveLateEvents: failUnopened,
+    sums: failUnopened,
+    export: failUnopened,
+    check: failUnopened,
+    rebuildSums: failUnopened,
+    stats: () => ({ index_entries: 0, index_bytes: 0, is_open: false, engine_losses: 0 }),
+    ping: failUnopened,
+    close: async () => undefined,
+  };
+  return { usage, accepted: null, close: () => usage.close() };
+}
