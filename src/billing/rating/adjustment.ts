@@ -2,17 +2,14 @@ import { isZero, roundMoney, subtract, sum } from "../../core/money.ts";
 import type { BillLine } from "./bill_line.ts";
 import { sortLines } from "./charges.ts";
 
-/**
- * What makes two lines the same charge: what it is for, under which model, over which stretch, and for how
- * many of its days.
- */
+/** The key of a charge: lines of one kind, model and stretch, for as many of its days, are the same charge. */
 export function lineKey({ kind, billing_model_id, from, to, proration }: BillLine): string {
   return [kind, billing_model_id, from, to, proration?.numerator].join(" ");
 }
 
 export const NO_EVENTS = "0".repeat(32);
 
-/** The two sums, modulo 2^64, that a usage digest is written from. */
+/** The two sums, modulo 2^64, of which a usage digest is the text. */
 function digestSums(usage_digest: string): [bigint, bigint] {
   return [BigInt(`0x${usage_digest.slice(0, 16)}`), BigInt(`0x${usage_digest.slice(16)}`)];
 }
@@ -21,14 +18,14 @@ function digestText(sums: readonly [bigint, bigint]): string {
   return sums.map((half) => BigInt.asUintN(64, half).toString(16).padStart(16, "0")).join("");
 }
 
-/** The digest of both sets of events together: digests are sums, so that they add up as the events do. */
+/** The digest of the union of two disjoint sets of events: digests are sums. */
 function addDigests(a: string, b: string): string {
   const [a_first, a_second] = digestSums(a);
   const [b_first, b_second] = digestSums(b);
   return digestText([a_first + b_first, a_second + b_second]);
 }
 
-/** The digest of the events of the first set that are not in the second, which holds no others. */
+/** The digest of the events of a set without those of a subset. */
 export function subtractDigests(from: string, usage_digest: string): string {
   return addDigests(from, negateDigest(usage_digest));
 }
@@ -38,7 +35,7 @@ function negateDigest(usage_digest: string): string {
   return digestText([-first, -second]);
 }
 
-/** Both lines together. What adds up: quantity, amount, events and their digest. The rest is `a`'s. */
+/** The sum of two lines: quantity, amount, events and their digest. The rest is `a`'s. */
 function plus(a: BillLine, b: BillLine, currency: string): BillLine {
   return {
     ...a,
@@ -59,18 +56,18 @@ function negative(line: BillLine, currency: string): BillLine {
   };
 }
 
-/** One line for each identity: what all records of the period say together. */
+/** The sum of all lines of each charge, by its key. */
 export function netByLine(lines: readonly BillLine[], currency: string): Map<string, BillLine> {
   const groups = Map.groupBy(lines, lineKey);
   return new Map([...groups].map(([key, group]) => [key, group.reduce((a, b) => plus(a, b, currency))]));
 }
 
-/** Says what an adjustment's line is, in place of what an earlier one said. */
+/** The line with a prefix to its description, in place of an earlier one. */
 function withDescription(as: "Adjustment" | "Reversal", line: BillLine): BillLine {
   return { ...line, description: `${as}: ${line.description.replace(/^(Adjustment|Reversal): /, "")}` };
 }
 
-/** Whether what all lines of a charge say together comes to nothing: it was taken back. */
+/** Whether the sum of all lines of a charge is zero: it was taken back. */
 export function isFullyReversed({ amount, quantity, event_count }: BillLine): boolean {
   return isZero(amount) && isZero(quantity) && (event_count ?? 0) === 0;
 }
@@ -82,8 +79,7 @@ function isEmptyLine({ kind, amount, quantity, event_count }: BillLine): boolean
 }
 
 /**
- * What is left of the expected lines after subtracting every line already on record for the period: the lines
- * of its next record.
+ * The lines of a period's next record: the expected lines less every line already on record for the period.
  *
  * - Nothing on record: the expected lines, zero ones too, since a closed period is always visible.
  * - Otherwise the differences, an adjustment. A line on record that is expected no more (the bounds or days
@@ -95,7 +91,7 @@ function isEmptyLine({ kind, amount, quantity, event_count }: BillLine): boolean
  *
  * The events of an adjustment are its own: the late ones (as many as event_count, digested by usage_digest);
  * a reversal takes its line's events back, with a negative count and digest. At any record, the lines of one
- * identity add up to the count and digest of the events in `[from, to)` that were stored when it was written.
+ * charge add up to the count and digest of the events in `[from, to)` that were stored when it was written.
  * Decision 0030.
  */
 export function adjustmentLines(

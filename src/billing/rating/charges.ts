@@ -17,7 +17,7 @@ import type { PriceTerms } from "../billing_models/price_terms.ts";
 import { type BillLine, LINE_KINDS } from "./bill_line.ts";
 import { joinStretches, type Proration, type Segment, stretchesOf } from "./segments.ts";
 
-/** What was used in a segment: the sum of its events (corrections may make it negative) and their proof. */
+/** The usage of a segment: the sum of its events (corrections may make it negative) and their proof. */
 export interface Usage {
   readonly units: Decimal;
   readonly event_count: number;
@@ -26,15 +26,15 @@ export interface Usage {
   readonly usage_digest: string;
 }
 
-/** The credits of a billing month, whole: what its plans gave, and what its usage took. */
+/** The credits of a billing month, as integers: what its plans gave, and what its usage took. */
 export interface CreditMonth {
   readonly allocated: bigint;
   readonly consumed: bigint;
-  /** What of it was beyond those given by then, under the segment in which it was used. */
+  /** The part of it beyond those given by then, by the segment in which it was used. */
   readonly overage: readonly { readonly segment: Segment; readonly credits: bigint }[];
 }
 
-/** A field that the model's type needs: `validateModel` lets no model in without it. */
+/** A field that the model's type needs: `validateModel` accepts no model without it. */
 function requireField<T>(value: T | null | undefined, field: string, model: PriceTerms): T {
   if (value !== null && value !== undefined) return value;
   throw new Error(`Cannot rate billing model ${model.id}: ${model.billing_type} without ${field}`);
@@ -82,10 +82,10 @@ function zeroCharge(model: PriceTerms): Decimal {
 
 /** How a type charges a month's fee, and usage before its limits. */
 interface Charges {
-  /** Where the fee stands; `price` is that of one unit or package where it is not the fee. */
+  /** The field of the fee; `price` is that of one unit or package where it is not the fee. */
   readonly fee: "price" | "recurring_fee";
   readonly usage: (model: PriceTerms, units: Decimal) => Decimal;
-  /** The usage line's words, after the model's name. */
+  /** The usage line's description, after the model's name. */
   readonly terms: (model: PriceTerms) => string;
 }
 
@@ -253,13 +253,13 @@ export function overageLines({ overage }: CreditMonth): BillLine[] {
   });
 }
 
-/** A segment and what was used in it. */
+/** A segment with its usage. */
 export interface UsedSegment {
   readonly segment: Segment;
   readonly usage: Usage;
 }
 
-/** What a period costs: `total` is the sum of the rounded lines in the currency's digits. */
+/** The lines of a period, and the sum of the rounded lines in the currency's digits. */
 export interface Rating {
   readonly lines: readonly BillLine[];
   readonly total: Decimal;

@@ -4,13 +4,13 @@ import type { CreditPlan } from "../billing_models/model.ts";
 import type { CreditMonth, Usage } from "./charges.ts";
 import type { Segment } from "./segments.ts";
 
-/** A segment and, of what was used in it, as much as credits ask for. */
+/** A segment with as much of its usage as credits need. */
 export interface MeteredSegment {
   readonly segment: Segment;
   readonly usage: Pick<Usage, "units" | "event_count" | "corrections">;
 }
 
-/** A segment under a credit plan, and the credits that the month gives from its beginning on. */
+/** A segment under a credit plan, and the credits that the month gives from its start on. */
 interface CreditPart {
   readonly segment: Segment;
   readonly plan: CreditPlan;
@@ -34,14 +34,14 @@ function creditParts(segments: readonly Segment[], period: Period): CreditPart[]
     .toSorted((a, b) => Temporal.Instant.compare(a.segment.from, b.segment.from));
   let days_left = parts.reduce((days, { segment }) => days + segment.proration.numerator, 0);
   let largest = 0;
-  /** The plans without a day before the next one with a day: an upgrade on the day of another adds its own part. */
+  /** Credits of the plans without a day before the next one with a day: each upgrade of a day adds its own part. */
   let passed: number[] = [];
   return parts.map(({ segment, plan }) => {
     const own_days = segment.proration.numerator;
     passed.push(plan.monthly_credits);
     let so_far = 0n;
     if (own_days === 0) return { segment, plan, so_far };
-    for (const credits of passed.filter((some) => some <= plan.monthly_credits)) {
+    for (const credits of passed.filter((monthly) => monthly <= plan.monthly_credits)) {
       const increase = BigInt(Math.max(0, credits - largest)) * BigInt(days_left);
       so_far += BigInt(ceilQuotient(String(increase), String(daysOf(period))));
       largest = Math.max(largest, credits);

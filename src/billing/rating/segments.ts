@@ -2,7 +2,7 @@ import { dayOf, daysOf, type Period } from "../../core/periods.ts";
 import { earlier, later } from "../../core/time.ts";
 import type { PriceTerms } from "../billing_models/price_terms.ts";
 
-/** A model and the instant from which it is in force, until the next one's. */
+/** A model and the instant from which it is in force, until that of the next one. */
 export interface TimelineEntry {
   readonly model: PriceTerms;
   readonly from: Temporal.Instant;
@@ -14,7 +14,7 @@ export interface Proration {
   readonly denominator: number;
 }
 
-/** A stretch of a period under one model: usage counts in `[from, to)`, the fee by `proration`. */
+/** A part of a period under one model: usage counts in `[from, to)`, the fee by `proration`. */
 export interface Segment {
   readonly model: PriceTerms;
   readonly from: Temporal.Instant;
@@ -25,8 +25,8 @@ export interface Segment {
 }
 
 /**
- * Cuts a period by the models in force, within the subscription's life. Usage goes by exact instants. Days:
- * the first day is charged, the day of cancellation is charged, the day of a change belongs to the new model,
+ * Cuts a period into segments: by the models in force, within the subscription's life. Usage goes by exact instants.
+ * Days: the first day is charged, the day of cancellation is charged, the day of a change belongs to the new model,
  * and of several changes on a day the last one owns it (the others keep their usage, and no day). A
  * cancellation at the period's end charges no day of the next. The denominator is always the whole period.
  * `timeline` may come in any order. See docs/billing.md#rounding-and-time.
@@ -58,7 +58,7 @@ export function segments(
   });
 }
 
-/** A segment with what is known of it. */
+/** Anything that belongs to a segment. */
 interface Part {
   readonly segment: Segment;
 }
@@ -70,7 +70,7 @@ interface Part {
  */
 export function stretchesOf<P extends Part>(parts: readonly P[]): [P, ...P[]][] {
   const stretches: [P, ...P[]][] = [];
-  /** Those that a segment of their model would continue. */
+  /** The stretches that a segment of their model would continue. */
   let open = new Map<number, [P, ...P[]]>();
   for (const part of parts.toSorted((a, b) => Temporal.Instant.compare(a.segment.from, b.segment.from))) {
     const { model, proration } = part.segment;

@@ -6,12 +6,12 @@ import type { SubscriptionDetail } from "../subscriptions/detail.ts";
 import type { BillingRecordDetail } from "./model.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 
-/** What an invoice is made of. */
+/** The content of an invoice. */
 export interface InvoiceContent {
   readonly company_name: string;
-  readonly record: Omit<BillingRecordDetail, "lines"> & { readonly lines: readonly BillLine[] };
+  readonly record: BillingRecordDetail;
   readonly subscription: SubscriptionDetail;
-  /** The period as it was cut, in the zone in which dates are told. */
+  /** The period as it was cut; its zone is that of all dates. */
   readonly period: Period;
   /** The record that this one adjusts. */
   readonly original: { readonly id: number; readonly created_at: IsoInstant } | null;
@@ -52,11 +52,11 @@ footer { margin-top: 2.5rem; color: #555; font-size: 0.85rem; }
 `;
 
 /**
- * A billing record as a page to print: amounts in the currency's digits, dates in the zone that its period was
- * cut in, days inclusive. Names from outside are escaped. Decision 0073.
+ * A billing record as a printable page: amounts in the currency's digits, dates in the zone of its period, days
+ * inclusive. Names from outside are escaped. Decision 0073.
  */
-export function invoicePage(facts: InvoiceContent): HtmlPage {
-  const { company_name, record, period } = facts;
+export function invoicePage(content: InvoiceContent): HtmlPage {
+  const { company_name, record, period } = content;
   const heading = `${record.kind === "adjustment" ? "Adjustment" : "Invoice"} ${record.id}`;
   const body = html`<main>
 <header>
@@ -64,7 +64,7 @@ export function invoicePage(facts: InvoiceContent): HtmlPage {
 <h1>${heading}</h1>
 </header>
 <dl>
-${particulars(facts)}
+${particulars(content)}
 </dl>
 ${linesTable(record, period)}
 <footer>
@@ -127,14 +127,14 @@ function issued(at: IsoInstant, { time_zone }: Period): string {
   return dayText(instant(at).toZonedDateTimeISO(time_zone).toPlainDate());
 }
 
-/** When a stretch begins: its day, with the time where that is not its first moment. */
+/** The first day of a stretch, with the time where it begins during the day. */
 function firstDay(at: IsoInstant, period: Period): string {
   if (instant(at).equals(period.from)) return dayText(period.start_date);
   const local = instant(at).toZonedDateTimeISO(period.time_zone);
   return local.equals(local.startOfDay()) ? dayText(local.toPlainDate()) : momentText(local);
 }
 
-/** When a stretch ends: its last day, or the moment where it ends during a day. */
+/** The last day of a stretch, with the time where it ends during the day. */
 function lastDay(at: IsoInstant, period: Period): string {
   if (instant(at).equals(period.to)) return dayText(period.end_date.subtract({ days: 1 }));
   const local = instant(at).toZonedDateTimeISO(period.time_zone);

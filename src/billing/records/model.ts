@@ -5,7 +5,7 @@ import { Subscription } from "../subscriptions/model.ts";
 
 export const RECORD_KINDS = ["period", "adjustment"] as const;
 
-/** What a subscription owes for a billing period, or what was learned about it later. It is never edited. */
+/** A bill: what a subscription owes for a period, or a later adjustment of it. Never edited. */
 export const BillingRecord = Type.Object(
   {
     id: Id,
@@ -55,13 +55,13 @@ const Difference = Type.Object(
   {
     path: Type.String({ description: "where in the record, such as /lines/0/amount" }),
     expected: nullable(Type.String()),
-    actual: nullable(Type.String({ description: "what the record says" })),
+    actual: nullable(Type.String({ description: "the value in the record" })),
   },
   { title: "BillingRecordDifference" },
 );
 export type Difference = Static<typeof Difference>;
 
-/** Whether a record says what its events, prices and lines come to. Decision 0129. */
+/** The result of verifying a record against its events, prices and lines. Decision 0129. */
 export const Verification = Type.Object(
   {
     matches: Type.Boolean(),
@@ -73,10 +73,10 @@ export const Verification = Type.Object(
         expected: UsageProof,
         actual: UsageProof,
       }),
-      { description: "the usage lines: expected is what the stored events say, actual what the record says" },
+      { description: "the usage lines: expected by the stored events, actual by the record" },
     ),
     differences: Type.Array(Difference, {
-      description: "everything in the record that is not what it should be; none when it matches",
+      description: "every field of the record that is wrong; empty when it matches",
     }),
   },
   { title: "BillingRecordVerification" },

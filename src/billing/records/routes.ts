@@ -2,10 +2,10 @@ import { HTML_PAGE, page } from "../../http/responses.ts";
 import { myRoutes, route, routes } from "../../http/route.ts";
 import { getBillingRecord, getInvoice, listBillingRecords, verifyBillingRecord } from "./service.ts";
 
-const ORDER = "The last written first. A record's lines are in its detail.";
+const ORDER = "Newest first. A record's lines are in its detail.";
 
 const VERIFY =
-  "Of each usage line: what the events come to that were stored when the record was written (expected), and what the record says (actual). Prices, amounts and sums are worked out again too: differences names what is not as it should be. It stays true when usage arrives later.";
+  "Counts the events of each usage line that were stored when the record was written (expected) and compares them with the record (actual). Prices, amounts and sums are recalculated too; differences lists every field that is wrong. Usage that arrives later changes nothing.";
 
 const RECORDS = [
   route("GET /billing-records", listBillingRecords, {

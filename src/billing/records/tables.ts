@@ -33,8 +33,8 @@ export const billingRecordTable = (k: ColumnKit) =>
       ...stamps(k),
     },
     (t) => [
-      // Two runs at once write one record: the second one finds its place taken. That periods don't overlap is kept
-      // by a trigger, which a migration that makes the table anew must make again.
+      // Two runs at once write one record: the second one finds its place taken. A trigger keeps periods from
+      // overlapping; a migration that makes the table anew must make it again.
       k.uniqueIndex("billing_records_period").on(t.subscription_id, t.billingStartAt, t.sequence),
       k.index("billing_records_company").on(t.company_id, t.id),
       k.index("billing_records_usage_seq").on(t.usage_seq),

@@ -7,7 +7,7 @@ import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { client_id, subscription_id } from "../tools.ts";
 
-/** Left out of concise results: what proves a bill. */
+/** Fields left out of concise results: the proof of a bill. */
 export const RECORD_DETAILS = ["usage_digest", "usage_until", "billing_run_id", "proration"];
 
 const recordFinder = {
@@ -20,7 +20,7 @@ const recordFilter = {
   subscription_id: Type.Optional(subscription_id),
   kind: describe(
     listBillingRecords.input.properties.kind,
-    "period: a period's own bill; adjustment: what was learned later",
+    "period: a period's own bill; adjustment: a later correction",
   ),
   ...page,
 };
@@ -29,7 +29,7 @@ const findRecords = tool({
   name: "billing_find_records",
   title: "Find billing records",
   description:
-    "Finds bills, the last written first, by subscription or client; or one by record_id with its lines. totalCharges is in currency. Then billing_verify_record proves a bill's usage.",
+    "Finds bills, newest first, by subscription or client; or one by record_id with its lines. totalCharges is in currency. Then billing_verify_record proves a bill's usage.",
   ...recordFinder,
   input: { ...recordFilter, client_id: Type.Optional(client_id) },
 });
@@ -38,7 +38,7 @@ const verifyRecord = tool({
   name: "billing_verify_record",
   title: "Verify a bill",
   description:
-    "Counts the usage events behind a bill again and tells whether it says the same (matches): expected is what the stored events come to, actual what the bill says.",
+    "Counts the usage events behind a bill again and compares (matches): expected by the stored events, actual by the bill.",
   ...action(verifyBillingRecord, "record_id"),
   input: { record_id: describe(Id, "The billing record's id") },
 });
@@ -48,8 +48,7 @@ export const recordTools = [findRecords, verifyRecord];
 const findMyRecords = tool({
   name: "billing_find_my_records",
   title: "Find my bills",
-  description:
-    "Finds your bills, the last written first, by subscription; or one by record_id with its lines.",
+  description: "Finds your bills, newest first, by subscription; or one by record_id with its lines.",
   ...recordFinder,
   level: "client",
   input: recordFilter,

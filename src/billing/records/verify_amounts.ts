@@ -8,8 +8,8 @@ import type { BillLine } from "../rating/bill_line.ts";
 import { billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
 import type { Proration } from "../rating/segments.ts";
 
-/** A record as it stands, with what its sums should follow from. */
-export interface ToAdd {
+/** The amounts of a record, and the lines that they follow from. */
+export interface RecordAmounts {
   readonly currency: string;
   readonly billedUnits: number;
   readonly totalCharges: Decimal;
@@ -19,13 +19,13 @@ export interface ToAdd {
 type ModelOf = (id: number) => PriceTerms;
 
 /**
- * Where the prices, amounts and sums of a period's last record are not what they should be: each line's price by
- * its billing model, its amount by what all lines of its charge say together less what those before it charged,
- * the total and the units by its lines. `records` are all of the period up to the record, first to last. Whether the
- * quantities of usage are those of the events, `assertionsOf` asks. Decision 0129.
+ * The differences in prices, amounts and sums of a period's last record: each line's price by its billing model, its
+ * amount by the sum of all lines of its charge less what those before it charged, the total and the units by its
+ * lines. `records` are all of the period up to the record, first to last. Quantities of usage are checked against
+ * the events by `assertionsOf`. Decision 0129.
  */
 export function differencesOf(
-  record: ToAdd,
+  record: RecordAmounts,
   records: readonly RecordedPart[],
   modelOf: ModelOf,
 ): Difference[] {
@@ -62,7 +62,7 @@ function differingFields(
   return expected.some(isSame) ? [] : [{ path, expected: expected[0] ?? null, actual }];
 }
 
-/** What all lines of a charge say together: its last line's words, and the sums of what adds up. */
+/** The sum of all lines of each charge, with the description of its last line. */
 function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
   return new Map(
     [...Map.groupBy(lines, lineKey)].map(([key, group]) => [
@@ -78,7 +78,7 @@ function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
 
 const isReversed = ({ description }: BillLine) => description.startsWith("Reversal: ");
 
-/** What a line's price may be, and what its charge may come to: more than one where that depends on its days. */
+/** The possible prices and amounts of a line: more than one where they depend on its days. */
 interface Price {
   readonly unit_prices: readonly (Decimal | null)[];
   readonly amounts: readonly Decimal[];
@@ -110,8 +110,8 @@ const ONE_DAY: Proration = { numerator: 1, denominator: 1 };
 const NO_DAY: Proration = { numerator: 0, denominator: 1 };
 
 /**
- * The stretch under one plan that a charge belongs to, up to it, as its usage lines tell it: more than one where lines
- * of stretches that are no more, and in which nothing was used, may stand between.
+ * The stretch under one plan that a charge belongs to, up to it, by its usage lines: more than one where lines of
+ * stretches that no longer exist, and in which nothing was used, may be in between.
  */
 function stretchesWith(
   charge: BillLine,
@@ -137,8 +137,8 @@ function stretchesWith(
 }
 
 /**
- * A fee or limit with what was used between its bounds. The usage line of a stretch in which nothing was used may be
- * missing, or have the bounds of a stretch that is no more: it says nothing that had to be taken back.
+ * A fee or limit with the usage between its bounds. The usage line of a stretch without usage may be missing, or have
+ * the bounds of a stretch that no longer exists: it had nothing to take back.
  */
 function unitsOf(charge: BillLine, usage: readonly BillLine[]): BillLine {
   const inside = usage.filter(({ from, to }) => charge.from <= from && to <= charge.to);
@@ -157,5 +157,5 @@ function segmentOf(
   };
 }
 
-/** Whether a usage line goes on with the tiers of the one before. */
+/** Whether a usage line continues the tiers of the one before. */
 const isContinued = ({ description }: BillLine) => description.endsWith(", continued");

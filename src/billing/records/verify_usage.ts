@@ -7,8 +7,8 @@ import type { RecordedPart } from "./queries.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 
 /**
- * What a usage line claims to hold: the events of its stretch that were stored when the record `until` was
- * written, without those that were stored when the record `since` was. Null: no events.
+ * A usage line's assertion: it holds the events of its stretch that were stored when the record `until` was written,
+ * without those that were stored when the record `since` was. Null: no events.
  */
 export interface UsageAssertion {
   readonly line: BillLine;
@@ -17,10 +17,9 @@ export interface UsageAssertion {
 }
 
 /**
- * The claims of a period's last record; `records` are all of the period up to it, first to last. The first
- * line of a stretch claims all of its events. A later one claims those that came since the one before; one that
- * takes its stretch back, so that all lines of it come to nothing, claims away what the one before left.
- * Decision 0072.
+ * The assertions of a period's last record; `records` are all of the period up to it, first to last. The first line
+ * of a stretch asserts all of its events. A later one asserts those that came since the one before; one that takes
+ * its stretch back, so that the sum of its lines is zero, takes away what the one before left. Decision 0072.
  */
 export function assertionsOf(records: readonly RecordedPart[], currency: string): UsageAssertion[] {
   const record = records.at(-1);
@@ -30,15 +29,15 @@ export function assertionsOf(records: readonly RecordedPart[], currency: string)
     const segment_records = records
       .slice(0, -1)
       .filter(({ lines }) => lines.some((part) => lineKey(part) === key));
-    const comesToNothing = (parts: readonly RecordedPart[]) => {
+    const isZeroSum = (parts: readonly RecordedPart[]) => {
       const remaining = netByLine(
         parts.flatMap(({ lines }) => lines),
         currency,
       ).get(key);
       return remaining === undefined || isFullyReversed(remaining);
     };
-    const since = comesToNothing(segment_records) ? null : (segment_records.at(-1) ?? null);
-    const is_taken_back = segment_records.length > 0 && comesToNothing([...segment_records, record]);
+    const since = isZeroSum(segment_records) ? null : (segment_records.at(-1) ?? null);
+    const is_taken_back = segment_records.length > 0 && isZeroSum([...segment_records, record]);
     return { line, until: is_taken_back ? null : record, since };
   });
 }
@@ -47,7 +46,7 @@ function isUsage({ kind }: BillLine): boolean {
   return kind === "usage";
 }
 
-/** By when events must have been stored to be counted in a record. */
+/** The bounds of the stored events that a record counts. */
 export function storedBy({ usage_until, usage_seq }: RecordedPart): Omit<TotalsOptions, "timeout_ms"> {
   return { created_until_ms: instant(usage_until).epochMilliseconds, last_seq: usage_seq ?? undefined };
 }
@@ -59,20 +58,17 @@ export function windowOf({ from, to }: BillLine, subscription_id: number): Usage
 
 const NO_USAGE: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_EVENTS };
 
-/**
- * Holds each claim against the events: what they say it should be, and what the record says. `differences`: those of
- * its prices and sums.
- */
+/** Compares each assertion with the events. `differences`: those of the record's prices and sums. */
 export function verify(
-  claims: readonly UsageAssertion[],
-  count: (claim: UsageAssertion, record: RecordedPart) => WindowTotal,
-  record_lines: readonly BillLine[] = claims.map(({ line }) => line),
+  assertions: readonly UsageAssertion[],
+  count: (assertion: UsageAssertion, record: RecordedPart) => WindowTotal,
+  record_lines: readonly BillLine[] = assertions.map(({ line }) => line),
   differences: readonly Difference[] = [],
 ): Verification {
-  const lines = claims.map((claim) => {
-    const { billing_model_id, from, to, quantity, event_count, usage_digest } = claim.line;
-    const until = claim.until ? count(claim, claim.until) : NO_USAGE;
-    const since = claim.since ? count(claim, claim.since) : NO_USAGE;
+  const lines = assertions.map((assertion) => {
+    const { billing_model_id, from, to, quantity, event_count, usage_digest } = assertion.line;
+    const until = assertion.until ? count(assertion, assertion.until) : NO_USAGE;
+    const since = assertion.since ? count(assertion, assertion.since) : NO_USAGE;
     const expected = {
       quantity: subtract(atLeastZero(until.units), atLeastZero(since.units)),
       event_count: until.event_count - since.event_count,
@@ -82,8 +78,8 @@ export function verify(
     return { billing_model_id, from, to, expected, actual };
   });
   const of_usage = lines.flatMap(({ expected, actual }, i) => {
-    const claim = claims[i];
-    return claim ? usageDifferences(`/lines/${record_lines.indexOf(claim.line)}`, expected, actual) : [];
+    const line = assertions[i]?.line;
+    return line ? usageDifferences(`/lines/${record_lines.indexOf(line)}`, expected, actual) : [];
   });
   const all = [...of_usage, ...differences];
   return { matches: all.length === 0, lines, differences: all };

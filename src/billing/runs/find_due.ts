@@ -33,7 +33,7 @@ export async function findDuePeriods(
   });
 }
 
-/** How to find a subscription's due periods: by the month that is named, or by what is on record. */
+/** Finds due periods by the month that is named, or by what is on record. */
 async function duePeriods(
   { ctx, period }: BillingJob,
   batch: readonly BillableSubscription[],

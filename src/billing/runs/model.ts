@@ -18,11 +18,11 @@ const RunCounts = Type.Object(
     subscriptions: Type.Integer({ description: "looked at so far" }),
     periods: Type.Integer({ description: "records of periods written" }),
     adjustments: Type.Integer({ description: "adjustments written" }),
-    unchanged: Type.Integer({ description: "periods whose records say all there is to say" }),
+    unchanged: Type.Integer({ description: "periods whose records are up to date" }),
     not_due: Type.Integer({ description: "periods that have begun, or were named, and can't be billed yet" }),
     failed: Type.Integer({ description: "subscriptions with an error" }),
     late_unbilled: Type.Integer({
-      description: "findings of usage that no bill counts: GET /unbilled-usage",
+      description: "new findings of unbilled usage: GET /unbilled-usage",
     }),
   },
   { title: "BillingRunCounts" },
@@ -109,7 +109,7 @@ export type RunBilling = Static<typeof RunBilling>;
 
 export const ListBillingRuns = strict(pageFields);
 
-/** The bill of the running period by what is known now. */
+/** The bill that the running period would have now. */
 export const BillPreview = Type.Object(
   {
     from: At,
@@ -131,7 +131,7 @@ export const UnbilledUsage = Type.Object(
     subscription_id: Id,
     reason: oneOf(
       UNBILLED_REASONS,
-      "late: stored when the daily recheck looked at its period no more; a run that names the period bills it. after_end: dated after the subscription's end, which came later",
+      "late: stored when the daily recheck no longer looked at its period; a run that names the period bills it. after_end: dated after the subscription's end, which was set later",
     ),
     from: At,
     to: nullable(At),

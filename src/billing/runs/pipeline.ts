@@ -45,7 +45,7 @@ export interface RatedPeriod extends MeteredPeriod {
   readonly lines: readonly BillLine[];
 }
 
-/** A period that can't be billed by what is known of it. */
+/** A period that can't be billed, and why. */
 export type FailedPeriod = DuePeriod & { readonly result: "failed"; readonly message: string };
 
 /** A period without a record to write, and why. */
@@ -234,7 +234,7 @@ function isFreeOfCharge({ kind, totalCharges }: NewRecord): boolean {
   return kind === "adjustment" && isZero(totalCharges);
 }
 
-/** The record that is missing, or null when those on record say all. */
+/** The record that is missing, or null when those on record are complete. */
 function nextRecord(
   { company_id }: Scope,
   { billing_run_id }: RunOptions,

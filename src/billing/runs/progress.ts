@@ -37,7 +37,7 @@ export class Progress {
     this.#now = now;
   }
 
-  /** The run as it stands, or as it ended. */
+  /** The run so far, or as it ended. */
   snapshot(status: BillingRunDetail["status"] = "running"): BillingRunResult {
     // The call's `now` is fixed; a run may take hours.
     const elapsed_ms = Math.round(performance.now() - this.#started_ms);

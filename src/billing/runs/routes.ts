@@ -11,7 +11,7 @@ export const billingRunRoutes = routes({ tag: "Billing", admits: "company" }, [
   route("POST /billing-runs", runBilling, {
     summary: "Bill what is due",
     description:
-      "Without a period: every period that ended long enough ago and has no record, oldest first. With one: the periods that start in that month, again too; late usage becomes an adjustment. 202 means that the run goes on: GET /billing-runs/{id} tells how far it is. A dry run writes no record and answers those that it would write; name fewer subscriptions when it takes too long to answer them.",
+      "Without a period: every period that ended long enough ago and has no record, oldest first. With one: the periods that start in that month, billed ones too; late usage becomes an adjustment. 202 means that the run goes on: GET /billing-runs/{id} shows its progress. A dry run writes no record and returns those that it would write; name fewer subscriptions when that takes too long.",
     goes_on: ({ status }) => status === "running",
   }),
   route("GET /billing-runs", listBillingRuns, {
@@ -25,7 +25,7 @@ export const unbilledUsageRoutes = routes({ tag: "Billing", admits: "company" },
   route("GET /unbilled-usage", listUnbilledUsage, {
     summary: "List unbilled usage",
     description:
-      "As the daily recheck found it, the latest found first: usage that came too late for it, which a run that names the month bills, and usage dated after its subscription's end.",
+      "As found by the daily recheck, newest first: usage that came too late for it, which a run that names the month bills, and usage dated after its subscription's end.",
   }),
 ]);
 
@@ -34,7 +34,7 @@ const PREVIEWS = [
     summary: "Preview the bill of the running period",
     my: "Preview my bill of the running period",
     description:
-      "The lines that a bill of it would have now: the fee whole, the usage so far. Of a cancelled subscription its last period. Nothing is written.",
+      "The lines that its bill would have now: the whole fee, the usage so far. For a cancelled subscription: its last period. Nothing is written.",
     errors: [503],
   }),
 ];

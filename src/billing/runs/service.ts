@@ -142,7 +142,7 @@ export const previewSubscription = operation({
   },
 });
 
-/** What a run is to bill, and whether it only says what it would write. */
+/** What a run is to bill; a dry run writes nothing. */
 type RunRequest = Pick<BillingJob, "period" | "closed_since" | "subscription_ids"> & { dry_run?: boolean };
 
 /** Starts a run; returns it as it ended or, over HTTP after a few seconds, its progress so far. */
