@@ -11,7 +11,7 @@ import type { LoanScope } from "../scope.ts";
  */
 export async function voidEvidence(tx: Tx<LoanScope>, application_id: number): Promise<void> {
   const reason = "The application's borrower was changed";
-  const revoked = await revokeConsents(tx, application_id, reason);
+  const revoked = await revokeConsents(tx, { application_id }, reason);
   await recordEvents(
     tx,
     revoked.map((consent) => consentEvent("revoked", consent)),

@@ -1,8 +1,8 @@
 import type { Tx } from "../../store/store.ts";
+import type { LoanScope } from "../scope.ts";
 import { applyTransition } from "./transition.ts";
 import { findApplication, findTerms } from "./queries.ts";
 import { nextStatus } from "./rules.ts";
-import type { LoanScope } from "../scope.ts";
 
 /**
  * Consent revoked: a submitted application that requires it moves to action_required, in the same transaction.

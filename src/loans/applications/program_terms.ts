@@ -4,9 +4,9 @@ import type { FormStructure } from "../../forms/model.ts";
 import { findFormStructure } from "../../forms/queries.ts";
 import type { LoanProgram } from "../programs/model.ts";
 import { findLoanProgram } from "../programs/queries.ts";
+import type { LoanScope } from "../scope.ts";
 import type { LoanApplication } from "./model.ts";
 import { findTerms } from "./queries.ts";
-import type { LoanScope } from "../scope.ts";
 
 /** A program's form as it is now, even if it was deleted or deactivated since. */
 export async function formOf(

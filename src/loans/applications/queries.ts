@@ -21,12 +21,12 @@ import { containing, within } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { FormStructure } from "../../forms/model.ts";
+import { environmentOwned } from "../queries.ts";
+import type { LoanScope } from "../scope.ts";
 import { type ActionItem, type ApplicationStatus, LoanApplication } from "./model.ts";
 import type { LoanRequest } from "./read_request.ts";
 import { FINAL_STATUSES } from "./rules.ts";
 import { loanApplicationTable } from "./tables.ts";
-import { environmentOwned } from "../queries.ts";
-import type { LoanScope } from "../scope.ts";
 
 const applicationColumns = (q: Reads) => columnsOf(q.use(loanApplicationTable), LoanApplication);
 

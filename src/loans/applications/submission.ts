@@ -7,12 +7,12 @@ import { listDocumentStates } from "../documents/queries.ts";
 import { decidedTypes, presentTypes } from "../documents/rules.ts";
 import type { LoanProgram } from "../programs/model.ts";
 import { findLoanProgram } from "../programs/queries.ts";
+import type { LoanScope } from "../scope.ts";
 import { brokenRules, missingOf, type Submission } from "./eligibility.ts";
 import type { LoanApplication, Missing } from "./model.ts";
 import { type ApplicationTerms, findTerms, listTerms } from "./queries.ts";
 import { VERBS, stillMissing, type Trigger } from "./rules.ts";
 import { formOf } from "./program_terms.ts";
-import type { LoanScope } from "../scope.ts";
 
 /** The snapshots that govern an application from its submission on. */
 type SubmittedTerms = Pick<LoanApplication, "program_snapshot"> & Pick<ApplicationTerms, "form_snapshot">;

@@ -2,6 +2,15 @@ import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
+import { Consent } from "../consents/model.ts";
+import { listConsents } from "../consents/service.ts";
+import { LoanDocument } from "../documents/model.ts";
+import { listLoanDocuments } from "../documents/service.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page, rejectUnused } from "../../mcp/params.ts";
+import { action, saver } from "../../mcp/shapes.ts";
+import { describe } from "../../mcp/wire_schema.ts";
+import { application_id, loanTool, program_id } from "../tools.ts";
 import { LoanApplication } from "./model.ts";
 import {
   approveLoanApplication,
@@ -20,15 +29,6 @@ import {
   updateLoanApplication,
   withdrawLoanApplication,
 } from "./service.ts";
-import { Consent } from "../consents/model.ts";
-import { listConsents } from "../consents/service.ts";
-import { LoanDocument } from "../documents/model.ts";
-import { listLoanDocuments } from "../documents/service.ts";
-import { data, dataOf } from "../../http/responses.ts";
-import { page, rejectUnused } from "../../mcp/params.ts";
-import { action, saver } from "../../mcp/shapes.ts";
-import { describe } from "../../mcp/wire_schema.ts";
-import { application_id, loanTool, program_id } from "../tools.ts";
 
 /** Fields of detailed results only: the program's terms, times and personal data. */
 const DETAILS = [

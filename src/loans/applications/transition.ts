@@ -1,10 +1,10 @@
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
+import { changedMeanwhile } from "../conflict.ts";
+import type { LoanScope } from "../scope.ts";
 import type { LoanApplication } from "./model.ts";
 import { type ApplicationChange, updateApplication } from "./queries.ts";
 import { applicationEvent, arrival, expiryOf, nextStatus, transition, type Trigger } from "./rules.ts";
-import { changedMeanwhile } from "../conflict.ts";
-import type { LoanScope } from "../scope.ts";
 
 /**
  * Applies a state transition (compare-and-set) and records its event; `change` is written along with it. `before` was

@@ -69,17 +69,17 @@ export async function listActiveConsents(
     .where(and(ofApplications(tx, t), inArray(t.application_id, [...application_ids]), isValid(tx)));
 }
 
-/** Revokes all granted consents of an application. */
+/** Revokes granted consents: one by its id, or all of an application. */
 export async function revokeConsents(
   tx: Tx<LoanScope>,
-  application_id: number,
-  revoke_reason: string,
+  which: Pick<Consent, "id"> | Pick<Consent, "application_id">,
+  revoke_reason: string | null,
 ): Promise<Consent[]> {
   const t = tx.q.use(consentTable);
   return tx.q
     .update(t)
     .set({ status: "revoked", revoked_at: iso(tx.now), revoke_reason, updated_at: iso(tx.now) })
-    .where(and(ofApplications(tx, t), matching(t, { application_id, status: "granted" })))
+    .where(and(ofApplications(tx, t), matching(t, { ...which, status: "granted" })))
     .returning(consentColumns(tx.q));
 }
 
@@ -118,21 +118,6 @@ export async function insertConsent(
   const t = q.use(consentTable);
   const row = { ...consent, company_id, environment, status: "granted" as const, ...stamped(now) };
   return exactlyOne(await q.insert(t).values(row).returning(consentColumns(q)));
-}
-
-/** Revokes a consent that is granted; undefined otherwise (compare-and-set). */
-export async function revokeConsent(
-  tx: Tx<LoanScope>,
-  id: number,
-  revoke_reason: string | null,
-): Promise<Consent | undefined> {
-  const t = tx.q.use(consentTable);
-  const [consent] = await tx.q
-    .update(t)
-    .set({ status: "revoked", revoked_at: iso(tx.now), revoke_reason, updated_at: iso(tx.now) })
-    .where(and(ofApplications(tx, t), matching(t, { id, status: "granted" })))
-    .returning(consentColumns(tx.q));
-  return consent;
 }
 
 /** Marks consents past their expiry as expired: one, or at most `limit` of the company's. */

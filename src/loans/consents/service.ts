@@ -92,7 +92,7 @@ export const revokeConsent = operation({
     loanTransaction(ctx, async (tx) => {
       const granted = orNotFound(await queries.findConsent(tx, id), "Consent", id);
       checkRevocable(granted, tx.now);
-      const consent = await queries.revokeConsent(tx, id, reason);
+      const [consent] = await queries.revokeConsents(tx, { id }, reason);
       if (!consent) throw changedMeanwhile(`revoke consent ${id}`);
       await recordEvents(tx, [consentEvent("revoked", consent)]);
       // Another valid consent of the code still covers the application.

@@ -2,12 +2,12 @@ import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
 import { Id, oneOf } from "../../core/schema.ts";
-import { LoanDocument } from "./model.ts";
-import { rejectLoanDocument, verifyLoanDocument } from "./service.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { rejectUnused } from "../../mcp/params.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { loanTool } from "../tools.ts";
+import { LoanDocument } from "./model.ts";
+import { rejectLoanDocument, verifyLoanDocument } from "./service.ts";
 
 const DOCUMENT_DETAILS = ["environment", "sha256", "size", "uploaded_by"];
 

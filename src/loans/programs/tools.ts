@@ -2,6 +2,11 @@ import { Type } from "@sinclair/typebox";
 import { call } from "../../app/operation.ts";
 import { Id, oneOf } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
+import { data, dataOf } from "../../http/responses.ts";
+import { page } from "../../mcp/params.ts";
+import { finder } from "../../mcp/shapes.ts";
+import { describe } from "../../mcp/wire_schema.ts";
+import { loanTool, program_id } from "../tools.ts";
 import { LoanProgram, LoanProgramChange } from "./model.ts";
 import {
   activateLoanProgram,
@@ -11,11 +16,6 @@ import {
   pauseLoanProgram,
   updateLoanProgram,
 } from "./service.ts";
-import { data, dataOf } from "../../http/responses.ts";
-import { page } from "../../mcp/params.ts";
-import { finder } from "../../mcp/shapes.ts";
-import { describe } from "../../mcp/wire_schema.ts";
-import { loanTool, program_id } from "../tools.ts";
 
 const PROGRAM_DETAILS = ["environment", "description"];
 
