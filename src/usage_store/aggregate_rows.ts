@@ -1,10 +1,11 @@
 import { type Decimal, max, min, sum } from "../core/money.ts";
+import { AppError } from "../core/errors.ts";
 import type { AggregateRow } from "./port.ts";
 
-/** What a group's rows make together. */
+/** The sums of a group. */
 export type Sums = Omit<AggregateRow, "keys">;
 
-/** The sums of several rows as one. */
+/** Adds up the sums of several rows. */
 export function addRows(rows: readonly Sums[]): Sums {
   return {
     total_usage: sum(rows.map(({ total_usage }) => total_usage)),
@@ -20,10 +21,18 @@ export function addRows(rows: readonly Sums[]): Sums {
   };
 }
 
-/** Null only where nothing was summed. */
+/** The smallest or largest value; null only where nothing was summed. */
 function extreme(
   values: readonly (Decimal | null)[],
   pick: (a: Decimal, b: Decimal) => Decimal,
 ): Decimal | null {
   return values.reduce((a, b) => (a === null || b === null ? (a ?? b) : pick(a, b)), null);
+}
+
+export function tooManyGroups(max_groups: number): AppError {
+  return new AppError(
+    "invalid",
+    `Cannot aggregate usage: there are over ${max_groups} groups; narrow it by time or subscription, ` +
+      "or group by something coarser",
+  );
 }

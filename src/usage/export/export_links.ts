@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import type { LinkMaker } from "../../app/credentials.ts";
 import type { Context } from "../../app/context.ts";
 import { call, operation } from "../../app/operation.ts";
-import { scopeOf } from "../../core/access.ts";
 import type { Download } from "../../core/download.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -17,10 +16,9 @@ import { ExportLink, ExportUsage, FollowExportLink } from "./model.ts";
 import { assertIdsInScope } from "../search/filters.ts";
 
 /**
- * Makes a link to an export, for whoever can open one but can't send a token: a person whose agent asked. It asks
- * in the user's name, and ends with the user's tokens, with the token or authorization that it was made by, and
- * after 15 minutes. Errors: forbidden for ids outside of
- * the scope, invalid for a search too long for a link. Decision 0087.
+ * Creates a signed link to an export, for a browser, which can't send a token. It acts as the user, and ends with the
+ * user's tokens, with the token or authorization that created it, and after 15 minutes. Errors: forbidden for ids
+ * outside of the scope, invalid for a search too long for a link. Decision 0087.
  */
 export const createExportLink = operation({
   name: "create_export_link",
@@ -30,10 +28,10 @@ export const createExportLink = operation({
   output: ExportLink,
   async run(ctx, input) {
     const { store, actor, tokens, config } = ctx;
-    await assertIdsInScope(ctx, scopeOf(actor), input);
-    if (actor.kind !== "user") throw new AppError("not_found", "Only a signed-in user has links");
-    const account = await findAccount(store.read, actor.user_id);
-    if (!account) throw new AppError("not_found", "Only a signed-in user has links");
+    await assertIdsInScope(ctx, input);
+    const account = actor.kind === "user" ? await findAccount(store.read, actor.user_id) : undefined;
+    if (actor.kind !== "user" || !account)
+      throw new AppError("not_found", "Only a signed-in user can create links");
     const { token, authorization_id } = actor;
     const by = {
       user_id: account.id,
@@ -43,15 +41,15 @@ export const createExportLink = operation({
     };
     const { link, expires_at } = await tokens.signLink(by, input);
     if (link.length > LIMITS.usage_export_link_characters)
-      throw invalid("", "is too long for a link: name fewer ids");
+      throw invalid("", "is too long for a link: use fewer ids");
     const url = `${publicOrigin(config, null)}/api/v1/usage/exports/${link}`;
     return { url, expires_at: iso(expires_at) };
   },
 });
 
 /**
- * Gives the export that a link asks for, with the rights that its user has now. Errors: not_found for a link that
- * is not ours, has expired or was ended, and those of the export.
+ * Streams the export of a link, with the permissions that its user has now. Errors: not_found for a link that is
+ * forged, has expired or was revoked, and those of the export.
  */
 export const followExportLink = operation({
   name: "follow_export_link",
@@ -61,21 +59,14 @@ export const followExportLink = operation({
   async run(ctx, { link }) {
     const claims = await ctx.tokens.verifyLink(link);
     const account = claims && (await findCreator(ctx, claims.by));
-    if (!account) throw new AppError("not_found", "The link is not valid, or has expired: ask for a new one");
+    if (!account) throw new AppError("not_found", "The link is invalid or has expired: create a new one");
     const { id: user_id, email, company_id, client_id, role } = account;
-    const actor = {
-      kind: "user",
-      user_id,
-      email,
-      company_id,
-      client_id,
-      role,
-    } as const;
+    const actor = { kind: "user", user_id, email, company_id, client_id, role } as const;
     return call({ ...ctx, actor }, exportUsage, decode(ExportUsage, claims.query));
   },
 });
 
-/** The user behind a link, while all that it was made by holds. */
+/** The user of a link; undefined once the user's tokens, its token or its authorization ended. */
 async function findCreator({ store, now }: Context, by: LinkMaker): Promise<Account | undefined> {
   const { user_id, token_version, token_id, authorization_id } = by;
   if (token_id !== undefined && (await isTokenEnded(store.read, token_id))) return undefined;

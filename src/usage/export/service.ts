@@ -19,10 +19,10 @@ export const MEDIA_TYPES: Record<ExportFormat, string> = {
 };
 
 /**
- * Gives all events that a search finds, as a file that is made while it is sent, of one instant. A client user
- * gets its own client's only. Once sending has begun an error breaks the stream, so that it never looks whole.
- * Errors: forbidden for ids outside of the scope, invalid for too much to sort by usage or for a Parquet file, rate_limited when too many exports run, unavailable past the
- * time limit. Decision 0046.
+ * Streams all events that a search finds as a file, of one instant. A client user gets its own client's only. An error
+ * in the middle breaks the stream off, so that a part never looks like the whole. Errors: forbidden for ids outside of
+ * the scope, invalid for too much to sort by usage or for a Parquet file, rate_limited when too many exports run,
+ * unavailable past the time limit. Decision 0046.
  */
 export const exportUsage = operation({
   name: "export_usage",
@@ -31,10 +31,9 @@ export const exportUsage = operation({
   input: ExportUsage,
   output: Type.Unsafe<Download>(Type.Any()),
   async run(ctx, input) {
-    const scope = scopeOf(ctx.actor);
-    const { company_id } = scope;
-    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, scope, input)]);
-    const filter = await filterOf(ctx, scope, input, company?.timezone ?? "UTC");
+    const { company_id } = scopeOf(ctx.actor);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, input)]);
+    const filter = await filterOf(ctx, input, company?.timezone ?? "UTC");
     const external_ids = await listExternalIds(readTx(ctx));
     const keys = new Map([...external_ids].map(([id, external]) => [id, compositeKey(company_id, external)]));
     const { format } = input;
@@ -57,7 +56,7 @@ export const exportUsage = operation({
   },
 });
 
-/** Lines come in the search's order. A Parquet file is sorted only if asked: that holds all of it up. */
+/** Lines come in the search's order; Parquet is sorted on request only, as sorting delays all of it. */
 function sortOf({ format, sort_by, sort_order }: ExportUsage) {
   if (format === "parquet" && sort_by === undefined && sort_order === undefined) return undefined;
   return { sort_by: sort_by ?? "timestamp", sort_order: sort_order ?? "desc" } as const;

@@ -1,12 +1,12 @@
 import { interleave } from "../../core/chunk.ts";
 import { toBig } from "../../core/money.ts";
-import type { Grouping, UsageAggregation } from "./model.ts";
+import type { Grouping, SearchUsage, UsageAggregation } from "./model.ts";
 import type { SubscriptionNames } from "./queries.ts";
 import { compositeKey } from "../subscription_key.ts";
-import { addRows, type Sums } from "../../usage_store/aggregate_rows.ts";
+import { addRows, type Sums, tooManyGroups } from "../../usage_store/aggregate_rows.ts";
 import type { AggregateRow, GroupKind } from "../../usage_store/port.ts";
 
-/** One part of a group's key: as answered, as people call it, and what it is ordered by. */
+/** One part of a group's key: its value on the wire, its name, and its place in the order. */
 interface Part {
   key: string | null;
   name: string | null;
@@ -24,43 +24,30 @@ export interface GroupOrder {
   descending: boolean;
 }
 
-/** By what the usage store groups, so that these groups can be folded from it. */
+/** The groupings of the usage store that these are folded from: it knows no clients and products. */
 export function storedGroupings(group_by: readonly Grouping[]): GroupKind[] {
   return [
     ...new Set(group_by.map((kind) => (kind === "client" || kind === "product" ? "subscription" : kind))),
   ];
 }
 
-/**
- * The order of groups: what is asked for; else groups by time ascend by key and others descend by total.
- * Decision 0023.
- */
+/** The order of groups as requested; by default time ascends by key, others descend by total. Decision 0023. */
 export function groupOrder(
   group_by: readonly Grouping[],
-  requested: { sort_by?: "timestamp" | "usage"; sort_order?: "asc" | "desc" },
+  requested: Pick<SearchUsage, "sort_by" | "sort_order">,
 ): GroupOrder {
   const by_time = group_by.some((kind) => kind === "day" || kind === "hour" || kind === "month");
-  const by =
-    requested.sort_by === undefined
-      ? by_time
-        ? "key"
-        : "total"
-      : requested.sort_by === "usage"
-        ? "total"
-        : "key";
-  const ascends =
-    requested.sort_order === undefined
-      ? requested.sort_by === undefined && by_time
-      : requested.sort_order === "asc";
-  return { by, descending: !ascends };
+  const { sort_by = by_time ? "timestamp" : "usage" } = requested;
+  const { sort_order = by_time && requested.sort_by === undefined ? "asc" : "desc" } = requested;
+  return { by: sort_by === "usage" ? "total" : "key", descending: sort_order === "desc" };
 }
 
-/** Rows that are folded before everything else gets its turn. */
+/** Rows that are folded before other work gets its turn. */
 const ROWS_AT_ONCE = 1_000;
 
 /**
- * Folds the store's rows into the groups asked for and gives them their keys and names. `names` holds
- * the subscriptions of the rows; with no group_by the one row is the total. Null for more than `max_groups`.
+ * Folds the usage store's rows into the requested groups, with their keys and names; without group_by the one row is
+ * the total. `names` holds the subscriptions of the rows. Errors: invalid for more than `max_groups`.
  */
 export async function foldGroups(
   company_id: number,
@@ -68,7 +55,7 @@ export async function foldGroups(
   rows: readonly AggregateRow[],
   names: ReadonlyMap<number, SubscriptionNames>,
   { order, max_groups }: { order: GroupOrder; max_groups: number },
-): Promise<UsageAggregation[] | null> {
+): Promise<UsageAggregation[]> {
   const stored = storedGroupings(group_by);
   const hours = new Map<string, number>();
   const groups = new Map<string, Group>();
@@ -86,7 +73,7 @@ export async function foldGroups(
       if (group === undefined) groups.set(text, { parts, rows: [row] });
       else if (group.rows.push(row) > ROWS_AT_ONCE) group.rows = [addRows(group.rows)];
     }
-    if (groups.size > max_groups) return null;
+    if (groups.size > max_groups) throw tooManyGroups(max_groups);
   }
   const summed: SummedGroup[] = [];
   for await (const batch of interleave([...groups.values()], GROUPS_AT_ONCE)) {
@@ -95,14 +82,14 @@ export async function foldGroups(
   return ordered(summed, order);
 }
 
-/** Groups that are summed before everything else gets its turn: on average they have few rows. */
+/** Groups that are summed before other work gets its turn: on average they have few rows. */
 const GROUPS_AT_ONCE = 200;
 
 function isFolded(kind: Grouping): boolean {
   return kind === "client" || kind === "product";
 }
 
-/** A subscription that the database has lost (decision 0116) has usage and no name. */
+/** A subscription that the database lost (decision 0116) has usage and no name. */
 function namedPart(company_id: number, kind: Grouping, names: SubscriptionNames | undefined): Part {
   if (names === undefined) return { key: null, name: null, order: null };
   if (kind === "client")
@@ -113,7 +100,7 @@ function namedPart(company_id: number, kind: Grouping, names: SubscriptionNames 
   return { key, name: names.name, order: key };
 }
 
-/** Days, months and metadata are in order as text; hours are not, where a zone's offset changes. */
+/** Days, months and metadata sort as text; hours do not where a zone's offset changes. */
 function textPart(kind: Grouping, key: string | null, hours: Map<string, number>): Part {
   if (kind !== "hour" || key === null) return { key, name: key, order: key };
   let order = hours.get(key);
@@ -139,7 +126,7 @@ function ordered(groups: readonly SummedGroup[], { by, descending }: GroupOrder)
     .map(toAggregation);
 }
 
-/** What has no key comes after what has one. */
+/** Compares part by part; parts without a key come last. */
 function compareParts(a: readonly Part[], b: readonly Part[]): number {
   for (const [i, { order }] of a.entries()) {
     const other = b[i]?.order;
@@ -149,7 +136,7 @@ function compareParts(a: readonly Part[], b: readonly Part[]): number {
   return 0;
 }
 
-/** On the wire sums are JSON numbers, made from the exact decimal at the last moment. */
+/** Sums are exact decimals until here: on the wire they are JSON numbers. */
 function toAggregation({
   parts,
   total_usage,

@@ -7,7 +7,7 @@ import { productTable } from "../../billing/products/tables.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 import { subscriptionInScope } from "../queries.ts";
 
-/** Which subscriptions are searched; every list given narrows further. */
+/** The subscriptions to search; every list narrows further. */
 export interface SearchedSubscriptions {
   subscription_ids?: readonly number[] | undefined;
   external_subscription_ids?: readonly string[] | undefined;
@@ -15,7 +15,7 @@ export interface SearchedSubscriptions {
   product_ids?: readonly number[] | undefined;
 }
 
-/** The ids of the subscriptions that match. */
+/** The ids of the matching subscriptions. */
 export async function listSearchedSubscriptions(
   tx: ReadTx,
   filter: SearchedSubscriptions,
@@ -72,7 +72,7 @@ export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): P
   return rows.map(({ id }) => id);
 }
 
-/** How a subscription, its client and its product are called. */
+/** The names of a subscription, its client and its product. */
 export interface SubscriptionNames {
   id: number;
   external_subscription_id: string;
@@ -83,10 +83,10 @@ export interface SubscriptionNames {
   product_name: string;
 }
 
-/** Subscriptions that are named in one statement: what reading so many holds up is a few ms. */
+/** Subscriptions read by one statement: so many hold up the process for a few ms. */
 const NAMES_AT_ONCE = 1_000;
 
-/** The names around subscriptions, by subscription id. */
+/** The names of subscriptions, their clients and products, by subscription id. */
 export async function findSubscriptionNames(
   tx: ReadTx,
   ids: readonly number[],
@@ -104,11 +104,11 @@ export async function findSubscriptionNames(
   const client_names = new Map<number, string>();
   const product_names = new Map<number, string>();
   const names = new Map<number, SubscriptionNames>();
-  for await (const some of interleave(ids, NAMES_AT_ONCE)) {
+  for await (const batch of interleave(ids, NAMES_AT_ONCE)) {
     const rows = await tx.q
       .select(columns)
       .from(s)
-      .where(and(idIn(s.id, some), filterOnly(subscriptionInScope(tx))));
+      .where(and(idIn(s.id, batch), filterOnly(subscriptionInScope(tx))));
     const client_ids = rows.map(({ client_id }) => client_id);
     const product_ids = rows.map(({ product_id }) => product_id);
     await addNames(tx.q, clients, client_names, client_ids);
@@ -121,7 +121,7 @@ export async function findSubscriptionNames(
   return names;
 }
 
-/** Adds the names of those that are not known yet: many subscriptions share a few. */
+/** Adds the names that are missing: many subscriptions share a few clients and products. */
 async function addNames(
   q: Reads,
   table: ReturnType<typeof clientTable> | ReturnType<typeof productTable>,

@@ -1,12 +1,16 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
+import { readTx } from "../../app/transaction.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
+import { invalid } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
-import { AppError, invalid } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
+import type { EventFilter, SearchPosition, StoredEvent } from "../../usage_store/port.ts";
+import { compositeKey } from "../subscription_key.ts";
 import { type Cursor, readCursor, writeCursor } from "./cursor.ts";
+import { assertIdsInScope, filterOf } from "./filters.ts";
 import { foldGroups, groupOrder, storedGroupings } from "./groups.ts";
 import {
   FoundUsage,
@@ -17,11 +21,7 @@ import {
   type UsageAggregation,
   type UsageEvent,
 } from "./model.ts";
-import * as queries from "./queries.ts";
-import { compositeKey } from "../subscription_key.ts";
-import { type EventFilter, type SearchPosition, type StoredEvent } from "../../usage_store/port.ts";
-import { readTx } from "../../app/transaction.ts";
-import { filterOf, assertIdsInScope } from "./filters.ts";
+import { findSubscriptionNames, type SubscriptionNames } from "./queries.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -36,17 +36,17 @@ export const searchUsage = operation({
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
     const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
-    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, scope, input)]);
+    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, input)]);
     const time_zone = company?.timezone ?? "UTC";
-    const filter = { ...(await filterOf(ctx, scope, input, time_zone)), ...cursor?.window };
-    if (input.aggregate === true) return { data: await aggregateUsage(ctx, scope, filter, time_zone, input) };
+    const filter = { ...(await filterOf(ctx, input, time_zone)), ...cursor?.window };
+    if (input.aggregate === true) return { data: await aggregateUsage(ctx, filter, time_zone, input) };
     return searchEvents(ctx, scope, filter, input, cursor);
   },
 });
 
 /**
- * Tells which keys the metadata of the newest events has, and their most frequent values. A client user is told
- * of its own client's only. Errors: as `searchUsage`. Decision 0045.
+ * Lists the metadata keys of the newest events, with their most frequent values. A client user sees its own client's
+ * only. Errors: as `searchUsage`. Decision 0045.
  */
 export const listMetadataKeys = operation({
   name: "list_metadata_keys",
@@ -54,12 +54,10 @@ export const listMetadataKeys = operation({
   input: ListMetadataKeys,
   output: MetadataKeys,
   async run(ctx, { external_subscription_id, ...window }) {
-    const { store, usage, config, actor } = ctx;
-    const scope = scopeOf(actor);
-    const company = await findCompany({ q: store.read, scope, now: ctx.now });
-    const named = external_subscription_id === undefined ? [] : [external_subscription_id];
-    const search = { ...window, ...(named.length > 0 && { external_subscription_ids: named }) };
-    const filter = await filterOf(ctx, scope, search, company?.timezone ?? "UTC");
+    const company = await findCompany(readTx(ctx));
+    const named =
+      external_subscription_id === undefined ? {} : { external_subscription_ids: [external_subscription_id] };
+    const filter = await filterOf(ctx, { ...window, ...named }, company?.timezone ?? "UTC");
     const bounds = {
       max_events: LIMITS.usage_keys_events,
       max_bytes: LIMITS.usage_keys_bytes,
@@ -70,20 +68,20 @@ export const listMetadataKeys = operation({
       max_samples: LIMITS.usage_keys_samples,
       max_sample_length: LIMITS.usage_keys_sample_length,
     };
-    const query = { ...filter, ...bounds };
-    const { keys, ...meta } = await usage.metadataKeys(query, config.usage_query_timeout_ms);
+    const { usage_query_timeout_ms } = ctx.config;
+    const { keys, ...meta } = await ctx.usage.metadataKeys({ ...filter, ...bounds }, usage_query_timeout_ms);
     return { data: keys, meta };
   },
 });
 
 function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
-  if (input.page !== undefined) throw invalid("/page", "must be left out where cursor is given");
+  if (input.page !== undefined) throw invalid("/page", "must be left out when cursor is given");
   if (input.aggregate === true) throw invalid("/cursor", "must be left out of an aggregate: it has no pages");
   return readCursor(scope, input, text);
 }
 
 async function searchEvents(
-  { store, usage, config, now }: Context,
+  ctx: Context,
   scope: Scope,
   filter: EventFilter,
   input: SearchUsage,
@@ -95,10 +93,10 @@ async function searchEvents(
   const { data, meta } = await pagedList(pages, LIMITS.usage_search_limit_default, async (slice) => {
     const place = cursor === undefined ? slice : { ...slice, offset: 0, after: cursor.after };
     const query = { ...filter, ...place, sort_by, sort_order };
-    const { rows, total, next } = await usage.search(query, config.usage_query_timeout_ms);
+    const { rows, total, next } = await ctx.usage.search(query, ctx.config.usage_query_timeout_ms);
     end = next;
     const ids = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
-    const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, ids);
+    const names = await findSubscriptionNames(readTx(ctx), ids);
     return { rows: rows.map((row) => toUsageEvent(scope.company_id, row, names)), total };
   });
   const { start_ms, end_ms } = filter;
@@ -110,9 +108,9 @@ async function searchEvents(
 function toUsageEvent(
   company_id: number,
   row: StoredEvent,
-  names: ReadonlyMap<number, queries.SubscriptionNames>,
+  names: ReadonlyMap<number, SubscriptionNames>,
 ): UsageEvent {
-  // A subscription that the database has lost (decision 0116) has usage and no name.
+  // A subscription that the database lost (decision 0116) has usage and no name.
   const external_id = names.get(row.subscription_id)?.external_subscription_id;
   return {
     id: row.id,
@@ -125,31 +123,23 @@ function toUsageEvent(
 }
 
 async function aggregateUsage(
-  { store, usage, config, now }: Context,
-  scope: Scope,
+  ctx: Context,
   filter: EventFilter,
   time_zone: string,
-  { group_by, sort_by, sort_order }: SearchUsage,
+  input: SearchUsage,
 ): Promise<UsageAggregation[]> {
-  const kinds: readonly Grouping[] =
-    group_by === undefined ? [] : typeof group_by === "string" ? [group_by] : group_by;
+  const { group_by = [] } = input;
+  const kinds: readonly Grouping[] = typeof group_by === "string" ? [group_by] : group_by;
   const stored = storedGroupings(kinds);
   const folds = kinds.includes("client") || kinds.includes("product");
   const max_groups = folds ? LIMITS.usage_groups_folded : LIMITS.usage_groups;
   const max_key_length = LIMITS.usage_group_key_length;
   const query = { ...filter, group_by: stored, time_zone, max_groups, max_key_length };
-  const rows = await usage.aggregate(query, config.usage_query_timeout_ms);
+  const rows = await ctx.usage.aggregate(query, ctx.config.usage_query_timeout_ms);
   const at = stored.indexOf("subscription");
   const ids = new Set<number>();
   for (const { keys } of rows) if (typeof keys[at] === "number") ids.add(keys[at]);
-  const names = await queries.findSubscriptionNames({ q: store.read, scope, now }, [...ids]);
-  const order = { ...(sort_by ? { sort_by } : {}), ...(sort_order ? { sort_order } : {}) };
-  const how = { order: groupOrder(kinds, order), max_groups: LIMITS.usage_groups };
-  const groups = await foldGroups(scope.company_id, kinds, rows, names, how);
-  if (groups !== null) return groups;
-  throw new AppError(
-    "invalid",
-    `Cannot aggregate usage: there are over ${LIMITS.usage_groups} groups; ` +
-      "narrow it by time or subscription, or group by something coarser",
-  );
+  const names = await findSubscriptionNames(readTx(ctx), [...ids]);
+  const options = { order: groupOrder(kinds, input), max_groups: LIMITS.usage_groups };
+  return foldGroups(filter.company_id, kinds, rows, names, options);
 }

@@ -2,7 +2,7 @@ import type { RelativeWindow } from "./model.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A span of time, Unix ms: start inclusive, end exclusive, an absent bound is open. */
+/** A span of time in Unix ms: start inclusive, end exclusive; an absent bound is open. */
 export interface Window {
   start_ms?: number | undefined;
   end_ms?: number | undefined;
@@ -17,8 +17,8 @@ const HOURS_BACK: Record<Exclude<RelativeWindow, "this_month" | "last_month">, n
 };
 
 /**
- * The window that a search means. `last_…` counts hours back from now and takes in the running millisecond,
- * so that what was just stored is found; months are calendar months in the zone. Decision 0022.
+ * The window of a relative search. `last_…` counts hours back from now and includes the current millisecond, so that
+ * an event just stored is found; months are calendar months in the zone. Decision 0022.
  */
 export function windowOf(relative: RelativeWindow, now: Temporal.Instant, zone: string): Window {
   if (relative === "this_month" || relative === "last_month") {

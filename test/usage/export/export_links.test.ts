@@ -99,5 +99,5 @@ test("a link for ids of others, or too long a search, is refused at once", async
   expect(refused.status).toBe(403);
   const ids = Array.from({ length: 1_000 }, (_, i) => `subscription-${i}`);
   const long = await service.api("POST", "/usage/exports", { format: "csv", external_subscription_ids: ids });
-  expect([long.status, long.body.error]).toEqual([422, expect.stringContaining("name fewer ids")]);
+  expect([long.status, long.body.error]).toEqual([422, expect.stringContaining("use fewer ids")]);
 });

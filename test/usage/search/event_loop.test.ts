@@ -13,15 +13,15 @@ const SUBSCRIPTIONS = 12_000;
 
 const service = useService();
 
-/** How many turns others had while `work` went on. */
+/** Counts the turns of the event loop that others had during `work`. */
 async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; result: T }> {
   let turns = 0;
   let is_over = false;
   const count = (): void => {
     turns += 1;
-    if (!is_over) setTimeout(count, 0);
+    if (!is_over) setImmediate(count);
   };
-  setTimeout(count, 0);
+  setImmediate(count);
   const result = await work();
   is_over = true;
   return { turns, result };
@@ -80,5 +80,6 @@ test("names and groups of many thousand subscriptions are found in turns", async
       max_usage: 0.1,
     },
   ]);
-  expect(await foldGroups(company_id, ["subscription"], groups, found.result, how)).toBeNull();
+  const fold = foldGroups(company_id, ["subscription"], groups, found.result, how);
+  await expect(fold).rejects.toThrow("Cannot aggregate usage");
 }, 60_000);

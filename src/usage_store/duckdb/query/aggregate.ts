@@ -1,6 +1,5 @@
 import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
-import { AppError } from "../../../core/errors.ts";
-import { addRows } from "../../aggregate_rows.ts";
+import { addRows, tooManyGroups } from "../../aggregate_rows.ts";
 import {
   DAY_MS,
   dayText,
@@ -57,11 +56,7 @@ export async function aggregate(
   );
   const groups = of_metadata === 0 ? rows : joined(rows);
   if (groups.length <= wanted.max_groups) return groups;
-  throw new AppError(
-    "invalid",
-    `Cannot aggregate usage: there are over ${wanted.max_groups} groups; ` +
-      "narrow it by time or subscription, or group by something coarser",
-  );
+  throw tooManyGroups(wanted.max_groups);
 }
 
 /**
