@@ -8,7 +8,7 @@ import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./file_head.ts";
 import { parseObject, rejectedRows, toIngestEvent, writeDerivedId } from "./rows.ts";
 import { storeFresh } from "../ingest/store_fresh.ts";
-import { readAgainstStore } from "../ingest/resolve_events.ts";
+import { resolveEvents } from "../ingest/resolve_events.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";
 import { digestOf, readSource } from "./source.ts";
 import { type ImportSource } from "./model.ts";
@@ -206,7 +206,7 @@ async function storeRowByRow(
   const raws = rows.map((row) => toIngestEvent(row, subscription_field));
   const readable = raws.flatMap(({ raw }) => (raw === undefined ? [] : [raw]));
   const limits = { usage_as_text: true, max_problems: Number.POSITIVE_INFINITY };
-  const { events, positions, problems } = await readAgainstStore(ctx, readable, limits);
+  const { events, positions, problems } = await resolveEvents(ctx, readable, limits);
   const row_of = raws.flatMap(({ row, raw }) => (raw === undefined ? [] : [row]));
   const { company_id } = scopeOf(ctx.actor);
   const stored = await storeFresh(ctx.usage, company_id, events, ctx.now.epochMilliseconds);

@@ -1,18 +1,11 @@
 import { LIMITS } from "../limits.ts";
 import { pointerPart } from "../../core/errors.ts";
-import {
-  invalidBody,
-  isObject,
-  type PlacedProblem,
-  type Problem,
-  type SentEvents,
-  UUID,
-  withinBatch,
-} from "./validate_events.ts";
+import { invalidBody, type PlacedProblem, type SentEvents, withinBatch } from "./sent_events.ts";
+import { isObject, type Problem, UUID } from "./validate_events.ts";
 
 // CloudEvents 1.0 as its JSON format has them, in structured mode and in batches. Decision 0041.
 
-/** Where a CloudEvent has what a field of an event says. */
+/** JSON pointers into a CloudEvent, by the field of an event. */
 const PLACES: Record<string, string> = {
   id: "/id",
   external_subscription_id: "/subject",
@@ -27,12 +20,15 @@ const JSON_TYPE = /^[^\s;/]+\/([^\s;/]+\+)?json *(;.*)?$/i;
 const RFC_3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;
 
 /**
- * Takes a body apart: one CloudEvent, or a batch, which may be empty.
+ * Splits a body into events: one CloudEvent, or a batch, which may be empty.
  * Errors: invalid for another shape, too_large for too many.
  */
 export function readCloudEvents(body: unknown, is_batch: boolean): SentEvents {
   if (Array.isArray(body) !== is_batch)
-    throw invalidBody("", is_batch ? "must be an array of CloudEvents" : "must be a CloudEvent, no array");
+    throw invalidBody(
+      "",
+      is_batch ? "must be an array of CloudEvents" : "must be a CloudEvent, not an array",
+    );
   const problems: PlacedProblem[] = [];
   const former_ids = new Map<number, string>();
   const single = !Array.isArray(body);
@@ -46,10 +42,10 @@ export function readCloudEvents(body: unknown, is_batch: boolean): SentEvents {
   return { raws, single, former_ids, locateProblems: (found) => merge(problems, found) };
 }
 
-/** Adds what is wrong by the rules of every event, except where something was told already. */
+/** Adds the problems by the rules of every event, except where one is located already. */
 function merge(located: readonly PlacedProblem[], found: readonly Problem[]): PlacedProblem[] {
   const known = new Set(located.map(({ position, path }) => `${position}${path}`));
-  // Data that can't be read has no usage either.
+  // Unreadable data lacks a usage too: one problem is enough.
   const isKnown = (position: number, path: string) =>
     known.has(`${position}${path}`) ||
     (path.startsWith("/data/") && (known.has(`${position}/data`) || known.has(`${position}/data_base64`)));
@@ -59,21 +55,21 @@ function merge(located: readonly PlacedProblem[], found: readonly Problem[]): Pl
   return [...located, ...rest].toSorted((a, b) => a.position - b.position);
 }
 
-/** Turns a CloudEvent into the event that it means. What is wrong with it goes to `problems`. */
+/** Converts a CloudEvent to an event; its problems are added to `problems`. */
 class CloudEventReader {
   readonly #sent: unknown;
   readonly #position: number;
-  readonly #located: PlacedProblem[];
-  /** Under which id it may have been stored by an earlier release, where that is another. */
+  readonly #problems: PlacedProblem[];
+  /** The id that an earlier release would have stored it under, where that differs. */
   former_id: string | undefined;
 
-  constructor(sent: unknown, position: number, told: PlacedProblem[]) {
+  constructor(sent: unknown, position: number, problems: PlacedProblem[]) {
     this.#sent = sent;
     this.#position = position;
-    this.#located = told;
+    this.#problems = problems;
   }
 
-  /** The event without what could not be read. What is no object stays as it is. */
+  /** The event without its unreadable fields; anything but an object is returned as it is. */
   read(): unknown {
     const sent = this.#sent;
     if (!isObject(sent)) return sent;
@@ -81,7 +77,7 @@ class CloudEventReader {
       if (!ATTRIBUTE_NAME.test(name) && name !== "data_base64")
         this.#refuse(
           `/${pointerPart(name)}`,
-          "is no attribute: names have lower-case letters and digits only",
+          "is not an attribute: names have lower-case letters and digits only",
         );
     }
     if (sent.specversion !== "1.0") this.#refuse("/specversion", 'must be "1.0"');
@@ -113,7 +109,7 @@ class CloudEventReader {
     this.#refuse("/datacontenttype", "must be a JSON media type such as application/json");
   }
 
-  /** In Unix ms; finer parts are cut off. */
+  /** In Unix ms, truncated. */
   #time(time: unknown): number | undefined {
     if (time === undefined) return undefined;
     const [, second, fraction = "", offset] = (typeof time === "string" && RFC_3339.exec(time)) || [];
@@ -144,18 +140,18 @@ class CloudEventReader {
   }
 
   #refuse(path: string, message: string): undefined {
-    // One more than is told, so that it can be said that there are more.
-    if (this.#located.length > LIMITS.usage_problems) return;
-    this.#located.push({ position: this.#position, path, message });
+    // One more than is reported, so that the message can say that there are more.
+    if (this.#problems.length > LIMITS.usage_problems) return;
+    this.#problems.push({ position: this.#position, path, message });
   }
 }
 
-/** Where the pairs of a source and an id have their UUIDs that can't be told apart as `source#id`. */
+/** The namespace of the UUIDs of pairs that `source#id` would not distinguish. */
 const PAIRS = Bun.randomUUIDv5("https://cloudevents.io/", "url");
 
 /**
- * A UUID is the event's id. Others are unique for their source only, and become a UUID with it: that of `source#id`
- * where neither holds a #, so that no two pairs read the same. Decision 0041.
+ * The event's id: a UUID as it is. Others are unique within their source only, and become a UUIDv5 of both: that of
+ * `source#id` where neither contains a #, so that no two pairs collide. Decision 0041.
  */
 function eventIds(source: string, id: string): { id: string; former_id?: string } {
   if (UUID.test(id)) return { id };

@@ -17,7 +17,7 @@ interface IngestRequest {
   request: Request;
 }
 
-/** The media types that events come in. */
+/** The accepted media types. */
 const TYPES = [
   "application/json",
   "application/x-ndjson",
@@ -25,10 +25,10 @@ const TYPES = [
   "application/cloudevents-batch+json",
 ] as const;
 
-const HANDLERS: Record<(typeof TYPES)[number], (sending: IngestRequest) => Promise<RecordedUsage>> = {
-  async "application/json"(sending) {
-    assertStructuredMode(sending.request);
-    const { ctx, body } = await readEvents(sending);
+const HANDLERS: Record<(typeof TYPES)[number], (ingest: IngestRequest) => Promise<RecordedUsage>> = {
+  async "application/json"(ingest) {
+    assertStructuredMode(ingest.request);
+    const { ctx, body } = await readEvents(ingest);
     return call(ctx, recordUsage, body);
   },
   async "application/x-ndjson"({ deps, ctx, request }) {
@@ -40,12 +40,12 @@ const HANDLERS: Record<(typeof TYPES)[number], (sending: IngestRequest) => Promi
       lines.close();
     }
   },
-  async "application/cloudevents+json"(sending) {
-    const { ctx, body } = await readEvents(sending);
+  async "application/cloudevents+json"(ingest) {
+    const { ctx, body } = await readEvents(ingest);
     return call(ctx, recordCloudEvents, { body, is_batch: false });
   },
-  async "application/cloudevents-batch+json"(sending) {
-    const { ctx, body } = await readEvents(sending);
+  async "application/cloudevents-batch+json"(ingest) {
+    const { ctx, body } = await readEvents(ingest);
     return call(ctx, recordCloudEvents, { body, is_batch: true });
   },
 };
@@ -53,12 +53,12 @@ const HANDLERS: Record<(typeof TYPES)[number], (sending: IngestRequest) => Promi
 const readEvents = ({ deps, ctx, request }: IngestRequest) =>
   withBody({ deps, request, ctx }, () => readJson(request, ctx, { bounds: EVENTS_JSON }));
 
-/** Stores what a request sends, as its media type says. Errors: unsupported_media_type, and the operations'. */
-export async function ingestRequest(sending: IngestRequest): Promise<RecordedUsage> {
-  return HANDLERS[mediaTypeOf(sending.request, TYPES)](sending);
+/** Stores the events of a request by its media type. Errors: unsupported_media_type, and the operations'. */
+export async function ingestRequest(ingest: IngestRequest): Promise<RecordedUsage> {
+  return HANDLERS[mediaTypeOf(ingest.request, TYPES)](ingest);
 }
 
-/** A CloudEvent may come with its attributes in headers, which would be lost on us without a word. */
+/** Refuses CloudEvents in binary mode, whose headers would be ignored silently. */
 function assertStructuredMode({ headers }: Request): void {
   if (headers.get("ce-specversion") === null) return;
   throw new AppError(

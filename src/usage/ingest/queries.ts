@@ -6,7 +6,7 @@ import { preparedQuery } from "../../store/prepared_query.ts";
 import type { Reads } from "../../store/store.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 
-/** What decides whether a subscription takes an event: its life, in Unix ms, the end exclusive. */
+/** A subscription as ingest sees it: its life in Unix ms, the end exclusive. */
 export interface MeteredSubscription {
   id: number;
   starts_ms: number;
@@ -26,7 +26,7 @@ const meteredSubscriptions = preparedQuery("metered_subscriptions", (q) => {
     );
 });
 
-/** The company's subscriptions, at least those with these external ids; unknown ids are left out. */
+/** The company's subscriptions by external id, at least these; unknown ids are left out. */
 export const findMeteredSubscriptions = batchedRead(readMeteredSubscriptions);
 
 async function readMeteredSubscriptions(

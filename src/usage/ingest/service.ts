@@ -7,16 +7,16 @@ import { AppError } from "../../core/errors.ts";
 import { readCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "./store_fresh.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";
-import { invalidEvents, refusedEvents, type SentEvents, sentEvents } from "./validate_events.ts";
+import { invalidEvents, refusedEvents, type SentEvents, splitEvents } from "./sent_events.ts";
 import type { NewEvent } from "../../usage_store/port.ts";
 import { appendWithRetry, type EventLines, storeLines } from "./stream.ts";
-import { readAgainstStore } from "./resolve_events.ts";
+import { resolveEvents } from "./resolve_events.ts";
 
 /**
- * Stores one event or up to 1,000, whole or not at all, and answers when they are durable. An event that is
- * stored already, with the same content, counts as a duplicate.
+ * Stores one event or up to 1,000, all or none, and resolves when they are durable. An event that is stored already,
+ * with the same content, counts as a duplicate.
  * Errors: invalid naming every broken event, conflict for an id that has other content, too_large,
- * unavailable when too much waits. See docs/usage.md#send-events.
+ * unavailable when too many events are pending. See docs/usage.md#send-events.
  */
 export const recordUsage = operation({
   name: "record_usage",
@@ -24,7 +24,7 @@ export const recordUsage = operation({
   unaudited: true,
   input: RecordUsage,
   output: RecordedUsage,
-  run: (ctx, body) => storeSent(ctx, sentEvents(body)),
+  run: (ctx, body) => storeSent(ctx, splitEvents(body)),
 });
 
 /**
@@ -40,12 +40,12 @@ export const recordCloudEvents = operation({
   run: (ctx, { body, is_batch }) => storeSent(ctx, readCloudEvents(body, is_batch)),
 });
 
-/** Events, one a line, and the context of whoever sends them, as it is known at each block of lines. */
+/** Events, one a line, and the sender's context, authenticated again for each block of lines. */
 const RecordUsageStream = Type.Unsafe<{ lines: EventLines; renew: () => Promise<Context> }>(Type.Any());
 
 /**
- * Stores a stream of events of any length, in blocks of up to 1,000, each whole or not at all. Errors: those of
- * `recordUsage` and of the lines, with the line and with what was stored before it. Decision 0040.
+ * Stores a stream of events of any length, in blocks of up to 1,000, each all or none. Errors: those of `recordUsage`
+ * and of the lines, with the line and the counts stored before it. Decision 0040.
  */
 export const recordUsageStream = operation({
   name: "record_usage_stream",
@@ -57,14 +57,14 @@ export const recordUsageStream = operation({
     storeLines(lines, async (events) => call(await renew(), recordUsageBlock, events)),
 });
 
-/** Stores one block of a stream, for whoever its sender is by now. */
+/** Stores one block of a stream. */
 const recordUsageBlock = operation({
   name: "record_usage_block",
   permission: "usage:write",
   unaudited: true,
   input: RecordUsage,
   output: RecordedUsage,
-  run: (ctx, events) => storeSent(ctx, sentEvents(events), appendWithRetry),
+  run: (ctx, events) => storeSent(ctx, splitEvents(events), appendWithRetry),
 });
 
 async function storeSent(
@@ -73,7 +73,7 @@ async function storeSent(
   append: typeof appendWithRetry = (usage, ...block) => usage.append(...block),
 ): Promise<RecordedUsage> {
   const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
-  const read = await readAgainstStore(ctx, raws, limits);
+  const read = await resolveEvents(ctx, raws, limits);
   const located = locateProblems(read.problems);
   if (located.length > 0) throw invalidEvents(located, single);
   const { company_id } = scopeOf(ctx.actor);
@@ -87,7 +87,7 @@ async function storeSent(
   }
 }
 
-/** The events, each under the former id where it is stored under that, so that it counts as the repeat it is. */
+/** The events, each under its former id where it is stored under that, so that it counts as a duplicate. */
 async function withFormerIds(
   { usage, actor, now }: Context,
   events: readonly NewEvent[],
@@ -98,7 +98,7 @@ async function withFormerIds(
     const event = events[position];
     return event === undefined ? [] : [{ position, event: { ...event, id } }];
   });
-  // Asks only: what is not stored is refused.
+  // A lookup only: what is not stored is refused.
   const lookups = renamed.map(({ event }) => ({ ...event, only_if_stored: "is not stored" }));
   const { refused } = await storeFresh(usage, company_id, lookups, now.epochMilliseconds);
   const unknown = new Set(refused.map(({ position }) => position));

@@ -1,10 +1,11 @@
 import type { AppendResult, NewEvent, UsageStore } from "../../usage_store/port.ts";
-import { type Problem, refusedEvents } from "./validate_events.ts";
+import { refusedEvents } from "./sent_events.ts";
+import type { Problem } from "./validate_events.ts";
 
 /**
- * Stores the events, those aside that the store refuses: it has their id with other content, or they may
- * only repeat and are new. `refused` tells of those by their position in `events`. Errors: unavailable when
- * the commit fails; whatever was stored before stays and is a duplicate when it comes again.
+ * Stores the events except those that the store refuses: their id is stored with other content, or they may only
+ * repeat and are new. `refused` lists these by position in `events`. Errors: unavailable when the commit fails; what
+ * was stored before stays, and is a duplicate when sent again.
  */
 export async function storeFresh(
   usage: UsageStore,
@@ -23,7 +24,7 @@ export async function storeFresh(
       );
       return { ...stored, refused };
     } catch (error) {
-      // An answer may name the first hundred only: each round takes those out.
+      // An error may name the first hundred only: each round takes those out.
       const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
       if (named.size === 0) throw error;
       remaining = remaining.filter(({ position }, index) => {

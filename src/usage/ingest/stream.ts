@@ -4,14 +4,14 @@ import { unavailableError } from "../../store/constraints.ts";
 import type { RecordedUsage } from "./model.ts";
 import type { AppendResult, UsageStore } from "../../usage_store/port.ts";
 
-/** A line of a stream that holds an event, or why it holds none. Numbers count from 1. */
+/** A line of a stream with its event or its problem. Numbers count from 1. */
 interface EventLine {
   number: number;
   value: unknown;
   problem?: AppError;
 }
 
-/** Where the lines of a stream come from. The block with a broken line ends with it. */
+/** The lines of a stream, in blocks. A block with a broken line ends with it. */
 export interface EventLines {
   /** The number of the first line of the last block. */
   readonly first_number: number;
@@ -20,9 +20,9 @@ export interface EventLines {
 }
 
 /**
- * Stores a stream block by block and reads none before the last one is durable. Errors: those of
- * `store` and of the lines, with the line that is wrong, or else the first that was not stored, and with what
- * was stored before; a broken line is invalid. Decision 0040.
+ * Stores a stream block by block, reading the next one when the last is durable. Errors: those of `store` and of the
+ * lines, with the broken line or else the first that was not stored, and the counts stored before; a broken line is
+ * invalid. Decision 0040.
  */
 export async function storeLines(
   lines: EventLines,
@@ -35,7 +35,7 @@ export async function storeLines(
       block = [];
       block = await lines.nextBlock();
       if (block.length === 0) return total;
-      // A broken line is no event: its block is refused, at an earlier line if one is wrong.
+      // A broken line is no event: its block is refused, at an earlier line if one is broken too.
       const events = block.map(({ value, problem }) => (problem === undefined ? value : undefined));
       const { accepted, duplicates } = await store(events);
       total.accepted += accepted;
@@ -46,12 +46,12 @@ export async function storeLines(
   }
 }
 
-/** Between two tries: a full store has room again after a few commits. */
+/** The pause between attempts: a full store has room again after a few commits. */
 const PAUSE_MS = 200;
 
 /**
- * Appends a block, and asks a store that takes none just now again for a while. The events keep their ids, so
- * that none is stored twice where a commit failed. Errors: those of `append`.
+ * Appends a block, retrying for a while when the store is unavailable. The events keep their ids, so that none is
+ * stored twice when a commit failed. Errors: those of `append`.
  */
 export async function appendWithRetry(
   usage: UsageStore,
@@ -62,14 +62,14 @@ export async function appendWithRetry(
     try {
       return await usage.append(...block);
     } catch (error) {
-      const is_passing = error instanceof AppError && error.kind === "unavailable";
-      if (!is_passing || performance.now() + PAUSE_MS > give_up) throw error;
+      const is_transient = error instanceof AppError && error.kind === "unavailable";
+      if (!is_transient || performance.now() + PAUSE_MS > give_up) throw error;
     }
     await Bun.sleep(PAUSE_MS);
   }
 }
 
-/** The error as the sender is told of it. What is none of ours stays as it is. */
+/** The error with the line and the counts stored before; an unknown error stays as it is. */
 function refusalOf(error: unknown, first_number: number, block: EventLine[], total: RecordedUsage): unknown {
   const known = error instanceof AppError ? error : unavailableError(error);
   if (known === null) return error;
@@ -91,7 +91,7 @@ function refusalOf(error: unknown, first_number: number, block: EventLine[], tot
   });
 }
 
-/** The first line that the error names, what is wrong there, and the same in words. */
+/** The first line that the error names, with its problems as details and as text. */
 function lineError({ kind, details = [] }: AppError, block: EventLine[]) {
   if (kind !== "invalid" && kind !== "conflict") return undefined;
   const places = details.map(({ path, message }) => {

@@ -289,8 +289,8 @@ describe("POST /usage/events refuses", () => {
     [{ data: { usage: 1, metadata: { k: "x".repeat(16_384) } } }, [["/data/metadata", "16384 bytes"]]],
     [{ data: { usage: 1, "a/b": 1 } }, [["/data/a~1b", "is not a known field; known are usage, metadata"]]],
     [{ data: { usage: 1, timestamp: 5 } }, [["/data/timestamp", "is not a known field"]]],
-    [{ Time: "2026-03-10T11:00:00Z" }, [["/Time", "is no attribute"]]],
-    [{ "my-ext": 1 }, [["/my-ext", "is no attribute"]]],
+    [{ Time: "2026-03-10T11:00:00Z" }, [["/Time", "is not an attribute"]]],
+    [{ "my-ext": 1 }, [["/my-ext", "is not an attribute"]]],
     [
       { id: "", data: { usage: null }, time: "x", subject: "" },
       [
@@ -321,7 +321,7 @@ describe("POST /usage/events refuses", () => {
   });
 
   test.each([
-    [ONE, [good], "must be a CloudEvent, no array"],
+    [ONE, [good], "must be a CloudEvent, not an array"],
     [ONE, 5, "must be an object"],
     [ONE, null, "must be an object"],
     [BATCH, good, "must be an array of CloudEvents"],
