@@ -5,9 +5,9 @@ import { call } from "../app/operation.ts";
 import type { Company } from "../tenancy/companies/model.ts";
 import { listCompanies } from "../billing/companies/service.ts";
 import { ROLES } from "../usage/import/columns_sql.ts";
-import { openUsageFile, type RoleSources, type UsageFile } from "../usage/import/file.ts";
-import { FILE_FORMATS, type FileFormat } from "../usage/import/file_head.ts";
-import { engineReason } from "../usage/import/file_head.ts";
+import type { RoleSources } from "../usage/import/column_sources.ts";
+import { openUsageFile, type UsageFile } from "../usage/import/file.ts";
+import { engineReason, FILE_FORMATS, type FileFormat } from "../usage/import/file_head.ts";
 import {
   importUsage,
   listSubscriptionKeys,

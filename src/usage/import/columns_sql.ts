@@ -1,19 +1,19 @@
 /**
- * The SQL that reads a file's rows as events, where that is provably what the rules of ingest say; every other
- * row keeps its texts, to be read one by one.
+ * The SQL that reads a file's rows as events where the result provably equals that of the rules of ingest; all other
+ * rows keep their texts, to be validated one by one.
  */
 import { LIMITS } from "../limits.ts";
 import { ROW } from "../../usage_store/event_rows.ts";
 import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
 
-/** What an event is made of. */
+/** The parts of an event. */
 export const ROLES = ["subscription", "timestamp", "usage", "id", "metadata"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a role is read from: SQL over the file's columns, and its type; for all roles. */
+/** The SQL over the file's columns, and its type, of every role. */
 export type RoleValues = ReadonlyMap<Role, { sql: string; type: string }>;
 
-/** The type by which the file's engine numbers the keys of subscriptions. */
+/** The enum type that numbers the keys of subscriptions. */
 export const KEYS_TYPE = "subscription_keys";
 
 const DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])";
@@ -27,26 +27,26 @@ const WHOLE = /^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/;
 const FRACTION = /^(FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$/;
 const MILLIONTHS = /^DECIMAL\(\d+,[0-6]\)$/;
 
-/** A file's rows, and what is known of them. */
+/** A file's rows and their properties. */
 export interface FileRows {
-  /** What stands in a FROM. */
+  /** The FROM clause. */
   from: string;
-  /** SQL that says why a row is none; null for a row. */
+  /** SQL of the reason why a line is not a row; null for a row. */
   problem: string;
   values: RoleValues;
   /** A regular expression that proves metadata to be canonical. */
   canonical: string | null;
-  /** Whether KEYS_TYPE was made: there is none without keys. */
+  /** Whether KEYS_TYPE exists: there is none without keys. */
   has_keys: boolean;
 }
 
-/** Reads the rows as the columns that EventBlock takes. */
+/** Selects the columns that EventBlock takes. */
 export function blockSql({ from, problem, values, canonical, has_keys }: FileRows): string {
   const type = (role: Role) => values.get(role)?.type ?? "VARCHAR";
   const given = [...values].map(([role, { sql }]) => `${sql} AS x_${role}`);
   const metadata = "x_metadata::VARCHAR";
   const is_canonical = canonical === null ? "false" : canonicalSql(metadata, canonical);
-  // Nested, not WITH, which the engine may first make whole: the rows must pass through.
+  // Nested, not WITH, which the engine may materialize: the rows must stream.
   const given_rows = `SELECT (${problem})::VARCHAR AS x_problem, ${given.join(", ")} FROM ${from}`;
   const cast_rows = `SELECT *, ${castSql(type("timestamp"), "x_timestamp", "BIGINT")} AS x_moment,
     ${castSql(type("id"), "x_id", "UUID")} AS x_uuid FROM (${given_rows})`;
@@ -66,17 +66,17 @@ export function blockSql({ from, problem, values, canonical, has_keys }: FileRow
     CASE WHEN state >= ${ROW.skipped} THEN ${TEXTS} ELSE ${metadata} END FROM (${judged_rows})`;
 }
 
-/** The texts of a row that is read alone. */
+/** The texts of a row that is validated on its own. */
 const TEXTS = `to_json([${["problem", "id", "subscription", "timestamp", "usage", "metadata"]
   .map((name) => `x_${name}::VARCHAR`)
   .join(", ")}])::VARCHAR`;
 
-/** A value as another type, null where it is of neither. */
+/** A cast of a value, null unless it is text or has the type already. */
 function castSql(type: string, value: string, wanted: string): string {
   return type === wanted ? value : type === "VARCHAR" ? `TRY_CAST(${value} AS ${wanted})` : `NULL::${wanted}`;
 }
 
-/** Unix ms. A text must be whole ms as they are written, or a date-time, UTC without an offset. */
+/** Unix ms. Text must be whole ms in plain digits, or a date-time, UTC without an offset. */
 function momentSql(type: string): string {
   if (WHOLE.test(type)) return "TRY_CAST(x_timestamp AS BIGINT)";
   if (FRACTION.test(type)) {
@@ -89,7 +89,7 @@ function momentSql(type: string): string {
       THEN epoch_ms(TRY_CAST(x_timestamp AS TIMESTAMPTZ)) END`;
 }
 
-/** Fractions of other than decimals go by their text, whose digits are what is rounded. */
+/** Fractions other than decimals are read from their text: its digits are what is rounded. */
 function amountSql(type: string): string {
   if (WHOLE.test(type) || MILLIONTHS.test(type)) return "TRY_CAST(x_usage AS DECIMAL(18,6))";
   return `CASE WHEN regexp_full_match(x_usage::VARCHAR, ${PLAIN_NUMBER})
@@ -111,9 +111,9 @@ const JSON_SCALAR = [
 ].join("|");
 
 /**
- * A regular expression for canonical JSON text of flat objects: any of these keys, each at most once and in
- * order, with scalars as `canonicalJson` writes them. What matches and ends with a brace is such text. Null when
- * there are no such keys, or too many.
+ * A regular expression for canonical JSON text of flat objects: any of these keys, each at most once and in order, with
+ * scalars as `canonicalJson` writes them. Text that matches and ends with a brace is canonical. Null without such keys,
+ * or with too many.
  */
 export function canonicalPattern(keys: readonly string[]): string | null {
   const plain = keys.filter((key) => PLAIN_KEY.test(key)).toSorted();

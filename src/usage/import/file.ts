@@ -1,44 +1,53 @@
 /**
- * Reads usage from a CSV, NDJSON or Parquet file with the readers of an engine of its own in memory, block by
- * block, so that a file of any size passes through.
+ * Reads usage from a CSV, NDJSON or Parquet file with an in-memory DuckDB of its own, block by block, so that files may
+ * have any size.
  */
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../limits.ts";
-import { blockSql, canonicalPattern, KEYS_TYPE, ROLES, type Role, type RoleValues } from "./columns_sql.ts";
+import {
+  ABSENT,
+  type ChosenSources,
+  chooseSources,
+  OPTIONAL_ROLES,
+  rawColumns,
+  type RoleSources,
+  textOrNull,
+  textRows,
+  valuesOf,
+} from "./column_sources.ts";
+import { blockSql, canonicalPattern, KEYS_TYPE, type RoleValues } from "./columns_sql.ts";
 import { engineReason, type FileFormat, type FileHead, readHead } from "./file_head.ts";
-import { csvTable, type FileTable, ndjsonTable, parquetTable, quoteName } from "./file_tables.ts";
+import { csvTable, type FileTable, ndjsonTable, parquetTable } from "./file_tables.ts";
 import { EventBlock } from "../../usage_store/duckdb/append/event_block.ts";
 import { Parameters, query } from "../../usage_store/duckdb/engine/sql.ts";
 
-/** Where each part of an event is: a column's name or an expression over columns; by default the wire's name. */
-export type RoleSources = Partial<Record<Role, string>>;
-
-/** A line that the reader could make no row of, so that it counts as none. */
+/** A line that could not be parsed as a row, and is not counted as one. */
 export interface BrokenLine {
   line: number;
   reason: string;
   text: string;
 }
 
-/** A file opened for reading; its options are known to fit its columns. */
+/** A file opened for reading; its sources are known to fit its columns. */
 export interface UsageFile {
-  /** What the rows' `subscription` is. */
+  /** The field that the rows' `subscription` holds. */
   subscription_field: "external_subscription_id" | "subscription_id";
-  /** The share of the file that was read so far, from 0 to 1: it runs ahead of the blocks. */
+  /** The share of the file that is read, from 0 to 1; ahead of the blocks. */
   readonly share: number;
-  /** The rows that were read so far. */
+  /** The number of rows read so far. */
   readonly rows_read: number;
   /**
-   * The rows in their order, block by block; each has its subscription's place in `keys`, which are as the
-   * `subscription_field` has them. Errors: throws when the file can't be read on.
+   * Reads the rows in order, block by block; each has its subscription's index in `keys`, which are values of the
+   * `subscription_field`. Errors: throws when the rest of the file can't be read.
    */
   readBlocks(keys: readonly string[]): AsyncGenerator<EventBlock>;
-  /** The lines that were left out, block by block; known when all rows were read. */
+  /** Reads the broken lines, block by block; complete once all rows were read. */
   readBrokenLines(): AsyncGenerator<BrokenLine[]>;
   close(): void;
 }
 
-/** Opens a file. Errors: throws an Error of one line when it can't be read or has not what is asked for. */
+/** Opens a file. Errors: throws an Error of one line when it can't be read or lacks a column. */
 export async function openUsageFile(
   path: string,
   format: FileFormat,
@@ -46,7 +55,7 @@ export async function openUsageFile(
 ): Promise<UsageFile> {
   const instance = await DuckDBInstance.create(":memory:", {
     threads: String(LIMITS.usage_import_threads),
-    // Rows come in the file's order, which numbers them.
+    // Row numbers are those of the file.
     preserve_insertion_order: "true",
     memory_limit: LIMITS.usage_import_memory,
     autoinstall_known_extensions: "false",
@@ -90,10 +99,10 @@ export async function openUsageFile(
 
 const NO_HEAD: FileHead = { has_mark: false, first_line: "" };
 
-/** A file's rows, and what of them is taken. */
+/** A file's rows, and the sources of their roles. */
 interface SelectedRows {
   table: FileTable;
-  chosen: Chosen;
+  chosen: ChosenSources;
 }
 
 const TABLES: Record<
@@ -109,118 +118,31 @@ function selectRows(table: FileTable, sources: RoleSources): SelectedRows {
   return { table, chosen: chooseSources(table, sources) };
 }
 
-/** The first lines tell enough where their columns are taken as they stand; expressions need the types of all. */
+/** Samples the first lines, which suffices for plain columns; expressions need the types of all lines. */
 async function selectNdjsonRows(
   connection: DuckDBConnection,
   path: string,
   sources: RoleSources,
   head: FileHead,
 ): Promise<SelectedRows> {
-  const sample = { rows: LIMITS.usage_import_sample, looked_for: OPTIONAL };
+  const sample = { rows: LIMITS.usage_import_sample, looked_for: OPTIONAL_ROLES };
   try {
     const first = selectRows(await ndjsonTable(connection, path, head, sample), sources);
     if (first.chosen.expressions.size === 0) return first;
   } catch {
-    // What is missing may come later.
+    // A missing column may come later in the file.
   }
   return selectRows(await ndjsonTable(connection, path, head), sources);
 }
 
-/** What each role is read from; a role without a source is left out. */
-interface Chosen {
-  columns: Map<Role, string>;
-  expressions: Map<Role, string>;
-  /** The subscription is the wire's subscription_id, `<company_id>:<external id>`. */
-  composite: boolean;
-}
-
-const DEFAULTS: Record<Role, readonly string[]> = {
-  subscription: ["external_subscription_id", "subscription_id"],
-  timestamp: ["timestamp"],
-  usage: ["usage"],
-  id: ["id"],
-  metadata: ["metadata"],
-};
-
-const OPTIONAL: readonly Role[] = ["id", "metadata"];
-
-/** Columns that are named where one is missing, and how much of each name. */
-const SHOWN_COLUMNS = 50;
-const SHOWN_LENGTH = 100;
-
-function chooseSources({ columns }: FileTable, sources: RoleSources): Chosen {
-  const chosen: Chosen = { columns: new Map(), expressions: new Map(), composite: false };
-  const columnNamed = (name: string) =>
-    columns.find((column) => column === name) ??
-    columns.find((column) => column.toLowerCase() === name.toLowerCase());
-  for (const role of ROLES) {
-    const source = sources[role];
-    if (source !== undefined) {
-      const column = columnNamed(source);
-      if (column === undefined) chosen.expressions.set(role, source);
-      else chosen.columns.set(role, column);
-      continue;
-    }
-    const fallback = DEFAULTS[role].find((name) => columns.includes(name));
-    if (fallback !== undefined) {
-      chosen.columns.set(role, fallback);
-      if (role === "subscription") chosen.composite = fallback === "subscription_id";
-    } else if (!OPTIONAL.includes(role)) {
-      const column_list = columns
-        .slice(0, SHOWN_COLUMNS)
-        .map((column) => JSON.stringify(column.slice(0, SHOWN_LENGTH)));
-      throw new Error(
-        `it has no column ${DEFAULTS[role].join(" or ")}, only ${column_list.join(", ")}; say --${role} with a column or an expression`,
-      );
-    }
-  }
-  return chosen;
-}
-
-/** The columns that are read as they stand in the file, where the format has them as text. */
-function rawColumns(table: FileTable, { columns }: Chosen): Map<string, string> {
-  return table.raw ? new Map([...columns].map(([role, column]) => [rawName(role), column])) : new Map();
-}
-
-const rawName = (role: Role) => `raw ${role}`;
-
-/** What each role is read from; an expression that fails on a row gives null there. */
-async function valuesOf(
-  connection: DuckDBConnection,
-  table: FileTable,
-  { columns, expressions }: Chosen,
-  from: string,
-): Promise<RoleValues> {
-  const values = new Map<Role, { sql: string; type: string }>();
-  for (const role of ROLES) {
-    const column = columns.get(role);
-    const plain = column === undefined ? undefined : quoteName(table.raw ? rawName(role) : column);
-    const value = plain ?? expressions.get(role);
-    if (value === undefined) {
-      values.set(role, ABSENT);
-      continue;
-    }
-    const written = asWritten(role, value, await typeOf(connection, value, from));
-    values.set(role, { sql: `TRY(${written})`, type: await typeOf(connection, written, from) });
-  }
-  return values;
-}
-
-const ABSENT = { sql: "NULL::VARCHAR", type: "VARCHAR" };
-
-async function typeOf(connection: DuckDBConnection, value: string, from: string): Promise<string> {
-  const [described] = await rowsOf(connection, `DESCRIBE SELECT (${value}) AS value FROM ${from}`);
-  return described?.[1] ?? "";
-}
-
-/** The keys of the metadata of the file's first rows. */
+/** The metadata keys of the file's first rows. */
 async function metadataKeys(
   connection: DuckDBConnection,
   from: string,
   values: RoleValues,
 ): Promise<string[]> {
   const { sql } = values.get("metadata") ?? ABSENT;
-  const rows = await rowsOf(
+  const rows = await textRows(
     connection,
     `SELECT DISTINCT unnest(CASE WHEN json_valid(metadata) THEN json_keys(metadata) END)
     FROM (SELECT (${sql})::VARCHAR AS metadata FROM ${from} LIMIT ${LIMITS.usage_import_sample})`,
@@ -228,37 +150,30 @@ async function metadataKeys(
   return rows.flatMap(([key]) => key ?? []);
 }
 
-/** Makes the type by which the keys are numbered, in their order. */
+/** Creates the enum type that numbers the keys, in their order. */
 async function numberKeys(connection: DuckDBConnection, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   await connection.run("CREATE TEMP TABLE keys (number INTEGER, key VARCHAR)");
-  for (let start = 0; start < keys.length; start += KEYS_AT_ONCE) {
-    const batch = keys.slice(start, start + KEYS_AT_ONCE);
+  let first = 0;
+  for (const batch of chunks(keys, KEYS_AT_ONCE)) {
     const parameters = new Parameters();
-    const numbers = parameters.integers(batch.map((_, i) => start + i));
+    const numbers = parameters.integers(batch.map((_, i) => first + i));
     const sql = `INSERT INTO keys SELECT unnest(${numbers}), unnest(${parameters.texts(batch)})`;
     await query(connection, sql, parameters);
+    first += batch.length;
   }
   await connection.run(`CREATE TYPE ${KEYS_TYPE} AS ENUM (SELECT key FROM keys ORDER BY number)`);
 }
 
-/** Keys entered at once. */
+/** Keys inserted by one statement. */
 const KEYS_AT_ONCE = 1_000;
-
-/** A value of the role as a file would write it: instants in ms, objects as JSON. */
-function asWritten(role: Role, value: string, type: string): string {
-  if (role === "metadata" && type !== "VARCHAR" && type !== "JSON") return `to_json(${value})`;
-  if (role !== "timestamp") return `(${value})`;
-  if (type === "TIMESTAMP WITH TIME ZONE") return `epoch_ms(${value})`;
-  return /^(DATE$|TIMESTAMP)/.test(type) ? `epoch_ms(CAST((${value}) AS TIMESTAMP))` : `(${value})`;
-}
 
 async function* readBlocks(
   connection: DuckDBConnection,
   sql: string,
   countRows: (count: number) => void,
 ): AsyncGenerator<EventBlock> {
-  // Lets the engine read on while a block is stored.
+  // The engine reads on while a block is stored.
   await connection.run(`SET streaming_buffer_size = '${LIMITS.usage_import_buffer}'`);
   await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
   let block = new EventBlock(1, LIMITS.usage_import_block);
@@ -277,7 +192,7 @@ async function* readBrokenLines(
   { rejects }: FileTable,
 ): AsyncGenerator<BrokenLine[]> {
   if (!rejects) return;
-  // Every scan of the file lists its lines again, and a line may be broken in two ways.
+  // Every scan of the file lists its broken lines again, and a line may be broken in two ways.
   const sql = `SELECT line::VARCHAR, first(error_message), first(csv_line)
     FROM reject_errors GROUP BY line ORDER BY reject_errors.line`;
   for await (const chunk of await connection.stream(sql)) {
@@ -286,14 +201,4 @@ async function* readBrokenLines(
       return { line: Number(line), reason: reason ?? "can't be read", text: text ?? "" };
     });
   }
-}
-
-/** The rows of a statement whose columns are text. */
-async function rowsOf(connection: DuckDBConnection, sql: string): Promise<(string | null)[][]> {
-  const rows = await (await connection.run(sql)).getRows();
-  return rows.map((values) => values.map(textOrNull));
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
 }

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 export const FILE_FORMATS = ["csv", "ndjson", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** The beginning of a text file, enough to tell what it is. */
+/** The beginning of a text file, which shows its encoding. */
 export interface FileHead {
   /** Whether it begins with a byte order mark. */
   has_mark: boolean;
@@ -11,20 +11,20 @@ export interface FileHead {
   first_line: string;
 }
 
-/** How much is read of it. */
+/** The number of bytes read. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const UTF16_MARKS = ["fffe", "feff"];
 
 /**
- * Reads the beginning of a file, of a gzipped one what is in it. Errors: throws an Error of one line for text in
- * another encoding than UTF-8.
+ * Reads the beginning of a file, decompressed if it is gzipped. Errors: throws an Error of one line for text in another
+ * encoding than UTF-8.
  */
 export async function readHead(path: string, format: FileFormat): Promise<FileHead> {
   const bytes = await firstBytes(path);
   if (UTF16_MARKS.includes(bytes.subarray(0, 2).toString("hex")))
     throw new Error("it is UTF-16, not UTF-8: convert it first, with iconv -f UTF-16 -t UTF-8");
-  // Of NDJSON each line is judged alone.
+  // NDJSON is checked line by line later.
   if (format === "csv") assertUtf8(bytes);
   const text = bytes.toString();
   const end = text.indexOf("\n");
@@ -47,7 +47,7 @@ async function firstBytes(path: string): Promise<Buffer> {
   return Buffer.concat(pieces).subarray(0, HEAD_BYTES);
 }
 
-/** Most often all of a file is in another encoding: half of its rows rejected would be of no use to anyone. */
+/** Refuses the file as a whole: mostly all of it is in another encoding, and rejected rows would not help. */
 function assertUtf8(bytes: Buffer): void {
   let line = 1;
   for (let start = 0; start < bytes.length; line++) {
@@ -63,7 +63,7 @@ function assertUtf8(bytes: Buffer): void {
   }
 }
 
-/** Why the file's engine can't go on, in one line: without the drawing of where in the statement it is. */
+/** An engine error as one line, without the excerpt of the statement. */
 export function engineReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const lines = message.split("\n").map((line) => line.trim());

@@ -3,19 +3,19 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { FileHead } from "./file_head.ts";
 import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
 
-/** The rows of a file as the engine's SQL sees them. */
+/** A file's rows as a table in SQL. */
 export interface FileTable {
   columns: string[];
   /**
-   * The rows, for a FROM: the columns by name, with the types that their values suggest, and besides, by
-   * the names that are the keys of `raw`, columns as the text that stands in the file.
+   * The FROM clause: the columns by name, with the types that their values suggest, and under the keys of `raw` columns
+   * as the text in the file.
    */
   from(raw: ReadonlyMap<string, string>): string;
-  /** Whether columns can be had as text. Typed files have only their own values. */
+  /** Whether columns can be read as text: typed files have values only. */
   raw: boolean;
-  /** A condition's text that says why a row is none, where the format can tell. */
+  /** SQL of the reason why a line is not a row, where the format can have such lines. */
   problem?: string;
-  /** Whether lines are left out of the rows, for the engine to list them. */
+  /** Whether the engine lists broken lines apart. */
   rejects: boolean;
 }
 
@@ -25,10 +25,10 @@ export function quoteName(name: string): string {
 
 const sniffedQuote = (sniffed = "(empty)") => quoteText(sniffed === "(empty)" ? '"' : sniffed);
 
-/** A line may be so long and its file's dialect is still found out. Longer ones than 2 MB are rejected as rows. */
+/** The longest line with which the dialect is still detected. Lines over 2 MB are rejected as rows. */
 const SNIFFED_LINE_BYTES = 4_000_000;
 
-/** A CSV file: dialect and header are found out from its beginning. */
+/** A CSV file: dialect and header are detected from its beginning. */
 export async function csvTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
   const file = quoteText(path);
   const found = await connection.run(
@@ -40,11 +40,11 @@ export async function csvTable(connection: DuckDBConnection, path: string): Prom
   const [delimiter, quote, escape, skip, header] = (rows[0] ?? []).map(String);
   const columns = rows.map(([, , , , , iso_times, name, type]) => ({
     name: String(name),
-    // Days and months in an order of their own are left to the user's strptime.
+    // Other orders of day and month are left to the user's strptime.
     type: /^(DATE|TIME)/.test(String(type)) && iso_times !== true ? "VARCHAR" : String(type),
   }));
   const names = columns.map(({ name }) => `${quoteText(name)}: 'VARCHAR'`).join(", ");
-  // Read as text, so that a value that is not of its column's type spoils only its own row.
+  // Read as text, so that a value of another type than its column's affects only its own row.
   const source = `read_csv(${file}, auto_detect = false, delim = ${quoteText(delimiter ?? ",")},
     quote = ${sniffedQuote(quote)}, escape = ${sniffedQuote(escape)}, skip = ${Number(skip ?? 0)},
     header = ${header === "true"}, columns = {${names}}, store_rejects = true, rejects_limit = 0)`;
@@ -63,8 +63,8 @@ export async function csvTable(connection: DuckDBConnection, path: string): Prom
 }
 
 /**
- * A file of one JSON object a line: its columns are the keys of all objects, or of the first `sample` ones, and
- * then also those of `looked_for`.
+ * A file of one JSON object a line: its columns are the keys of all objects, or of the first `sample` ones and those of
+ * `looked_for`.
  */
 export async function ndjsonTable(
   connection: DuckDBConnection,
@@ -94,14 +94,14 @@ export async function ndjsonTable(
         const value = lastMember(name, `${read}(file.json, ${pointer(name)})`, `${read}(file.json, '$.*')`);
         return `TRY_CAST(${value} AS ${type}) AS ${quoteName(name)}`;
       });
-      // All at once, as each reading of the line costs as much as the first.
+      // All at once: each reading of the line costs as much as the first.
       const paths = [...raw.values()].map(pointer).join(", ");
       const read = raw.size === 0 ? "" : `, json_extract_string(json, [${paths}]) AS texts`;
       const texts = [...raw].map(([as, name], i) => {
         const value = lastMember(name, `file.texts[${i + 1}]`, "json_extract_string(file.json, '$.*')");
         return `${value} AS ${quoteName(as)}`;
       });
-      // Of the text, which is JSON: to read it for this would cost as much as reading all of it.
+      // By the text: parsing it for this would cost as much as all other columns.
       const problem = `CASE WHEN starts_with(ltrim(file.json::VARCHAR, e' \\t\\r\\n'), '{') THEN NULL
         ELSE 'is not a JSON object' END AS ${quoteName("raw problem")}`;
       const lines = `SELECT json, json_keys(json) AS keys${read} FROM ${source}`;
@@ -111,19 +111,19 @@ export async function ndjsonTable(
   };
 }
 
-/** The lines of the file as JSON; null for one that is none. */
+/** The lines of the file as JSON; null for an invalid one. */
 function ndjsonLines(path: string, { has_mark, first_line }: FileHead): string {
   const lines = `read_ndjson_objects(${quoteText(path)}, ignore_errors = true)`;
   if (!has_mark) return lines;
-  // The engine takes the mark for a part of the first line, which is then none.
+  // The engine takes the mark for a part of the first line, which is then invalid.
   const others = `(SELECT json FROM ${lines} OFFSET 1)`;
   if (first_line.trim() === "") return others;
   return `(SELECT TRY_CAST(${quoteText(first_line)} AS JSON) AS json UNION ALL ${others})`;
 }
 
 /**
- * A member's value: `first` is that of the first member of the name, `all` are those of all members in their order.
- * Where a name is there twice the last counts, as over HTTP.
+ * SQL of a member's value: `first` is that of the first member of the name, `all` are those of all members in order. Of
+ * repeated names the last counts, as over HTTP.
  */
 function lastMember(name: string, first: string, all: string): string {
   const key = quoteText(name);
@@ -146,7 +146,7 @@ function pointer(key: string): string {
   return quoteText(`/${pointerPart(key)}`);
 }
 
-/** A Parquet file, which knows its columns and their types. */
+/** A Parquet file, which declares its columns and their types. */
 export async function parquetTable(connection: DuckDBConnection, path: string): Promise<FileTable> {
   const source = `read_parquet(${quoteText(path)})`;
   const found = await connection.run(`DESCRIBE SELECT * FROM ${source}`);

@@ -2,31 +2,31 @@ import { type Static, Type } from "@sinclair/typebox";
 import { RecordedUsage } from "../ingest/model.ts";
 import type { EventRows } from "../../usage_store/event_rows.ts";
 
-/** A file that was imported before. */
+/** An earlier import. */
 export interface KnownImport {
   file_name: string;
   /** SHA-256 of its bytes, in hex. */
   digest: string;
   bytes: number;
-  /** The rows up to which some may have been stored. */
+  /** The number of rows of which some may have been stored. */
   rows: number;
 }
 
-/** A file's content, and what of it is known. */
+/** A file's content, and its earlier imports. */
 export interface ImportSource {
   file_name: string;
   digest: string;
   bytes: number;
-  /** What was imported of it before: beginnings of the file, the shortest first; it itself may be the last. */
+  /** Earlier imports of beginnings of the file, the shortest first; the last may be all of it. */
   beginnings: readonly KnownImport[];
-  /** Whether another file of its name, which it does not go on from, was imported before. */
+  /** Whether another file of the same name was imported that this one does not continue. */
   was_other: boolean;
 }
 
-/** A row of an imported file that is read alone: what its columns or expressions gave, as text. `row` counts from 1. */
+/** A row that is validated on its own: the texts of its columns or expressions. `row` counts from 1. */
 export interface FileRow {
   row: number;
-  /** Why the row can't be read at all, if so. */
+  /** The reason why the row can't be read at all. */
   problem: string | null;
   id: string;
   subscription: string | null;
@@ -38,10 +38,10 @@ export interface FileRow {
 /** A block of an imported file. */
 export interface ImportUsage {
   block: EventRows;
-  /** What the rows' `subscription` is, and which of them the block numbers. */
+  /** The field that the rows' `subscription` holds, and its values by index. */
   subscription_field: "external_subscription_id" | "subscription_id";
   keys: readonly string[];
-  /** The file's content, which names the rows without an id. */
+  /** The file's content, which the ids of rows without one derive from. */
   source: () => Promise<ImportSource>;
 }
 export const ImportUsage = Type.Unsafe<ImportUsage>(Type.Any());

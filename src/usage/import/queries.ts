@@ -5,7 +5,7 @@ import type { ReadTx, Tx } from "../../store/store.ts";
 import type { KnownImport } from "./model.ts";
 import { usageImportTable } from "./tables.ts";
 
-/** Files that the company imported before, the newest. */
+/** The company's latest imports of files. */
 export function listUsageImports(
   { q, scope: { company_id } }: ReadTx,
   limit: number,
@@ -19,15 +19,14 @@ export function listUsageImports(
     .limit(limit);
 }
 
-/** Notes that rows of a file, up to that one, may be stored from here on. */
+/** Records that a file's rows may be stored from here on, up to `file.rows`. */
 export async function saveUsageImport(
-  { q, scope: { company_id } }: Tx,
+  { q, scope: { company_id }, now }: Tx,
   file: KnownImport,
-  now: Temporal.Instant,
 ): Promise<void> {
   const t = q.use(usageImportTable);
   const same_file = and(eq(t.company_id, company_id), eq(t.digest, file.digest));
-  const noted = await q
+  const updated = await q
     .update(t)
     .set({
       rows: sql`CASE WHEN ${t.rows} < ${file.rows} THEN ${file.rows} ELSE ${t.rows} END`,
@@ -35,5 +34,5 @@ export async function saveUsageImport(
     })
     .where(same_file)
     .returning({ id: t.id });
-  if (noted.length === 0) await q.insert(t).values({ company_id, ...file, ...stamped(now) });
+  if (updated.length === 0) await q.insert(t).values({ company_id, ...file, ...stamped(now) });
 }

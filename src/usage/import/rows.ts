@@ -1,21 +1,21 @@
 import type { FileRow, RejectedRow } from "./model.ts";
 import type { Problem } from "../ingest/validate_events.ts";
 
-/** A row as an event that a client might have sent, or the reason why it is none. */
+/** A row as a client's event, or the reason why it can't be one. */
 interface RawRow {
   row: number;
   raw?: Record<string, unknown>;
   reason?: string;
 }
 
-/** Turns the texts of a file's row into an event that is then read by the rules of ingest. Decision 0024. */
+/** Converts a row's texts to an event, to be validated by the rules of ingest. Decision 0024. */
 export function toIngestEvent(
   { row, problem, id, subscription, timestamp, usage, metadata }: FileRow,
   subscription_field: "external_subscription_id" | "subscription_id",
 ): RawRow {
   if (problem !== null) return { row, reason: problem };
   if (subscription === null) return { row, reason: `${subscription_field} is missing` };
-  // Unlike a client's request a file is old: an instant that is missing does not mean now.
+  // Unlike a request a file is old: a missing instant does not mean now.
   if (timestamp === null) return { row, reason: "timestamp is missing" };
   if (usage === null) return { row, reason: "usage is missing" };
   const moment = readMoment(timestamp);
@@ -35,8 +35,8 @@ export function toIngestEvent(
 }
 
 /**
- * Reads an instant from a file, in Unix ms: whole ms in digits, or an ISO 8601 date-time, which is UTC when it
- * has no offset. Finer parts than ms are cut off. Undefined for anything else.
+ * Parses an instant to Unix ms, truncated: whole ms in digits, or an ISO 8601 date-time, UTC without an offset.
+ * Undefined for anything else.
  */
 export function readMoment(text: string): number | undefined {
   if (/^\d{1,15}(\.0*)?$/.test(text)) return Number(text);
@@ -54,8 +54,8 @@ const instantOf = (text: string) => Temporal.Instant.from(text).epochMillisecond
 const utcOf = (text: string) => Temporal.PlainDateTime.from(text).toZonedDateTime("UTC").epochMilliseconds;
 
 /**
- * Writes the id of a row that has none into the four words from `at`: a UUID of version 8, of 82 bits of the
- * digest of the file's content and the row's number. Decision 0024.
+ * Writes the derived id of a row into the four words from `at`: a UUIDv8 of 82 bits of the digest of the file's content
+ * and the row's number. Decision 0024.
  */
 export function writeDerivedId(words: Uint32Array, at: number, digest: Uint8Array, row: number): void {
   const view = new DataView(digest.buffer, digest.byteOffset, digest.byteLength);
@@ -65,7 +65,7 @@ export function writeDerivedId(words: Uint32Array, at: number, digest: Uint8Arra
   words[at + 2] = row;
 }
 
-/** One rejected row for each position with problems, its reasons in one text. */
+/** One rejected row for each position with problems, its reasons joined. */
 export function rejectedRows(problems: readonly Problem[], row_of: readonly number[]): RejectedRow[] {
   const reasons = new Map<number, string[]>();
   for (const { position, field, message } of problems) {
@@ -75,7 +75,7 @@ export function rejectedRows(problems: readonly Problem[], row_of: readonly numb
   return [...reasons].map(([row, texts]) => ({ row, reason: texts.join("; ") }));
 }
 
-/** Null for JSON's null, undefined for what is no object. */
+/** Parses a JSON object; null for JSON's null, undefined for anything else. */
 export function parseObject(text: string): Record<string, unknown> | null | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -86,7 +86,7 @@ export function parseObject(text: string): Record<string, unknown> | null | unde
   }
 }
 
-/** A value in a message, cut where it is long. */
+/** A value for a message, truncated. */
 function shown(text: string | null): string {
   const value = text ?? "";
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);

@@ -21,8 +21,8 @@ import { type EventRows, ROW } from "../../usage_store/event_rows.ts";
 import { readTx } from "../../app/transaction.ts";
 
 /**
- * Tells the audit log of an import, before its first row is stored: events are in another store, which one
- * transaction can't hold. Decision 0075.
+ * Writes the audit entry of an import, before its first row is stored: events are in another store, which no
+ * transaction spans. Decision 0075.
  */
 export const startUsageImport = operation({
   name: "start_usage_import",
@@ -33,21 +33,21 @@ export const startUsageImport = operation({
   run: ({ store }) => store.tx(async () => ({})),
 });
 
-/** Lists what rows of a file may name their subscription by. See docs/usage.md#send-events. */
+/** Lists the keys by which rows may name their subscription. See docs/usage.md#send-events. */
 export const listSubscriptionKeys = operation({
   name: "list_subscription_keys",
   permission: "usage:write",
   input: strict({ subscription_field: oneOf(["external_subscription_id", "subscription_id"]) }),
   output: Type.Array(Type.String()),
   async run(ctx, { subscription_field }) {
-    const scope = scopeOf(ctx.actor);
     const external_ids = [...(await listExternalIds(readTx(ctx))).values()];
     if (subscription_field === "external_subscription_id") return external_ids;
-    return external_ids.map((id) => compositeKey(scope.company_id, id));
+    const { company_id } = scopeOf(ctx.actor);
+    return external_ids.map((id) => compositeKey(company_id, id));
   },
 });
 
-/** Finds out what is known of a file's content. Decision 0122. */
+/** Finds earlier imports of a file's content. Decision 0122. */
 export const recognizeImport = operation({
   name: "recognize_import",
   permission: "usage:write",
@@ -60,9 +60,9 @@ export const recognizeImport = operation({
 });
 
 /**
- * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are told of, the others
- * stored. A row without an id has one that follows from the file's content and the row's number, so that the same
- * file stores nothing twice, nor does one that has grown store its beginning again. Errors: unavailable when the commit fails. Decision 0047.
+ * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are returned as rejected. A row
+ * without an id gets one derived from the file's content and the row's number, so that a file, or the beginning of one
+ * that has grown, is stored once. Errors: unavailable when the commit fails. Decision 0047.
  */
 export const importUsage = operation({
   name: "import_usage",
@@ -72,14 +72,14 @@ export const importUsage = operation({
   async run(ctx, input) {
     const { block } = input;
     const { company_id } = scopeOf(ctx.actor);
-    await nameRows(ctx, input);
+    await deriveIds(ctx, input);
     await skipOutOfRangeRows(ctx, input);
     writeNonCanonicalMetadata(block);
     const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
     const total = { ...loaded, rejected: new Array<RejectedRow>() };
-    const alone = [...left, ...block.rowsThat(ROW.skipped)].toSorted((a, b) => a - b);
-    for (const some of chunks(alone, LIMITS.usage_import_slice)) {
-      const rows = some.map((row) => fileRow(input, row));
+    const skipped = [...left, ...block.rowsThat(ROW.skipped)].toSorted((a, b) => a - b);
+    for (const batch of chunks(skipped, LIMITS.usage_import_slice)) {
+      const rows = batch.map((row) => fileRow(input, row));
       const { accepted, duplicates, rejected } = await storeRowByRow(ctx, input.subscription_field, rows);
       total.accepted += accepted;
       total.duplicates += duplicates;
@@ -89,8 +89,8 @@ export const importUsage = operation({
   },
 });
 
-/** Gives the rows without an id theirs, and remembers by which content. */
-async function nameRows(
+/** Derives the ids of rows without one, and records the content that they derive from. */
+async function deriveIds(
   { unaudited_store, actor, now }: Context,
   { block, source }: ImportUsage,
 ): Promise<void> {
@@ -98,9 +98,9 @@ async function nameRows(
   if (rows.length === 0) return;
   const file = await source();
   const { file_name, digest, bytes } = file;
-  // Before they are stored: what is told of more than there are does no harm.
-  const noted = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
-  await unaudited_store.tx((q) => saveUsageImport({ q, scope: scopeOf(actor), now }, noted, now));
+  // Before they are stored: a record of more rows than are stored does no harm.
+  const imported = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
+  await unaudited_store.tx((q) => saveUsageImport({ q, scope: scopeOf(actor), now }, imported));
   const ids_by_key = new Map<string, Uint8Array>();
   for (const row of rows) {
     const hex = digestOf(file, block.first_row + row);
@@ -110,7 +110,7 @@ async function nameRows(
   }
 }
 
-/** Finds the rows' subscriptions, and leaves out what is not within one's life: only the store can tell. */
+/** Resolves the rows' subscriptions, and skips rows outside of their lives: these may be repeats. */
 async function skipOutOfRangeRows(ctx: Context, input: ImportUsage): Promise<void> {
   const { block } = input;
   const { ids, starts_ms, ends_ms } = await findSubscriptionPeriods(ctx, input);
@@ -125,7 +125,7 @@ async function skipOutOfRangeRows(ctx: Context, input: ImportUsage): Promise<voi
   }
 }
 
-/** The subscriptions that the block names, by number; those that are gone have no life. */
+/** The lives of the block's subscriptions, by index; unknown ones have none. */
 async function findSubscriptionPeriods(
   { store, actor }: Context,
   { block, keys, subscription_field }: ImportUsage,
@@ -157,7 +157,7 @@ async function findSubscriptionPeriods(
   return periods;
 }
 
-/** Writes metadata the one way it is stored, where the file may have it in another. */
+/** Rewrites metadata in canonical form where the file may have another. */
 function writeNonCanonicalMetadata(block: EventRows): void {
   for (const row of block.rowsThat(ROW.non_canonical_metadata)) {
     if (block.is(row, ROW.skipped)) continue;
@@ -168,7 +168,7 @@ function writeNonCanonicalMetadata(block: EventRows): void {
   }
 }
 
-/** A row of the block in texts. */
+/** A row of the block as texts. */
 function fileRow({ block, keys }: ImportUsage, row: number): FileRow {
   const number = block.first_row + row;
   if (block.is(row, ROW.unparsed)) {
@@ -197,7 +197,7 @@ function fileRow({ block, keys }: ImportUsage, row: number): FileRow {
   };
 }
 
-/** Stores rows that are read one by one. */
+/** Validates rows one by one, and stores them. */
 async function storeRowByRow(
   ctx: Context,
   subscription_field: ImportUsage["subscription_field"],

@@ -1,11 +1,11 @@
 import type { ImportSource, KnownImport } from "./model.ts";
 
 /**
- * By which content the rows of a file that have no id are named, so that a file, and one that has grown since, is
- * stored once. Decision 0122.
+ * The content that rows without an id take theirs from, so that a file, and one that has grown since, is stored once.
+ * Decision 0122.
  */
 
-/** Reads a file to its end, and finds which of the files that were imported before it begins with. */
+/** Hashes a file, and finds the earlier imports that it begins with. */
 export async function readSource(
   path: string,
   file_name: string,
@@ -34,11 +34,11 @@ export async function readSource(
   const beginnings = imports
     .filter(({ bytes, digest }) => digests.get(bytes) === digest)
     .toSorted((a, b) => a.bytes - b.bytes);
-  const was_other = beginnings.length === 0 && imports.some((one) => one.file_name === file_name);
+  const was_other = beginnings.length === 0 && imports.some((known) => known.file_name === file_name);
   return { file_name, digest: hasher.digest("hex"), bytes: read, beginnings, was_other };
 }
 
-/** The content that names a row: of what was imported before, the first that had it; else the file itself. */
+/** The digest that a row's id derives from: of the first import that had the row, else of the file itself. */
 export function digestOf({ beginnings, digest }: ImportSource, row: number): string {
   return beginnings.find(({ rows }) => row <= rows)?.digest ?? digest;
 }

@@ -1,7 +1,7 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 
-/** Files that were imported with rows that have no id: by their content such rows are known again. */
+/** Imported files with rows without an id, which are recognized by their content. */
 export const usageImportTable = (k: ColumnKit) =>
   k.table(
     "usage_imports",
@@ -11,7 +11,7 @@ export const usageImportTable = (k: ColumnKit) =>
       file_name: k.text("file_name").notNull(),
       digest: k.text("digest").notNull(),
       bytes: k.integer("bytes").notNull(),
-      /** The rows up to which some may have been stored. */
+      /** The number of rows of which some may have been stored. */
       rows: k.integer("rows").notNull(),
       ...stamps(k),
     },
