@@ -40,6 +40,6 @@ export async function onMandateResumed(tx: Tx, mandate_id: number): Promise<void
 
 /** Mandate no longer in force: its open payments are cancelled. */
 export async function onMandateNotInForce(tx: Tx, mandate_id: number): Promise<void> {
-  const cancelled = await cancelOpenPayments(tx, mandate_id, "The mandate is no longer in force");
+  const cancelled = await cancelOpenPayments(tx, mandate_id);
   await recordEvents(tx, cancelled.map(paymentEvent));
 }

@@ -82,12 +82,9 @@ export async function updateOpenAmounts(tx: Tx, mandate_id: number, amount: Deci
     .where(openCollections(tx, mandate_id));
 }
 
-/** Cancels the open payments of a mandate and returns them, by id. */
-export async function cancelOpenPayments(
-  tx: Tx,
-  mandate_id: number,
-  response_message: string,
-): Promise<MandatePayment[]> {
+/** Cancels the open payments of a mandate that is no longer in force and returns them, by id. */
+export async function cancelOpenPayments(tx: Tx, mandate_id: number): Promise<MandatePayment[]> {
+  const response_message = "The mandate is no longer in force";
   const rows = await tx.q
     .update(tx.q.use(mandatePaymentTable))
     .set({ status: "cancelled", next_attempt_at: null, response_message, updated_at: iso(tx.now) })

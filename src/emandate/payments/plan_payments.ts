@@ -13,17 +13,11 @@ export interface DueMandate extends Omit<CollectedMandate, "next_day"> {
   readonly amount: Decimal;
 }
 
-/** The payments to insert for a mandate, and its next collection after them. */
-export interface PlannedPayments {
-  readonly payments: readonly NewPayment[];
-  readonly next: IsoInstant | null;
-}
-
-/** Plans the payments of a mandate that are due by the end of the day `until`. */
+/** Plans the payments of a mandate that are due by the end of the day `until`, and its next collection after them. */
 export function planPayments(
   mandate: DueMandate,
   days: { until: Temporal.PlainDate; today: Temporal.PlainDate },
-): PlannedPayments {
+): { payments: NewPayment[]; next: IsoInstant | null } {
   const terms = { ...mandate, next_day: dayAt(instant(mandate.next_collection_at)) };
   const { missed, due, next } = planCollection(terms, days, LIMITS.collection_missed_periods);
   const payments = missed.map((day) => paymentOn(mandate, day, "skipped"));
