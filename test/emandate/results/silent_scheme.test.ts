@@ -61,6 +61,10 @@ async function makeDue(): Promise<void> {
   });
 }
 
+/** Without requests for the bank list, which its own job sends every five minutes. */
+const statusQueries = () =>
+  scheme.requests.filter(({ path }) => path === "/FPXMain/sellerNVPTxnStatus.jsp").length;
+
 const polling = JOBS.find(({ name }) => name === "mandate_orders");
 
 test.each(["by hand", "by time"])("does not hold up another's polling, %s", async (how) => {
@@ -70,7 +74,7 @@ test.each(["by hand", "by time"])("does not hold up another's polling, %s", asyn
   expect((await other.api("POST", `/emandate/mandates/${id}/authorize`, {})).status).toBe(200);
   clock.set(clock.now().add({ seconds: 5 }).toString());
   await makeDue();
-  const asked = scheme.requests.length;
+  const asked = statusQueries();
   if (!polling) throw new Error("No such job");
   const stop =
     how === "by time"
@@ -83,7 +87,7 @@ test.each(["by hand", "by time"])("does not hold up another's polling, %s", asyn
   try {
     for (let i = 0; i < 400 && (await statusOf()) !== "pending_approval"; i++) await Bun.sleep(10);
     // The first questions still hang, and no more were asked.
-    expect([await statusOf(), scheme.requests.length - asked]).toEqual(["pending_approval", 8]);
+    expect([await statusOf(), statusQueries() - asked]).toEqual(["pending_approval", 8]);
   } finally {
     silence.resolve();
     await stop();
