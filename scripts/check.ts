@@ -46,7 +46,7 @@ const ON_SQLITE_ALONE = [
   "test/emandate/products/amounts.test.ts",
   "test/forms/answers.test.ts",
   "test/loans/applications/{eligibility,instalments}.test.ts",
-  "test/emandate/results/classify_payment_result.test.ts",
+  "test/emandate/results/classify_{mandate,payment}_result.test.ts",
   "test/emandate/scheme/**",
   // Usage events are in DuckDB, whatever holds the records.
   "test/usage_store/**",

@@ -1,7 +1,10 @@
 import { addWorkingDays } from "./working_days.ts";
-import type { Frequency } from "./products/model.ts";
 
 // The calendar of collections: each period is collected on the day that the first collection sets.
+
+/** How often a mandate is debited. */
+export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"] as const;
+export type Frequency = (typeof FREQUENCIES)[number];
 
 const UNITS = { Daily: "days", Weekly: "weeks", Monthly: "months", Yearly: "years" } as const;
 

@@ -88,7 +88,10 @@ async function recordFlagEvents(
   status: MandateFlag["status"],
 ): Promise<void> {
   const type = status === "open" ? "emandate.flag.raised" : "emandate.flag.resolved";
-  const events = rows.map(({ order_id: _, ...data }) => ({ type, data: { ...data, status } }) as const);
+  const events = rows.map(
+    ({ id, mandate_id, payment_id, reason }) =>
+      ({ type, data: { id, mandate_id, payment_id, reason, status } }) as const,
+  );
   await recordEvents(tx, events);
 }
 

@@ -1,5 +1,5 @@
 import { operation } from "../../app/operation.ts";
-import { AppError, notFound } from "../../core/errors.ts";
+import { AppError, orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
@@ -51,7 +51,5 @@ export const resolveMandateFlag = operation({
 
 /** Errors: not_found. */
 async function findFlag(tx: ReadTx, id: number): Promise<MandateFlag> {
-  const flag = await queries.findFlag(tx, id);
-  if (!flag) throw notFound("Flag", id);
-  return flag;
+  return orNotFound(await queries.findFlag(tx, id), "Flag", id);
 }

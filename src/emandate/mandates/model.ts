@@ -15,10 +15,11 @@ import {
   trimmedText,
 } from "../../core/schema.ts";
 import { CustomerName } from "../customers/model.ts";
-import { Amount, AmountAnswer, FREQUENCIES, FREQUENCY_MODES } from "../products/model.ts";
+import { Amount, AmountAnswer, FREQUENCY_MODES } from "../products/model.ts";
 import { Amendment } from "../orders/model.ts";
 import { CONNECTORS } from "../scheme/connector.ts";
 import { MandatePayment } from "../payments/model.ts";
+import { FREQUENCIES } from "../schedule.ts";
 
 /** The states of a mandate. See docs/emandate.md#states. */
 export const MANDATE_STATUSES = [
@@ -46,9 +47,6 @@ export const FINAL_STATUSES = [
 
 /** The scheme's codes of the last order: enrolment, maintenance, termination. */
 export const APPLICATION_TYPES = ["01", "02", "03"] as const;
-
-/** The amount in MYR with which a customer authorizes a mandate. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
-export const AUTHORIZATION_AMOUNT = "1.00";
 
 /** The triggers of transitions; `emandate/mandates/rules.ts` has the table. */
 export const MANDATE_TRIGGERS = [

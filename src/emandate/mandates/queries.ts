@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
 import { maskIcNumber } from "../../core/malaysia.ts";
-import { notFound } from "../../core/errors.ts";
+import { orNotFound } from "../../core/errors.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
@@ -56,15 +56,12 @@ export async function listMandates(
 /** Finds a mandate as it is shown. Errors: not_found. */
 export async function requireMandate(tx: ReadTx, id: number): Promise<Mandate> {
   const [row] = await selectMandates(tx.q).where(selected(tx, { id }));
-  if (!row) throw notFound("Mandate", id);
-  return toMandate(row);
+  return toMandate(orNotFound(row, "Mandate", id));
 }
 
 /** Finds a mandate as it is stored. Errors: not_found. */
 export async function requireStoredMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
-  const mandate = await findStoredMandate(tx, id);
-  if (!mandate) throw notFound("Mandate", id);
-  return mandate;
+  return orNotFound(await findStoredMandate(tx, id), "Mandate", id);
 }
 
 export async function findStoredMandate(

@@ -3,10 +3,11 @@ import { dayAt } from "../working_days.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { EventType } from "../../webhooks/events/model.ts";
-import type { Frequency, FrequencyMode } from "../products/model.ts";
+import type { FrequencyMode } from "../products/model.ts";
 import { modeOf } from "../products/rules.ts";
 import { FINAL_STATUSES, type MandateStatus, type MandateTrigger } from "./model.ts";
 import type { Amendment } from "../orders/model.ts";
+import type { Frequency } from "../schedule.ts";
 
 /** Target state of a transition; `before` returns to the state prior to the termination request. */
 type TargetStatus = MandateStatus | "before";

@@ -6,10 +6,10 @@ import type { Tx } from "../../store/store.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import { insertOrders } from "../orders/queries.ts";
-import { listSchemeOrders } from "../orders/scheme_orders.ts";
+import { listSchemeOrders } from "../orders/scheme_order_queries.ts";
 import { applyMandateResult } from "../results/apply_to_mandate.ts";
-import { AUTHORIZATION_AMOUNT } from "./model.ts";
 import { findStoredMandate, requireStoredMandate, type StoredMandate, updateMandate } from "./queries.ts";
+import { AUTHORIZATION_AMOUNT } from "../scheme/connector.ts";
 
 /** The connector's method for each kind of order about a mandate. */
 const METHODS = { enrolment: "startEnrolment", amendment: "amend", termination: "terminate" } as const;

@@ -2,11 +2,11 @@ import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
-import { FREQUENCIES } from "../products/model.ts";
 import { emandateProductTable } from "../products/tables.ts";
 import { APPLICATION_TYPES, MANDATE_STATUSES } from "./model.ts";
 import type { Amendment } from "../orders/model.ts";
 import { CONNECTORS } from "../scheme/connector.ts";
+import { FREQUENCIES } from "../schedule.ts";
 
 export const mandateTable = (k: ColumnKit) =>
   k.table(

@@ -10,8 +10,8 @@ import { type StoredMandate, updateMandate } from "./queries.ts";
  */
 export async function withdrawRequest(tx: Tx, mandate: StoredMandate, reason: string | null): Promise<void> {
   const { id, status } = mandate;
-  const conflict = (reason: string) =>
-    new AppError("conflict", `Cannot withdraw a request of mandate ${id}: ${reason}`);
+  const conflict = (problem: string) =>
+    new AppError("conflict", `Cannot withdraw a request of mandate ${id}: ${problem}`);
   if (status === "pending_termination") {
     await closeMandateOrders(tx, id, "termination");
     await transitionMandate(tx, mandate, "withdraw", { reason });

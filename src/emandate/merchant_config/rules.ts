@@ -8,8 +8,8 @@ import {
   readUrl,
   type DestinationPolicy,
 } from "../../webhooks/endpoints/rules.ts";
+import { AUTHORIZATION_AMOUNT } from "../scheme/connector.ts";
 import type { MerchantConfig, UpdateEmandateConfig } from "./model.ts";
-import { AUTHORIZATION_AMOUNT } from "../mandates/model.ts";
 import type { emandateConfigTable } from "./tables.ts";
 
 /** A company's configuration as it is stored. */

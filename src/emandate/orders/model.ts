@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { oneOf } from "../../core/schema.ts";
-import { AmountAnswer, FREQUENCIES } from "../products/model.ts";
+import { AmountAnswer } from "../products/model.ts";
+import { FREQUENCIES } from "../schedule.ts";
 
 /**
  * The state of an order. `submitted` is written before the scheme is called: after a crash its outcome is unknown,

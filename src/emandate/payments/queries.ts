@@ -11,7 +11,6 @@ import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
-import type { Frequency } from "../products/model.ts";
 import { MandatePayment, PaymentAttempt, type PaymentStatus } from "./model.ts";
 import {
   COUNTED_STATUSES,
@@ -22,7 +21,7 @@ import {
 } from "./rules.ts";
 import { mandatePaymentTable } from "./tables.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
-import type { DebitPeriod } from "../schedule.ts";
+import type { DebitPeriod, Frequency } from "../schedule.ts";
 
 const StoredPayment = Type.Omit(MandatePayment, ["currency"]);
 type StoredPayment = Static<typeof StoredPayment>;

@@ -1,10 +1,9 @@
 import { startOfDay, workingDayFrom } from "../working_days.ts";
 import { compare, type Decimal } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
-import type { Frequency } from "../products/model.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import type { MandateStatus } from "../mandates/model.ts";
-import { type CollectedMandate, debitPeriod, hasExpired } from "../schedule.ts";
+import { type CollectedMandate, debitPeriod, type Frequency, hasExpired } from "../schedule.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
 
 /** What changes the state of a payment. */

@@ -11,7 +11,7 @@ import { instant } from "../../core/time.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { findStoredMandate, type StoredMandate } from "../mandates/queries.ts";
+import { requireStoredMandate, type StoredMandate } from "../mandates/queries.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import type { MandateOrder } from "../orders/queries.ts";
@@ -55,12 +55,12 @@ export const createMandatePayment = operation({
   async run(ctx, { id, amount, due_date, description = null }) {
     const today = dayAt(ctx.now);
     const due = due_date === undefined ? today : Temporal.PlainDate.from(due_date);
-    const found = await findMandate(readTx(ctx), id);
+    const found = await requireStoredMandate(readTx(ctx), id);
     checkDue(due, today, found);
     const is_ahead = Temporal.PlainDate.compare(due, today) > 0;
     const day = is_ahead ? due : today;
     return debitNow(ctx, found, async (tx) => {
-      const mandate = await findMandate(tx, id);
+      const mandate = await requireStoredMandate(tx, id);
       const { frequency } = mandate;
       const period = { ...debitPeriod(frequency, day), frequency };
       const debits = await queries.countDebits(tx, [id], period, { planned: true });
@@ -97,7 +97,7 @@ export const retryMandatePayment = operation({
   output: MandatePaymentDetail,
   async run(ctx, { id }) {
     const { mandate_id } = await findPayment(readTx(ctx), id);
-    return debitNow(ctx, await findMandate(readTx(ctx), mandate_id), async (tx) => {
+    return debitNow(ctx, await requireStoredMandate(readTx(ctx), mandate_id), async (tx) => {
       const { status } = await findPayment(tx, id);
       if (status !== "retry_scheduled" && status !== "skipped") throw cannot("retry", id, `it is ${status}`);
       const options = { today: dayAt(ctx.now), collection_run_id: null, from: [status] };
@@ -137,11 +137,6 @@ async function findPayment(tx: ReadTx, id: number): Promise<MandatePayment> {
 async function findDetail(tx: ReadTx, id: number): Promise<MandatePaymentDetail> {
   const payment = await findPayment(tx, id);
   return { ...payment, attempts: await queries.listAttempts(tx, id) };
-}
-
-/** Errors: not_found. */
-async function findMandate(tx: ReadTx, id: number): Promise<StoredMandate> {
-  return orNotFound(await findStoredMandate(tx, id), "Mandate", id);
 }
 
 /**

@@ -12,7 +12,7 @@ import { submitOpenPayments } from "./open_queries.ts";
 import { countDebits, listWithMandates, type PaymentWithMandate } from "./queries.ts";
 import { debitOrderNo, debitProblem, isMissed, OPEN_STATUSES, paymentEvent } from "./rules.ts";
 import { debitPeriod } from "../schedule.ts";
-import { listSchemeOrders } from "../orders/scheme_orders.ts";
+import { listSchemeOrders } from "../orders/scheme_order_queries.ts";
 
 // Debit submission, write-ahead: one transaction checks the payment again and persists it as submitted, with its
 // order; then the scheme is called once; then its result is recorded. After a crash in between the outcome is polled,

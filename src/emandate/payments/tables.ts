@@ -1,8 +1,8 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
-import { FREQUENCIES } from "../products/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { PAYMENT_STATUSES } from "./model.ts";
+import { FREQUENCIES } from "../schedule.ts";
 
 export const mandatePaymentTable = (k: ColumnKit) =>
   k.table(

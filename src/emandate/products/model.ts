@@ -1,11 +1,10 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
+import { FREQUENCIES } from "../schedule.ts";
 import { fromMinorUnits, compare, type Decimal, toMinorUnits } from "../../core/money.ts";
 import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
 
-/** How often a mandate is debited; `FREQUENCY_MODES` are the scheme's codes, in the same order. */
-export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"] as const;
-export type Frequency = (typeof FREQUENCIES)[number];
+/** The scheme's codes of `FREQUENCIES`, in the same order. */
 export const FREQUENCY_MODES = ["DL", "WK", "MT", "YR"] as const;
 export type FrequencyMode = (typeof FREQUENCY_MODES)[number];
 

@@ -1,4 +1,5 @@
-import type { Frequency, FrequencyMode } from "./model.ts";
+import type { FrequencyMode } from "./model.ts";
+import type { Frequency } from "../schedule.ts";
 
 const MODES: Record<Frequency, FrequencyMode> = { Daily: "DL", Weekly: "WK", Monthly: "MT", Yearly: "YR" };
 

@@ -1,7 +1,7 @@
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
-import { FREQUENCIES } from "./model.ts";
+import { FREQUENCIES } from "../schedule.ts";
 
 export const emandateProductTable = (k: ColumnKit) =>
   k.table(

@@ -15,7 +15,7 @@ import { leaseOrders, listDueOrders, rescheduleStatusQueries } from "./polling_q
 import type { MandateOrder } from "../orders/queries.ts";
 import { nextQueryAt } from "../orders/rules.ts";
 import { resultInTime } from "./classify_mandate_result.ts";
-import { listSchemeOrders } from "../orders/scheme_orders.ts";
+import { listSchemeOrders } from "../orders/scheme_order_queries.ts";
 
 /**
  * Queries the status of a batch of due orders and applies the results. Returns whether there may be more. Orders are

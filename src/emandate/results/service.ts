@@ -15,7 +15,7 @@ import { receiveCallback } from "./callbacks.ts";
 import { pollBatch } from "./polling.ts";
 import { deleteOldCallbacks } from "./callback_queries.ts";
 import { findOrderByNumber } from "../orders/queries.ts";
-import { listSchemeOrders } from "../orders/scheme_orders.ts";
+import { listSchemeOrders } from "../orders/scheme_order_queries.ts";
 import { runScenarioOn } from "./scenarios.ts";
 import { transaction } from "../../app/transaction.ts";
 import {

@@ -1,9 +1,12 @@
 import type { Decimal } from "../../core/money.ts";
 import type { FrequencyMode } from "../products/model.ts";
 
-/** Who speaks with the banks. */
+/** The connectors to the scheme. */
 export const CONNECTORS = ["sandbox", "fpx"] as const;
 export type ConnectorName = (typeof CONNECTORS)[number];
+
+/** The amount in MYR with which a customer authorizes a mandate. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
+export const AUTHORIZATION_AMOUNT = "1.00";
 
 /** The kinds of instructions to the scheme. */
 export const ORDER_KINDS = ["enrolment", "amendment", "termination", "debit"] as const;

@@ -1,6 +1,5 @@
 import { and, eq } from "drizzle-orm";
 import { listRunLines } from "../../../src/emandate/collections/file_queries.ts";
-import type { Frequency } from "../../../src/emandate/products/model.ts";
 import type { MandateFlag } from "../../../src/emandate/flags/model.ts";
 import { listFlags } from "../../../src/emandate/flags/queries.ts";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
@@ -9,6 +8,7 @@ import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
 import type { Service } from "../../support/harness.ts";
 import { isCollectionDay } from "./oracle.ts";
+import type { Frequency } from "../../../src/emandate/schedule.ts";
 
 // What there is on record of a company, and how it is read.
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import { FREQUENCIES, type Frequency } from "../../../src/emandate/products/model.ts";
 import { CORRECTIONS } from "./recording_scheme.ts";
 import { CONNECTORS } from "../../../src/emandate/scheme/connector.ts";
+import { FREQUENCIES, type Frequency } from "../../../src/emandate/schedule.ts";
 
 // What may happen to a company's mandates: the steps of random histories.
 

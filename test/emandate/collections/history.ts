@@ -6,7 +6,6 @@ import type { CollectionRun } from "../../../src/emandate/collections/model.ts";
 import { insertRun, interruptRuns } from "../../../src/emandate/collections/queries.ts";
 import { runToEnd } from "../../../src/emandate/collections/run.ts";
 import { collectionRunTable } from "../../../src/emandate/collections/tables.ts";
-import type { Frequency } from "../../../src/emandate/products/model.ts";
 import { insertOrders } from "../../../src/emandate/orders/queries.ts";
 import { applyPaymentResults } from "../../../src/emandate/results/apply_to_payment.ts";
 import { insertPayments } from "../../../src/emandate/payments/queries.ts";
@@ -36,6 +35,7 @@ import {
 } from "./company_records.ts";
 import { RecordingScheme } from "./recording_scheme.ts";
 import { CONNECTORS } from "../../../src/emandate/scheme/connector.ts";
+import type { Frequency } from "../../../src/emandate/schedule.ts";
 
 export const FIRST_DAY = Temporal.PlainDate.from("2026-01-20");
 

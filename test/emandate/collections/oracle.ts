@@ -1,5 +1,5 @@
-import type { Frequency } from "../../../src/emandate/products/model.ts";
 import type { Store } from "../../../src/store/store.ts";
+import type { Frequency } from "../../../src/emandate/schedule.ts";
 
 // What runs are held against, written without their code, and stores that behave badly.
 

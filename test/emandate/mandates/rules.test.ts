@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { FREQUENCIES, FREQUENCY_MODES, type Frequency } from "../../../src/emandate/products/model.ts";
+import { FREQUENCY_MODES } from "../../../src/emandate/products/model.ts";
 import { modeOf } from "../../../src/emandate/products/rules.ts";
 import {
   FINAL_STATUSES,
@@ -9,7 +9,7 @@ import {
   type MandateStatus,
   type MandateTrigger,
 } from "../../../src/emandate/mandates/model.ts";
-import { debitPeriod, hasExpired } from "../../../src/emandate/schedule.ts";
+import { debitPeriod, FREQUENCIES, type Frequency, hasExpired } from "../../../src/emandate/schedule.ts";
 import * as rules from "../../../src/emandate/mandates/rules.ts";
 import { propertyCases } from "../../support/properties.ts";
 

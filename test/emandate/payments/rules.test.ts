@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { addWorkingDays, dayAt, startOfDay, workingDayFrom } from "../../../src/emandate/working_days.ts";
-import { FREQUENCIES } from "../../../src/emandate/products/model.ts";
 import {
   collectionDays,
   debitPeriod,
   firstCollection,
+  FREQUENCIES,
   nextCollection,
   planCollection,
 } from "../../../src/emandate/schedule.ts";

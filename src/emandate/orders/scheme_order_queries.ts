@@ -5,11 +5,11 @@ import type { ReadTx } from "../../store/store.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { mandatePaymentTable } from "../payments/tables.ts";
-import type { Frequency } from "../products/model.ts";
 import { modeOf } from "../products/rules.ts";
 import type { SchemeOrder } from "../scheme/connector.ts";
 import type { MandateOrder } from "./queries.ts";
 import { mandateOrderTable } from "./tables.ts";
+import type { Frequency } from "../schedule.ts";
 
 /** Orders by their ids, oldest first, each with the request that a connector sends. */
 export async function listSchemeOrders(
