@@ -3,7 +3,7 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { notFound } from "../../core/errors.ts";
+import { notFound, orNotFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { recordedPeriod } from "../../core/periods.ts";
@@ -103,9 +103,7 @@ export const getInvoice = operation({
 });
 
 async function requireRecord(tx: ReadTx, id: number): Promise<BillingRecordDetail> {
-  const record = await queries.findRecord(tx, id);
-  if (!record) throw notFound("Billing record", id);
-  return record;
+  return orNotFound(await queries.findRecord(tx, id), "Billing record", id);
 }
 
 /** Counts the events of each assertion: one usage query for each record that bounds any of them. */

@@ -3,7 +3,7 @@ import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { invalid, orNotFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso, withTimeout } from "../../core/time.ts";
@@ -95,11 +95,7 @@ export const getBillingRun = operation({
   permission: "billing:read",
   input: ById,
   output: BillingRunDetail,
-  async run(ctx, { id }) {
-    const run = await queries.findRun(readTx(ctx), id);
-    if (!run) throw notFound("Billing run", id);
-    return run;
-  },
+  run: async (ctx, { id }) => orNotFound(await queries.findRun(readTx(ctx), id), "Billing run", id),
 });
 
 /**
@@ -129,8 +125,8 @@ export const previewSubscription = operation({
   output: BillPreview,
   async run(ctx, { id }) {
     const tx = readTx(ctx);
-    const [subscription] = await listBillable(tx, { ids: [id], limit: 1 });
-    if (!subscription) throw notFound("Subscription", id);
+    const [found] = await listBillable(tx, { ids: [id], limit: 1 });
+    const subscription = orNotFound(found, "Subscription", id);
     const recorded = await listRecordedBounds(tx, [id]);
     const period = runningPeriod(subscription, await listZones(tx), ctx.now, recorded.get(id));
     const { done, failed } = await rateDue(ctx, [{ subscription, period }]);

@@ -10,7 +10,7 @@ import {
 } from "../../core/periods.ts";
 import { earlier, type IsoInstant, instant, later } from "../../core/time.ts";
 
-/** The life of a subscription as periods are cut from it. */
+/** The life of a subscription, which its periods are cut from. */
 export interface BilledLife {
   readonly started_at: IsoInstant;
   /** Exclusive; one that ends when it starts, or before, never lives. */
@@ -18,14 +18,14 @@ export interface BilledLife {
   readonly billing_anchor_day: number;
 }
 
-/** Which of a subscription's periods have a record: how many, where the first one starts, and the last one. */
+/** The periods of a subscription that have a record: how many, where the first one starts, and the last one. */
 export interface ClosedPeriods {
   readonly count: number;
   readonly first_start: IsoInstant;
   readonly last: Bounds;
 }
 
-/** The bounds of periods that have a record: of all of them, or of the last one where none is left out before it. */
+/** Bounds of periods that have a record: of all, or of the last one where there is no gap before it. */
 export interface RecordedPeriods {
   readonly bounds: readonly Bounds[];
   readonly is_gapless: boolean;
@@ -60,8 +60,8 @@ function hasEnded({ ends_at }: BilledLife, { to }: Period, now: Temporal.Instant
 }
 
 /**
- * The periods since the subscription's start that ended, or that it ended in, at least `grace` ago and have no record. They go on from
- * what is on record. Decision 0125.
+ * The periods without a record that ended, or in which the subscription ended, at least `grace` ago. They continue
+ * from the bounds on record. Decision 0125.
  */
 export function unbilledPeriods(
   life: BilledLife,
