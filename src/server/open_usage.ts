@@ -10,7 +10,8 @@ import type { Clock } from "../core/time.ts";
 import type { Store } from "../store/store.ts";
 import { LIMITS } from "../usage/limits.ts";
 import { LinkedUsage } from "../usage/store_link/link.ts";
-import { type DuckDbOptions, openDuckDb } from "../usage_store/duckdb/duckdb_store.ts";
+import { openDuckDb } from "../usage_store/duckdb/duckdb_store.ts";
+import type { DuckDbOptions } from "../usage_store/duckdb/options.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 
 /** An opened usage store, and how to close it. */

@@ -1,12 +1,9 @@
-/**
- * The usage store on DuckDB: one file, one writing process. `duckdb/` holds its parts: writer.ts and the
- * files it uses are the way in, search.ts, aggregate.ts and totals.ts the questions.
- */
+/** The usage store on DuckDB: one file, one writing process. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../core/download.ts";
+import { type DuckDbOptions, limitsOf } from "./options.ts";
 import { aggregate } from "./query/aggregate.ts";
 import { prepareAppend } from "./append/append_request.ts";
-import type { CompactionLimits } from "./maintain/compaction.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
 import { EventBlock } from "./append/event_block.ts";
@@ -15,9 +12,8 @@ import { admit, deleteOpeningsBefore } from "./engine/identity.ts";
 import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts";
 import { metadataKeys } from "./query/metadata_keys.ts";
 import { haveLateEvents } from "./query/late_events.ts";
-import type { Parts, PartsLimits } from "./maintain/components.ts";
-import type { ReadersLimits } from "./engine/readers.ts";
-import { lostError, Recovery, type Report } from "./maintain/recovery.ts";
+import type { Parts } from "./maintain/components.ts";
+import { lostError, Recovery } from "./maintain/recovery.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
 import { SipHash } from "./index/siphash.ts";
@@ -26,7 +22,7 @@ import { totals } from "./query/totals.ts";
 import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import { type EventRows, ROW } from "../event_rows.ts";
-import type { Admission, Opening, StoreFacts } from "../identity.ts";
+import type { Opening } from "../identity.ts";
 import type {
   AggregateQuery,
   AggregateRow,
@@ -50,49 +46,8 @@ import type {
   WindowTotal,
 } from "../port.ts";
 
-/** Where the store is and what it may take. Every limit has a default for a machine of two cores. */
-export interface DuckDbOptions {
-  /** The file, made when missing; its folder must exist. */
-  path: string;
-  /** In DuckDB's spelling. Default `1GB`; the index of stored ids, about 18 bytes an event, comes on top. */
-  memory_limit?: string;
-  /** Threads for queries and checkpoints. Default 2. */
-  threads?: number;
-  /** Questions that run at once, of one company one fewer. Default 4: fewer than UV_THREADPOOL_SIZE, or they hold up the writer. */
-  readers?: number;
-  /** Questions that may wait for those. Default 256. */
-  readers_waiting?: number;
-  /** Questions of one company that may wait. Default a quarter of all. */
-  readers_waiting_company?: number;
-  /** Exports that run at once, of one company one fewer. Default 2. */
-  exports?: number;
-  /** Exports that may wait for those, and of one company. Default 8 and 2. */
-  exports_waiting?: number;
-  exports_waiting_company?: number;
-  /** Events that may wait for their commit. Default 100,000. */
-  pending_events?: number;
-  /** How long a commit waits for more appends. Default 2. */
-  group_ms?: number;
-  /** Events after which it waits no longer. Default 4,096. */
-  group_events?: number;
-  /** Decides whether a store of these facts may be used; it refuses by throwing. Default: whatever is there. */
-  admit?: (facts: StoreFacts) => Promise<Admission>;
-  /** When stored events are sorted. Default: 500,000 at a time, and again 8,000,000. */
-  compaction?: CompactionLimits;
-  /** Told when something failed that nobody waits for, and what becomes of it. */
-  on_failure?: Report;
-}
-
-const COMPACTION: CompactionLimits = {
-  hot_rows: 500_000,
-  segment_rows: 8_000_000,
-  move_rows: 500_000,
-  snapshot_rows: 1_000_000,
-  retry_ms: 10_000,
-};
-
 /**
- * Opens the store; the time it takes grows with the events stored, whose ids it reads into memory.
+ * Opens the store; the time it takes grows with the stored events, whose ids are read into memory.
  * Errors: unavailable when the file is open already, in this process or another.
  */
 export async function openDuckDb(options: DuckDbOptions): Promise<CompactableStore> {
@@ -103,7 +58,7 @@ export async function openDuckDb(options: DuckDbOptions): Promise<CompactableSto
   return openStoreOn(database, options, { path: `${options.path}.ids`, fingerprint_key });
 }
 
-/** Opens the store on a database, which it closes when it closes itself; `file` keeps the index of its ids. */
+/** Opens the store on a database, which closes with it; `file` holds the snapshot of the index. */
 export async function openStoreOn(
   database: Database,
   options: Omit<DuckDbOptions, "path">,
@@ -132,50 +87,19 @@ export async function openStoreOn(
   }
 }
 
-function limitsOf(options: Omit<DuckDbOptions, "path">): PartsLimits {
-  const { readers = 4, readers_waiting = 256 } = options;
-  const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
-  const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
-  const { compaction = COMPACTION } = options;
-  return {
-    readers: {
-      readers,
-      waiting: readers_waiting,
-      waiting_company: readers_waiting_company,
-      running_company: belowAll(readers),
-    },
-    exports: exportLimits(options),
-    writer: { pending_events, group_ms, group_events },
-    compaction,
-  };
-}
-
-function exportLimits(options: Omit<DuckDbOptions, "path">): ReadersLimits {
-  const { exports = 2, exports_waiting = 8, exports_waiting_company = 2 } = options;
-  return {
-    readers: exports,
-    waiting: exports_waiting,
-    waiting_company: exports_waiting_company,
-    running_company: belowAll(exports),
-  };
-}
-
-/** How many of a pool one company may have, so that another finds one free. */
-const belowAll = (pool: number): number => Math.max(1, pool - 1);
-
-/** The store, with what only its owner asks of it. */
+/** The store with what only its owner calls. */
 export interface CompactableStore extends UsageStore {
-  /** Answers when every event that was stored before is sorted. It happens by itself, sooner or later. */
+  /** Resolves when every event stored before is sorted. It happens in the background anyway. */
   compact(): Promise<void>;
-  /** As `lastSeq`, for the store's keeper, whom no company's questions hold up. */
+  /** As `lastSeq`, on a connection that no company's queries block. */
   progress(timeout_ms: number): Promise<number>;
-  /** Says that the database has heard of this opening: those before it need not be remembered. */
+  /** Confirms that the database recorded this opening; earlier ones are deleted. */
   confirm(opening: Opening): Promise<void>;
 }
 
 class DuckDbUsageStore implements CompactableStore {
   readonly #recovery: Recovery;
-  /** A number that is stored; every event that is stored later than one asks has a higher one. */
+  /** A stored sequence number; events stored later have higher ones. */
   #last_seq = 0;
   #closing: Promise<void> | undefined;
 
@@ -215,11 +139,11 @@ class DuckDbUsageStore implements CompactableStore {
         throw error;
       }
     });
-    // What an earlier attempt stored is no duplicate.
+    // Rows stored by an earlier attempt are not duplicates.
     return { ...result, accepted: stored, duplicates: result.duplicates - (stored - accepted) };
   }
 
-  /** To be called before a commit, so that no question finds an event outside of the range. */
+  /** Widens the range. Call before a commit, so that no query finds an event outside of it. */
   #widen(timestamp: number): void {
     const { range } = this.#recovery.known;
     if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
@@ -228,31 +152,31 @@ class DuckDbUsageStore implements CompactableStore {
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
     return this.#query(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (asked) => search(connection, asked)),
+      this.#inRange(query, (reduced) => search(connection, reduced)),
     );
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
     const { range } = this.#recovery.known;
     return this.#queryOnce(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (asked) => aggregate(connection, asked, range)),
+      this.#inRange(query, (reduced) => aggregate(connection, reduced, range)),
     );
   }
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
     return this.#query(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (asked) => metadataKeys(connection, asked)),
+      this.#inRange(query, (reduced) => metadataKeys(connection, reduced)),
     );
   }
 
-  /** Asks without the bounds of time that leave nothing out. */
-  async #inRange<Q extends EventFilter, A>(query: Q, ask: (query: Q) => Promise<A>): Promise<A> {
+  /** Queries without the bounds of time that exclude nothing. */
+  async #inRange<Q extends EventFilter, A>(query: Q, run: (query: Q) => Promise<A>): Promise<A> {
     const { range } = this.#recovery.known;
-    const asked = unbound(query, range);
-    const answer = await ask(asked);
+    const reduced = unbound(query, range);
+    const result = await run(reduced);
     const { start_ms, end_ms } = unbound(query, range);
-    // What widened the range meanwhile may be in the answer, and outside of the query's bounds.
-    return start_ms === asked.start_ms && end_ms === asked.end_ms ? answer : ask(query);
+    // Events that widened the range meanwhile may be in the result, and outside of the query's bounds.
+    return start_ms === reduced.start_ms && end_ms === reduced.end_ms ? result : run(query);
   }
 
   totals(
@@ -284,17 +208,17 @@ class DuckDbUsageStore implements CompactableStore {
 
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
     return this.#queryOnce(company_id, timeout_ms, (connection, parts) =>
-      parts.sums.ask(connection, company_id, windows),
+      parts.sums.find(connection, company_id, windows),
     );
   }
 
   async export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
-    this.#recovery.checkQuestions(query.company_id);
+    this.#recovery.checkQueries(query.company_id);
     const { exports } = await this.#recovery.parts(options.timeout_ms);
     try {
       await exports.run(query, write, options);
     } catch (error) {
-      // What was written can't be written again.
+      // What was sent can't be sent again.
       throw error instanceof EngineLostError ? lostError(error) : error;
     }
   }
@@ -303,22 +227,22 @@ class DuckDbUsageStore implements CompactableStore {
     return this.#query(company_id, timeout_ms, (connection) => checkHours(connection, company_id));
   }
 
-  /** Asks statements that see one instant. */
+  /** Runs several statements that see one instant. */
   #query<T>(
     member: QueueMember,
     timeout_ms: number,
     read: (connection: DuckDBConnection) => Promise<T>,
   ): Promise<T> {
-    return this.#recovery.ask(member, ({ readers }) => readers.run(member, timeout_ms, read), timeout_ms);
+    return this.#recovery.query(member, ({ readers }) => readers.run(member, timeout_ms, read), timeout_ms);
   }
 
-  /** Asks one statement. */
+  /** Runs one statement. */
   #queryOnce<T>(
     member: QueueMember,
     timeout_ms: number,
     read: (connection: DuckDBConnection, parts: Parts) => Promise<T>,
   ): Promise<T> {
-    return this.#recovery.ask(
+    return this.#recovery.query(
       member,
       (parts) => parts.readers.runStatement(member, timeout_ms, (connection) => read(connection, parts)),
       timeout_ms,

@@ -6,11 +6,8 @@ import { DuckDBConnection } from "@duckdb/node-api";
 import { type Database, openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts";
 import { Engine } from "../../../src/usage_store/duckdb/engine/engine.ts";
 import { Readers } from "../../../src/usage_store/duckdb/engine/readers.ts";
-import {
-  type CompactableStore,
-  type DuckDbOptions,
-  openStoreOn,
-} from "../../../src/usage_store/duckdb/duckdb_store.ts";
+import { type CompactableStore, openStoreOn } from "../../../src/usage_store/duckdb/duckdb_store.ts";
+import type { DuckDbOptions } from "../../../src/usage_store/duckdb/options.ts";
 import { failure, TIMEOUT_MS } from "../conformance.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 
@@ -147,7 +144,7 @@ describe("a commit that fails", () => {
       restore();
       expect(store.stats().engine_losses).toBe(losses);
     }
-    expect((await failure(store.append(1, newEvents(1), NOW_MS))).message).toContain("tried again soon");
+    expect((await failure(store.append(1, newEvents(1), NOW_MS))).message).toContain("retry later");
     expect((await failure(store.ping(TIMEOUT_MS))).kind).toBe("unavailable");
     expect(await count(store)).toBe(1);
     for (;;) {

@@ -21,7 +21,7 @@ export interface EngineLoss {
 }
 
 /** Where a failure was met: in a commit of events, in the work of compaction, or in a question. */
-export type LossSource = "commit" | "background" | "question";
+export type LossSource = "commit" | "background" | "query";
 
 /** The engine failed: what was asked of it has to be asked again of the one that is opened after it. */
 export class EngineLostError extends Error {
@@ -158,7 +158,7 @@ export class Engine {
     if (error instanceof EngineLostError) return error;
     const text = String(error);
     // A question may meet an error of the engine's own that concerns nobody else.
-    const is_fatal = FATAL.test(text) || (source !== "question" && INTERNAL.test(text));
+    const is_fatal = FATAL.test(text) || (source !== "query" && INTERNAL.test(text));
     if (is_fatal) this.lose(error, source, member);
     return this.#loss === undefined ? error : new EngineLostError(this.#loss);
   }

@@ -89,7 +89,7 @@ export class Readers {
       this.#engine.check();
       return result;
     } catch (cause) {
-      const error = this.#engine.judge(cause, "question", member);
+      const error = this.#engine.judge(cause, "query", member);
       if (late) throw timeoutError(timeout_ms, error);
       throw shortageError(error) ?? error;
     } finally {
@@ -150,7 +150,7 @@ export class Readers {
       this.#release(member, await this.#engine.connect());
     } catch (error) {
       this.#size--;
-      this.#engine.lose(error, "question", member);
+      this.#engine.lose(error, "query", member);
       this.#turns
         .finish(member)
         ?.reject(new AppError("unavailable", "Cannot query usage now", { retry_after_s: 1 }));

@@ -4,36 +4,39 @@ import type { Database } from "../engine/database.ts";
 import { type CommitRows, type EngineLoss, EngineLostError, unavailable } from "../engine/engine.ts";
 import { checkHours } from "../append/hour_sums.ts";
 import type { Inventory } from "../index/inventory.ts";
-import { type OpeningParts, type OpenedStore, Parts } from "./components.ts";
+import {
+  abandonParts,
+  closeParts,
+  type OpenedStore,
+  openParts,
+  type OpeningParts,
+  type Parts,
+  storedEvents,
+} from "./components.ts";
 import { closedError } from "../engine/readers.ts";
 import { asNumber, query } from "../engine/sql.ts";
 import type { QueueMember } from "../engine/fair_queue.ts";
+import { Backoff, FIRST_PAUSE_MS, LONGEST_PAUSE_MS } from "./backoff.ts";
 import { PATIENCE_MS } from "../append/writer.ts";
 
-/** The pause before a second attempt; each further one is twice as long. */
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
-/** The longest rest of the compaction after failures in a row. */
-const LONGEST_REST_MS = 600_000;
-/** Losses by one asker's questions that lie further apart are not in a row. */
-const IN_A_ROW_MS = 600_000;
 /** How long the comparison of sums and rows after a loss may take. */
 const CHECK_MS = 600_000;
 
-/** What is told of failures, each with what was going on. */
+/** Reports a failure, with the work that was under way. */
 export type Report = (error: unknown, message: string) => void;
 
-/** What a beginning takes of its store; the rest is this file's. */
+/** The options of the store; those of each engine are added here. */
 export type OpenedParts = Pick<OpeningParts, "limits" | "known">;
 
 /**
- * Keeps an engine at work: when it is lost, everything on it is ended, it is closed without a checkpoint, and the file
- * opened again from what is on disk, as often as it takes. What was not begun is then asked of the next engine; the
- * commit that failed is looked for among the stored rows. Decision 0110.
+ * Replaces a lost engine: everything on it is ended, it is closed without a checkpoint, and the file is opened again
+ * from what is on disk, as often as necessary. Work that had not begun runs on the next engine; the rows of the failed
+ * commit are looked up among the stored ones. Decision 0110.
  */
 export class Recovery {
   readonly #begin: OpenedParts;
   readonly #report: Report;
+  readonly #backoff: Backoff;
   #parts: Parts | undefined;
   #database: Database;
   #lost_at_ms = 0;
@@ -42,33 +45,28 @@ export class Recovery {
   #closed = false;
   #wake: (() => void) | undefined;
   #losses = 0;
-  /** Losses in a row: by commits without one that was stored, by compactions without one that ended. */
-  #commits_lost = 0;
-  #compactions_lost = 0;
-  #held_until_ms = 0;
-  /** Whose questions ended engines: how many in a row, and until when further ones are refused. */
-  readonly #members = new Map<QueueMember, { losses: number; held_until_ms: number }>();
 
   private constructor(database: Database, begin: OpenedParts, report: Report) {
     this.#database = database;
     this.#begin = begin;
     this.#report = report;
+    this.#backoff = new Backoff(begin.limits.compaction.retry_ms);
   }
 
-  /** Opens on a database, which it closes when it closes itself. */
+  /** Opens on a database, which closes with it. */
   static async open(
     database: Database,
     begin: (connection: DuckDBConnection, inventory: Inventory) => Promise<OpenedParts>,
     report: Report,
   ): Promise<Recovery> {
     let recovery: Recovery | undefined;
-    const parts = await Parts.open(database, async (connection, inventory) => {
+    const parts = await openParts(database, async (connection, inventory) => {
       const opened = new Recovery(database, await begin(connection, inventory), report);
       recovery = opened;
       return opened.#beginning(0, 0);
     });
     if (recovery === undefined) throw new TypeError("An engine was opened without its recovery");
-    recovery.#compare(parts, parts.events);
+    recovery.#compare(parts, storedEvents(parts));
     recovery.#take(parts);
     return recovery;
   }
@@ -77,7 +75,7 @@ export class Recovery {
     return this.#begin.known;
   }
 
-  /** Engines that were lost. */
+  /** The number of lost engines. */
   get losses(): number {
     return this.#losses;
   }
@@ -87,7 +85,7 @@ export class Recovery {
   }
 
   /**
-   * What works on the engine; waits for one that is being opened, but not for long.
+   * The components on the engine; waits, but not for long, for one that is being opened.
    * Errors: unavailable when there is none, or the store is closed.
    */
   async parts(wait_ms = PATIENCE_MS): Promise<Parts> {
@@ -96,20 +94,20 @@ export class Recovery {
     if (this.#closed) throw closedError();
     if (this.#parts === undefined) {
       const message =
-        "Cannot use the usage store: it failed, for want of memory or disk, and is being opened again";
+        "Cannot use the usage store: it failed for lack of memory or disk, and is being opened again";
       throw unavailable(message, 5);
     }
     return this.#parts;
   }
 
-  /** Who comes later waits less: all give up at the same time after the loss. */
+  /** Later callers wait less: all give up at the same time after the loss. */
   async #waitForParts(wait_ms: number): Promise<void> {
     const left_ms = Math.min(wait_ms, this.#lost_at_ms + PATIENCE_MS - performance.now());
     if (left_ms <= 0) return;
     await withTimeout(this.#opened.promise, left_ms);
   }
 
-  /** Runs what may be run again, on the next engine when this one is lost meanwhile. */
+  /** Runs repeatable work, on the next engine when this one is lost meanwhile. */
   async run<T>(work: (parts: Parts) => Promise<T>, wait_ms = PATIENCE_MS): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -121,30 +119,22 @@ export class Recovery {
     }
   }
 
-  /** As `run`, for a question. Errors: unavailable also while the asker's rest, which ended engines one after the other. */
-  ask<T>(member: QueueMember, work: (parts: Parts) => Promise<T>, wait_ms = PATIENCE_MS): Promise<T> {
+  /** As `run`, for a query. Errors: unavailable also while the company's queries are held back. */
+  query<T>(member: QueueMember, work: (parts: Parts) => Promise<T>, wait_ms = PATIENCE_MS): Promise<T> {
     return this.run((parts) => {
-      this.checkQuestions(member);
+      this.#backoff.checkQueries(member);
       return work(parts);
     }, wait_ms);
   }
 
-  /** Errors: unavailable while the asker's questions rest. */
-  checkQuestions(member: QueueMember): void {
-    const left_ms = (this.#members.get(member)?.held_until_ms ?? 0) - performance.now();
-    if (left_ms <= 0) return;
-    const message =
-      "Cannot query usage: the last queries made the usage store fail; ask something else, later";
-    throw unavailable(message, Math.ceil(left_ms / 1_000));
+  /** Errors: unavailable while the company's queries are held back. */
+  checkQueries(member: QueueMember): void {
+    this.#backoff.checkQueries(member);
   }
 
-  /** Errors: unavailable while commits rest that failed again and again. */
+  /** Errors: unavailable while commits are held back. */
   checkWrites(): void {
-    const left_ms = this.#held_until_ms - performance.now();
-    if (left_ms <= 0) return;
-    const message =
-      "Cannot store events: the last commits failed, for want of memory or disk; they are tried again soon";
-    throw unavailable(message, Math.ceil(left_ms / 1_000));
+    this.#backoff.checkWrites();
   }
 
   async close(): Promise<void> {
@@ -152,7 +142,10 @@ export class Recovery {
     this.#wake?.();
     await this.#working;
     if (this.#parts === undefined) this.#database.close();
-    else await this.#parts.close((error) => this.#report(error, "usage store: the last checkpoint failed"));
+    else
+      await closeParts(this.#parts, (error) =>
+        this.#report(error, "usage store: the last checkpoint failed"),
+      );
   }
 
   #take(parts: Parts): void {
@@ -170,9 +163,7 @@ export class Recovery {
       onLost: (loss) => this.#lose(loss),
       onFailure: (error) =>
         this.#report(error, "usage store: background work failed, it will be tried again"),
-      onCompacted: () => {
-        this.#compactions_lost = 0;
-      },
+      onCompacted: () => this.#backoff.onCompacted(),
     };
   }
 
@@ -192,8 +183,8 @@ export class Recovery {
   }
 
   async #recover(parts: Parts, loss: EngineLoss): Promise<void> {
-    await parts.abandon(new EngineLostError(loss));
-    const rest_ms = this.#countLoss(parts, loss);
+    await abandonParts(parts, new EngineLostError(loss));
+    const rest_ms = this.#backoff.countLoss(loss, parts.engine.stored_rows);
     for (let pause_ms = FIRST_PAUSE_MS; !this.#closed; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
       try {
         await this.#reopen(parts, loss, rest_ms);
@@ -206,38 +197,14 @@ export class Recovery {
     parts.engine.settle(undefined);
   }
 
-  /** Counts losses in a row, by which the next attempts are spaced. Answers how long the compaction rests. */
-  #countLoss({ engine }: Parts, { source, member }: EngineLoss): number {
-    if (source === "question" && member !== undefined) this.#holdQuestions(member);
-    if (engine.stored_rows > 0) this.#commits_lost = 0;
-    if (source === "commit") this.#commits_lost++;
-    if (source === "background") this.#compactions_lost++;
-    if (source === "commit" && this.#commits_lost > 1) {
-      this.#held_until_ms = performance.now() + heldMs(this.#commits_lost);
-    }
-    if (this.#compactions_lost === 0) return 0;
-    const { retry_ms } = this.#begin.limits.compaction;
-    return Math.min(retry_ms * 2 ** (this.#compactions_lost - 1), LONGEST_REST_MS);
-  }
-
-  /** A question that ends engines would be sent again, and end them all; whoever asks others is not held up. */
-  #holdQuestions(member: QueueMember): void {
-    const now_ms = performance.now();
-    const before = this.#members.get(member);
-    const is_in_row = before !== undefined && now_ms - before.held_until_ms < IN_A_ROW_MS;
-    const losses = is_in_row ? before.losses + 1 : 1;
-    const held_ms = losses === 1 ? 0 : heldMs(losses);
-    this.#members.set(member, { losses, held_until_ms: now_ms + held_ms });
-  }
-
   async #reopen(lost: Parts, loss: EngineLoss, rest_ms: number): Promise<void> {
     this.#database = await this.#database.reopen();
     let is_stored = false;
-    const parts = await Parts.open(this.#database, async (connection) => {
+    const parts = await openParts(this.#database, async (connection) => {
       is_stored = loss.commit !== undefined && (await isStored(connection, loss.commit));
       return this.#beginning(lost.writer.next_seq, rest_ms);
     });
-    this.#compare(parts, lost.events + (is_stored ? (loss.commit?.rows ?? 0) : 0));
+    this.#compare(parts, storedEvents(lost) + (is_stored ? (loss.commit?.rows ?? 0) : 0));
     lost.engine.settle(is_stored);
     this.#take(parts);
     const took_ms = Math.round(performance.now() - this.#lost_at_ms);
@@ -245,7 +212,7 @@ export class Recovery {
     void this.#check(parts);
   }
 
-  /** Tells when there are not as many events as were stored. */
+  /** Reports when the number of events is not that stored. */
   #compare({ inventory }: Parts, expected: number): void {
     const { events, rows } = inventory;
     if (events === expected && rows === expected) return;
@@ -258,7 +225,7 @@ export class Recovery {
   /** Compares the sums by hour with the rows. */
   async #check({ readers }: Parts): Promise<void> {
     try {
-      this.checkQuestions(null);
+      this.#backoff.checkQueries(null);
       const { different } = await readers.run(null, CHECK_MS, (connection) => checkHours(connection, null));
       if (different === 0) return;
       const error = new Error(`The sums of ${different} hours are not those of their events`);
@@ -279,21 +246,14 @@ export class Recovery {
   }
 }
 
-/** How long who lost so many engines in a row is held back. */
-const heldMs = (losses: number): number => Math.min(FIRST_PAUSE_MS * 2 ** (losses - 1), LONGEST_PAUSE_MS);
-
-/** Engines that a question or append may be tried on. */
+/** Engines that a query or append is tried on. */
 const ATTEMPTS = 3;
 
 export function lostError(cause: unknown): Error {
-  return unavailable(
-    "Cannot use the usage store: it failed, for want of memory or disk; try again",
-    1,
-    cause,
-  );
+  return unavailable("Cannot use the usage store: it failed for lack of memory or disk; try again", 1, cause);
 }
 
-/** Whether a commit's rows are stored: all of them are, or none. */
+/** Whether a commit's rows are stored: all are, or none. */
 async function isStored(connection: DuckDBConnection, { first_seq, last_seq }: CommitRows): Promise<boolean> {
   const sql = `SELECT count(*) FROM usage_events WHERE seq BETWEEN ${first_seq} AND ${last_seq}`;
   const [[count] = []] = await query(connection, sql);

@@ -24,7 +24,7 @@ export class WindowSums {
   readonly #cached = new Map<string, CachedSum>();
 
   /** The sums by now, in the order of the windows. */
-  async ask(
+  async find(
     connection: DuckDBConnection,
     company_id: number,
     windows: readonly UsageWindow[],
