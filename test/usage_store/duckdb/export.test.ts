@@ -246,7 +246,7 @@ describe("an export that does not end well", () => {
     const query = { company_id, format: "parquet" } as const;
     const error = await failure(take(query, undefined, { ...LIMITS, max_file_bytes: 10_000 }));
     expect(error.kind).toBe("invalid");
-    expect(error.message).toContain("all it may take of the disk");
+    expect(error.message).toContain("the limit on disk");
     expect(readdirSync(`${path}.exports`)).toEqual([]);
     // Lines need no file.
     const lines = await take({ company_id, format: "csv" }, undefined, { ...LIMITS, max_file_bytes: 10_000 });

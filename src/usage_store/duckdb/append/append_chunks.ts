@@ -1,9 +1,9 @@
 import type { DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
 
-/** The rows of an engine chunk. */
+/** The number of rows in a chunk of the engine. */
 export const CHUNK_ROWS = 2048;
 
-/** Appends rows to a table, within the open transaction, chunk by chunk as `fill` makes them. */
+/** Appends rows to a table, within the open transaction, in chunks made by `fill`. */
 export async function appendChunks(
   connection: DuckDBConnection,
   table: string,
@@ -17,7 +17,7 @@ export async function appendChunks(
     }
     appender.flushSync();
   } catch (error) {
-    // Closing would flush again what just failed.
+    // Closing would flush again, after the flush that failed.
     appender.clear();
     throw error;
   } finally {

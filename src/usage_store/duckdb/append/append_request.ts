@@ -2,7 +2,7 @@ import { type AppendResult, MAX_TIMESTAMP_MS, type NewEvent } from "../../port.t
 import { readId } from "./id_words.ts";
 import type { SipHash } from "../index/siphash.ts";
 
-/** An append that waits for its commit, with what can be worked out of it beforehand. */
+/** An append that waits for its commit, with values computed in advance. */
 export interface AppendRequest {
   company_id: number;
   events: readonly NewEvent[];
@@ -19,12 +19,12 @@ export interface AppendRequest {
   reject(error: unknown): void;
 }
 
-/** `AppendRequest` before it has a caller to answer. */
+/** An `AppendRequest` without its promise. */
 export type PreparedAppend = Omit<AppendRequest, "resolve" | "reject">;
 
 const USAGE = /^-?[0-9]{1,12}(?:\.[0-9]{1,6})?$/;
 
-/** Checks the port's contract and prepares an append. Errors: throws TypeError when it is broken. */
+/** Checks the port's contract and prepares an append. Errors: throws TypeError for a violation. */
 export function prepareAppend(
   company_id: number,
   events: readonly NewEvent[],

@@ -14,7 +14,7 @@ import { asNumber, query } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 import type { Writer } from "./writer.ts";
 
-/** What the loader shares with the rest of the store. */
+/** The components that the loader uses. */
 interface LoaderParts {
   engine: Engine;
   writer: Writer;
@@ -22,7 +22,7 @@ interface LoaderParts {
   hash: SipHash;
 }
 
-/** Where a block is, of which company, and when it is stored. */
+/** A block under way. */
 interface Loading {
   engine: Engine;
   connection: DuckDBConnection;
@@ -32,8 +32,8 @@ interface Loading {
 }
 
 /**
- * Stores blocks of many rows by SQL. The index tells the rows that may be stored already; they are compared with
- * what is stored, and the others inserted as one sorted run.
+ * Bulk load: stores blocks of many rows by SQL. Rows that may be stored already, by the index, are compared with the
+ * stored ones; the others are inserted as one sorted segment.
  */
 export class Loader {
   readonly #parts: LoaderParts;
@@ -44,7 +44,7 @@ export class Loader {
     this.#parts = parts;
   }
 
-  /** As `UsageStore.load`; tells of what is stored as soon as it is. Errors: EngineLostError, `onStored` told or not. */
+  /** As `UsageStore.load`; `onStored` is called at the commit. Errors: EngineLostError, before or after it. */
   async load(
     company_id: number,
     block: EventBlock,
@@ -62,7 +62,7 @@ export class Loader {
 
   async #load(loading: Loading, onStored: (rows: number) => void): Promise<LoadResult> {
     const { connection, block, company_id } = loading;
-    const { entries, left_out: skipped } = this.#hash(company_id, block);
+    const { entries, skipped } = this.#hash(company_id, block);
     await connection.run(`CREATE OR REPLACE TEMP TABLE loaded_rows (${BLOCK_TABLE})`);
     const appender = await connection.createAppender("loaded_rows");
     try {
@@ -71,7 +71,7 @@ export class Loader {
       appender.closeSync();
     }
     const { hits, accepted } = await this.#parts.writer.exclusive(async (_, first_seq) => {
-      const found = this.#enter(entries, skipped, first_seq);
+      const found = this.#addToIndex(entries, skipped, first_seq);
       const count = await insertRows(loading, found, first_seq);
       return { rows: block.rows, value: { hits: found, accepted: count } };
     });
@@ -82,7 +82,7 @@ export class Loader {
     return { accepted, duplicates: repeated.size, left };
   }
 
-  /** Cuts off what is under way where the engine is lost, and releases the connection. */
+  /** Closes the connection, after interrupting work on a lost engine. */
   async close(): Promise<void> {
     const { engine } = this.#parts;
     const running = engine.is_lost && this.#connection ? [this.#connection] : [];
@@ -90,8 +90,8 @@ export class Loader {
     if (this.#connection) engine.disconnect(this.#connection);
   }
 
-  /** The fingerprints of the rows that are events, and of the ids of those that are not. */
-  #hash(company_id: number, block: EventBlock): { entries: EntryBlock; left_out: Set<string> } {
+  /** The fingerprints of the rows, and apart from them those of skipped rows. */
+  #hash(company_id: number, block: EventBlock): { entries: EntryBlock; skipped: Set<string> } {
     const { hash } = this.#parts;
     const entries = new EntryBlock(block.rows);
     const skipped = new Set<string>();
@@ -100,15 +100,14 @@ export class Loader {
       if (block.is(row, ROW.skipped)) skipped.add(keyOf(hash.high, hash.low));
       else entries.add(hash.high, hash.low, row);
     }
-    return { entries, left_out: skipped };
+    return { entries, skipped };
   }
 
   /**
-   * Enters the rows in the index and returns those that may be repeats, of a stored event or of another row:
-   * a row that repeats one that was left out must wait for what becomes of that. Entries of rows that are then
-   * not stored do no harm.
+   * Adds the rows to the index and returns those that may be repeats, of a stored event or of another row: a row that
+   * repeats a skipped one must wait for that one's result. Entries of rows that are then not stored do no harm.
    */
-  #enter(entries: EntryBlock, skipped: ReadonlySet<string>, first_seq: number): number[] {
+  #addToIndex(entries: EntryBlock, skipped: ReadonlySet<string>, first_seq: number): number[] {
     const { index } = this.#parts;
     const hits: number[] = [];
     entries.flush((high, low, row) => {
@@ -124,19 +123,19 @@ function keyOf(high: number, low: number): string {
   return `${high} ${low}`;
 }
 
-/** Inserts the rows that are neither left out nor hits, in one transaction. Returns how many. */
+/** Inserts the rows that are neither skipped nor hits, in one transaction. Returns how many. */
 async function insertRows(loading: Loading, hits: readonly number[], first_seq: number): Promise<number> {
   const { engine, connection, block, company_id, created_at } = loading;
-  const held = [...block.rowsThat(ROW.skipped), ...hits];
-  const accepted = block.rows - held.length;
+  const excluded = [...block.rowsThat(ROW.skipped), ...hits];
+  const accepted = block.rows - excluded.length;
   if (accepted === 0) return 0;
-  await makeRowTable(connection, "held_rows", held);
+  await makeRowTable(connection, "excluded_rows", excluded);
   const fresh = `SELECT ${first_seq} + "row" AS seq, ${company_id} AS company_id, subscription_id, timestamp, id,
       usage, metadata, ${created_at} AS created_at
-    FROM loaded_rows ${held.length > 0 ? `ANTI JOIN held_rows USING ("row")` : ""}`;
+    FROM loaded_rows ${excluded.length > 0 ? `ANTI JOIN excluded_rows USING ("row")` : ""}`;
   const rows: CommitRows = { first_seq, last_seq: first_seq + block.rows - 1, rows: accepted };
   const insert = async (): Promise<void> => {
-    // A file is mostly in the order of time already: to sort it again would take as long as all the rest.
+    // Files are mostly in the order of time: sorting again would take as long as all the rest.
     const order = block.is_in_order ? "" : "ORDER BY timestamp, id";
     await connection.run(`INSERT INTO usage_runs ${fresh} ${order}`);
     await connection.run(
@@ -147,7 +146,7 @@ async function insertRows(loading: Loading, hits: readonly number[], first_seq: 
   return accepted;
 }
 
-/** Those of the rows that are stored with the same content. */
+/** The rows that are stored with the same content. */
 async function findRepeated(
   { connection, company_id }: Loading,
   rows: readonly number[],
@@ -155,7 +154,7 @@ async function findRepeated(
   const repeated = new Set<number>();
   if (rows.length === 0) return repeated;
   await makeRowTable(connection, "hit_rows", rows);
-  // The span of time lets the engine skip most of what is stored.
+  // By the span of time the engine skips most stored blocks.
   const [span = []] = await query(
     connection,
     `SELECT min(timestamp), max(timestamp) FROM loaded_rows JOIN hit_rows USING ("row")`,
@@ -173,7 +172,7 @@ async function findRepeated(
   return repeated;
 }
 
-/** Makes a temporary table of row numbers. */
+/** Creates a temporary table of row numbers. */
 async function makeRowTable(
   connection: DuckDBConnection,
   name: string,

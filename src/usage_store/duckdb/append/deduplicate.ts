@@ -1,19 +1,21 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError, type ErrorDetail } from "../../../core/errors.ts";
+import type { FingerprintIndex } from "../index/fingerprints.ts";
 import type { AppendRequest } from "./append_request.ts";
-import type { StoredRow } from "./stored_rows.ts";
+import { type Candidate, findRows, type StoredRow } from "./stored_rows.ts";
 
-/** What becomes of a request. */
+/** The result of deduplicating a request. */
 export interface AppendDecision {
   request: AppendRequest;
   /** The positions of the events to store. Empty when the request is refused: whole or not at all. */
   fresh: number[];
   duplicates: number;
   refusal: AppError | undefined;
-  /** The verdict rests on events of another request of the same group, which may yet fail to commit. */
+  /** The decision depends on events of another request of the group, which may still fail to commit. */
   depends_on_batch: boolean;
 }
 
-/** An event that a later one of the group may repeat. */
+/** An event of a request in the group. */
 interface Place {
   request: AppendRequest;
   position: number;
@@ -21,9 +23,60 @@ interface Place {
 
 const MAX_DETAILS = 100;
 
-/** Judges the requests of one group in their order, each against what is stored and those before it. */
-export class Deduplicator {
-  // By company, then by id: the events that the group will store.
+/** Decides on the requests of a commit group: each event is new, a duplicate or conflicting. */
+export async function decideGroup(
+  connection: DuckDBConnection,
+  index: FingerprintIndex,
+  group: readonly AppendRequest[],
+): Promise<AppendDecision[]> {
+  const found = group.map((request) => findFingerprints(index, request));
+  const candidates = group.flatMap((request, i) => candidatesOf(request, found[i]));
+  const rows = await findRows(connection, candidates);
+  const deduplicator = new Deduplicator();
+  return group.map((request, i) => deduplicator.decide(request, pickRows(found[i], rows)));
+}
+
+/** The sequence numbers with an event's fingerprint, by position; most events have none. */
+function findFingerprints(
+  index: FingerprintIndex,
+  { events, fingerprints }: AppendRequest,
+): Map<number, readonly number[]> {
+  const found = new Map<number, readonly number[]>();
+  for (let position = 0; position < events.length; position++) {
+    const seqs = index.find(fingerprints[position * 2] ?? 0, fingerprints[position * 2 + 1] ?? 0);
+    if (seqs.length > 0) found.set(position, seqs);
+  }
+  return found;
+}
+
+function candidatesOf(
+  { company_id, events }: AppendRequest,
+  found: ReadonlyMap<number, readonly number[]> | undefined,
+): Candidate[] {
+  return [...(found ?? [])].flatMap(([position, seqs]) => {
+    const event = events[position];
+    const timestamp = event?.timestamp_given === true ? event.timestamp : undefined;
+    return seqs.map((seq) => ({ company_id, seq, timestamp }));
+  });
+}
+
+function pickRows(
+  found: ReadonlyMap<number, readonly number[]> | undefined,
+  rows: ReadonlyMap<number, StoredRow>,
+): Map<number, StoredRow[]> {
+  const picked = new Map<number, StoredRow[]>();
+  for (const [position, seqs] of found ?? []) {
+    picked.set(
+      position,
+      seqs.flatMap((seq) => rows.get(seq) ?? []),
+    );
+  }
+  return picked;
+}
+
+/** Decides on requests in their order, each against the stored events and the requests before it. */
+class Deduplicator {
+  /** The events that the group will store, by company and id. */
   readonly #staged = new Map<number, Map<string, Place>>();
 
   /** `candidates`: by position, the stored rows whose fingerprint is the event's. */
@@ -79,7 +132,7 @@ function contentOf({ request, position }: Place): Content | undefined {
   return event && millionths !== undefined ? { ...event, millionths } : undefined;
 }
 
-/** The fields in which a repeat is other than what came before. */
+/** The fields in which a repeat differs from the earlier event. */
 function differences(before: Content, place: Place): string[] {
   const repeat = contentOf(place);
   const event = place.request.events[place.position];

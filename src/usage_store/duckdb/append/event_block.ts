@@ -12,7 +12,7 @@ interface Part {
   chunk: DuckDBDataChunk;
   first: number;
   rows: number;
-  /** Opened when it is needed. */
+  /** Created on first use. */
   metadata?: DuckDBVector;
 }
 
@@ -142,7 +142,7 @@ export class EventBlock implements EventRows {
   }
 
   #partOf(row: number): Part {
-    // Mostly the one of the call before.
+    // Mostly that of the last call.
     const has = ({ first, rows }: Part): boolean => row >= first && row < first + rows;
     const part = this.#last && has(this.#last) ? this.#last : this.#parts.find(has);
     if (part === undefined) throw new RangeError(`A block has no row ${row}`);

@@ -15,7 +15,7 @@ interface Rows {
   positions: number[];
 }
 
-/** Appends the fresh events of all verdicts, numbered from `first_seq`, within the open transaction. */
+/** Appends the new events of all decisions, numbered from `first_seq`, within the open transaction. */
 export function appendRows(
   connection: DuckDBConnection,
   table: HotTable,
@@ -34,7 +34,7 @@ export function appendRows(
   );
 }
 
-/** Writes columns as the engine has them in memory: an object or bigint for each value costs three times as much. */
+/** Writes columns in the engine's memory format: an object or bigint for each value costs three times as much. */
 function fillChunk(
   { requests, positions }: Rows,
   start: number,

@@ -19,7 +19,7 @@ interface HourSum {
 
 const TYPES = Object.values(HOUR_COLUMNS);
 
-/** The sums of the fresh events of all verdicts. */
+/** The hour sums of the new events of all decisions. */
 export function hourSums(decisions: readonly AppendDecision[]): HourSum[] {
   const companies = new Map<number, Map<number, HourSum>>();
   for (const { request, fresh } of decisions) {
@@ -43,7 +43,7 @@ export function hourSums(decisions: readonly AppendDecision[]): HourSum[] {
   return [...companies.values()].flatMap((hours) => [...hours.values()]);
 }
 
-/** Appends sums as deltas within the open transaction. `seq`: of the last event in them. */
+/** Appends sums as deltas within the open transaction. `seq`: the number of the last event in them. */
 export function appendHourSums(
   connection: DuckDBConnection,
   sums: readonly HourSum[],
@@ -67,10 +67,10 @@ export function appendHourSums(
   });
 }
 
-/** The sums over rows of sums, by hour. */
+/** SQL that adds up rows of sums by hour. */
 const FOLDED = `company_id, hour, sum(total)::DECIMAL(38,6) AS total, sum(events)::BIGINT AS events,
   min(low) AS low, max(high) AS high, max(seq) AS seq`;
-/** The sums over events, by hour. */
+/** SQL that sums events by hour. */
 export const SUMMED = `company_id, (timestamp // ${HOUR_MS})::INTEGER AS hour, sum(usage)::DECIMAL(38,6) AS total,
   count(*) AS events, min(usage) AS low, max(usage) AS high, max(seq) AS seq`;
 
@@ -82,7 +82,7 @@ export async function foldDeltas(connection: DuckDBConnection, last_seq: number)
   await connection.run(`DELETE FROM usage_hour_deltas WHERE seq <= ${last_seq}`);
 }
 
-/** Makes one row of each hour's folds, in order, in a transaction of its own. Returns how many there are. */
+/** Merges each hour's folds into one row, in order, in a transaction of its own. Returns their count. */
 export async function refold(engine: Engine, connection: DuckDBConnection): Promise<number> {
   await engine.transact(connection, "background", async () => {
     await connection.run(`CREATE OR REPLACE TEMP TABLE refolded AS
@@ -99,7 +99,7 @@ export async function countFolds(connection: DuckDBConnection): Promise<number> 
   return asNumber(count);
 }
 
-/** Compares every hour's sums with its events, in one statement, so of one instant. */
+/** Compares every hour's sums with its events, by one statement and thus of one instant. */
 export async function checkHours(
   connection: DuckDBConnection,
   company_id: number | null,
@@ -120,7 +120,7 @@ export async function checkHours(
   return { hours, events, different };
 }
 
-/** Makes the sums anew from the events, in a transaction of its own; nothing may be appended meanwhile. */
+/** Rebuilds the sums from the events, in a transaction of its own; nothing may be appended meanwhile. */
 export async function rebuildHours(engine: Engine, connection: DuckDBConnection): Promise<void> {
   await engine.transact(connection, "background", async () => {
     await connection.run("DELETE FROM usage_hour_deltas");

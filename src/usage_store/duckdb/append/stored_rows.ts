@@ -1,7 +1,7 @@
 import { type DuckDBConnection, DuckDBDecimalValue, type DuckDBValue } from "@duckdb/node-api";
 import { asNumber, asText, asUuid, Parameters, query } from "../engine/sql.ts";
 
-/** What the content of a repeated event is compared with. */
+/** A stored event, as repeats are compared with it. */
 export interface StoredRow {
   company_id: number;
   id: string;
@@ -11,17 +11,17 @@ export interface StoredRow {
   metadata: string | null;
 }
 
-/** A row that may be an event's: one with its fingerprint. */
+/** A row that may be the same event: it has the fingerprint. */
 export interface Candidate {
   company_id: number;
   seq: number;
-  /** The timestamp that the row has if it is of the same content; undefined when it may have any. */
+  /** The timestamp of a row with the same content; undefined when it may have any. */
   timestamp: number | undefined;
 }
 
 /**
- * The candidates' rows, by number; numbers without a row in their company are left out. A row is looked for at
- * its event's timestamp first, where a sorted run has it in one block, and only then everywhere in its company.
+ * The candidates' rows, by sequence number; numbers without a row in their company are left out. A row is looked up at
+ * its event's timestamp first, where a sorted segment has it in one block, and only then in all of the company.
  */
 export async function findRows(
   connection: DuckDBConnection,

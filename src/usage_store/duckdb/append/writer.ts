@@ -5,23 +5,22 @@ import type { AppendRequest, PreparedAppend } from "./append_request.ts";
 import { appendRows } from "./event_chunks.ts";
 import { type Engine, EngineLostError, unavailable } from "../engine/engine.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
-import { Deduplicator, type AppendDecision } from "./deduplicate.ts";
+import { type AppendDecision, decideGroup } from "./deduplicate.ts";
 import { appendHourSums, hourSums } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
-import { type Candidate, findRows, type StoredRow } from "./stored_rows.ts";
 
-/** How appends are collected. */
+/** The bounds of group commit. */
 export interface WriterLimits {
   /** How long a first append waits for others to share its commit. */
   group_ms: number;
-  /** A group with this many events waits no longer, and takes no further request. */
+  /** A group with this many events is committed at once, and takes no further request. */
   group_events: number;
-  /** Events that may wait or be under way at once. */
+  /** Events that may be pending: waiting or in a commit. */
   pending_events: number;
 }
 
-/** Work that has the writer for itself, on its connection; its rows are numbered from `first_seq`. */
+/** Work with exclusive use of the writer's connection; its rows are numbered from `first_seq`. */
 export type ExclusiveWork<T> = (
   connection: DuckDBConnection,
   first_seq: number,
@@ -30,10 +29,10 @@ export type ExclusiveWork<T> = (
 /** The longest pause between two groups. */
 const MAX_REST_MS = 10;
 
-/** More numbers than any exclusive work takes. */
+/** More numbers than any exclusive work uses. */
 const FAILED_SEQS = 2 ** 27;
 
-/** The one writer: a durable commit costs the same for one event and for thousands, so appends share them. */
+/** Group commit: a durable commit costs the same for one event and for thousands, so appends share it. */
 export class Writer {
   readonly #engine: Engine;
   readonly #connection: DuckDBConnection;
@@ -54,7 +53,7 @@ export class Writer {
   #closed = false;
   #closing_error: Error = closedError();
 
-  /** `stored`: what the tables hold already. */
+  /** `stored`: the rows in the tables. */
   constructor(
     engine: Engine,
     connection: DuckDBConnection,
@@ -70,7 +69,7 @@ export class Writer {
     this.#limits = limits;
   }
 
-  /** Queues an append and answers after its commit. Errors: as `UsageStore.append`; EngineLostError. */
+  /** Queues an append and resolves after its commit. Errors: as `UsageStore.append`; EngineLostError. */
   async append(prepared: PreparedAppend): Promise<AppendResult> {
     const count = prepared.events.length;
     const { pending_events } = this.#limits;
@@ -106,7 +105,7 @@ export class Writer {
     return this.#hot_rows;
   }
 
-  /** Runs `work` when no append is under way; appends wait meanwhile. Errors: those of `work`. */
+  /** Runs `work` while appends wait. Errors: those of `work`. */
   exclusive<T>(work: ExclusiveWork<T>): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closing_error);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -117,7 +116,7 @@ export class Writer {
         this.#next_seq += rows;
         resolve(value);
       } catch (error) {
-        // It may have stored rows: their numbers must not be given again. Gaps do no harm.
+        // It may have stored rows: their numbers must not be used again. Gaps do no harm.
         this.#next_seq += FAILED_SEQS;
         reject(error);
       }
@@ -126,7 +125,7 @@ export class Writer {
     return promise;
   }
 
-  /** Turns to the next hot table. Every row of the others has a number up to `last_seq`, and is committed. */
+  /** Switches to the next hot table. All rows of the others are committed, with numbers up to `last_seq`. */
   rotate(): Promise<{ hot: HotTable; last_seq: number }> {
     return this.exclusive(async (_, first_seq) => {
       this.#hot = (this.#hot + 1) % HOT_TABLES.length;
@@ -135,7 +134,7 @@ export class Writer {
     });
   }
 
-  /** Refuses new appends and answers when those queued are done. */
+  /** Refuses new appends and resolves when those queued are done. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#drain();
@@ -143,7 +142,7 @@ export class Writer {
     this.#engine.disconnect(this.#connection);
   }
 
-  /** Refuses all that has not begun, and cuts off what has: the engine is lost. */
+  /** Rejects queued work and interrupts the commit under way: the engine is lost. */
   async abandon(reason: Error): Promise<void> {
     this.#closing_error = reason;
     this.#closed = true;
@@ -168,7 +167,7 @@ export class Writer {
     this.#drained = this.#commitGroups();
   }
 
-  /** One group after the other; what is queued during a commit is the next group. */
+  /** Commits one group after the other; appends queued during a commit form the next group. */
   async #commitGroups(): Promise<void> {
     for (;;) {
       const exclusive = this.#exclusive.shift();
@@ -181,7 +180,7 @@ export class Writer {
     if (this.#queue.length > 0) this.#schedule();
   }
 
-  /** A full group need not rest, nor one that the store waits for to close. */
+  /** Whether the next group may begin: a full one at once, and when the store is closing. */
   #isRested(): boolean {
     const is_full = this.#queued_events >= this.#limits.group_events;
     return is_full || this.#closed || performance.now() >= this.#rests_until;
@@ -198,27 +197,27 @@ export class Writer {
     return this.#queue.splice(0, requests);
   }
 
-  /** Answers every request of the group; never throws. */
+  /** Commits a group and settles its requests; never throws. */
   async #commitGroup(group: AppendRequest[]): Promise<void> {
     let decisions: AppendDecision[] = [];
     const began_ms = performance.now();
     try {
       this.#engine.check();
-      decisions = await this.#judgeGroup(group);
+      decisions = await decideGroup(this.#connection, this.#index, group);
       await this.#write(decisions);
       // Commits that follow one another without a pause would take the whole processor for few events each.
       const now_ms = performance.now();
       this.#rests_until = now_ms + Math.min(now_ms - began_ms, MAX_REST_MS);
-      for (const decision of decisions) answer(decision);
+      for (const decision of decisions) settle(decision);
     } catch (cause) {
       const sure = decisions.filter((decision) => decision.refusal && !decision.depends_on_batch);
-      for (const decision of sure) answer(decision);
-      const answered = new Set(sure.map(({ request }) => request));
-      const open = group.filter((request) => !answered.has(request));
+      for (const decision of sure) settle(decision);
+      const settled = new Set(sure.map(({ request }) => request));
+      const open = group.filter((request) => !settled.has(request));
       const error = this.#engine.judge(cause, "commit");
       if (error instanceof EngineLostError && error.is_own_commit) {
-        // Not waited for: the engine is closed once this one has ended.
-        void this.#answerWhenKnown(decisions, new Set(open), error);
+        // Not awaited: the engine closes only after this call.
+        void this.#settleWhenKnown(decisions, new Set(open), error);
         return;
       }
       const refusal = error instanceof EngineLostError ? error : notStoredError(cause);
@@ -226,8 +225,8 @@ export class Writer {
     }
   }
 
-  /** Answers for a commit that failed, once it is known whether it is stored. */
-  async #answerWhenKnown(
+  /** Settles the requests of a failed commit, once it is known whether it is stored. */
+  async #settleWhenKnown(
     decisions: readonly AppendDecision[],
     open: ReadonlySet<AppendRequest>,
     cause: EngineLostError,
@@ -235,29 +234,12 @@ export class Writer {
     const is_stored = await this.#engine.isStored(PATIENCE_MS);
     for (const decision of decisions) {
       if (!open.has(decision.request)) continue;
-      if (is_stored === true) answer(decision);
+      if (is_stored === true) settle(decision);
       else decision.request.reject(is_stored === false ? notStoredError(cause) : unknownError(cause));
     }
   }
 
-  async #judgeGroup(group: AppendRequest[]): Promise<AppendDecision[]> {
-    const found = group.map((request) => this.#findFingerprints(request));
-    const candidates = group.flatMap((request, i) => candidatesOf(request, found[i]));
-    const rows = await findRows(this.#connection, candidates);
-    const judge = new Deduplicator();
-    return group.map((request, i) => judge.decide(request, pickRows(found[i], rows)));
-  }
-
-  #findFingerprints({ events, fingerprints }: AppendRequest): Map<number, readonly number[]> {
-    const found = new Map<number, readonly number[]>();
-    for (let position = 0; position < events.length; position++) {
-      const seqs = this.#index.find(fingerprints[position * 2] ?? 0, fingerprints[position * 2 + 1] ?? 0);
-      if (seqs.length > 0) found.set(position, seqs);
-    }
-    return found;
-  }
-
-  /** Commits the fresh events of all verdicts in one transaction, and enters them in the index. */
+  /** Commits the new events of all decisions in one transaction, and adds them to the index. */
   async #write(decisions: AppendDecision[]): Promise<void> {
     const count = decisions.reduce((sum, decision) => sum + decision.fresh.length, 0);
     if (count === 0) return;
@@ -268,9 +250,9 @@ export class Writer {
     const insert = async (): Promise<void> => {
       await appendRows(this.#connection, this.#hotTable(), decisions, first_seq);
       await appendHourSums(this.#connection, sums, this.#next_seq - 1);
-      // Before the commit, which may reach the disk and fail all the same: an entry without a row is harmless, a
-      // row without an entry would be stored twice.
-      this.#enter(decisions, first_seq);
+      // Before the commit, which may reach the disk and still fail: an entry without a row is harmless, a row without
+      // an entry would be stored twice.
+      this.#addToIndex(decisions, first_seq);
     };
     const rows = { first_seq, last_seq: this.#next_seq - 1, rows: count };
     await this.#engine.transact(this.#connection, "commit", insert, rows);
@@ -280,7 +262,7 @@ export class Writer {
     return HOT_TABLES[this.#hot] ?? HOT_TABLES[0];
   }
 
-  #enter(decisions: AppendDecision[], first_seq: number): void {
+  #addToIndex(decisions: AppendDecision[], first_seq: number): void {
     let seq = first_seq;
     for (const { request, fresh } of decisions) {
       for (const position of fresh) {
@@ -291,7 +273,7 @@ export class Writer {
   }
 }
 
-/** How long callers wait to be told what became of a failed commit. */
+/** How long callers wait for the outcome of a failed commit. */
 export const PATIENCE_MS = 5_000;
 
 function notStoredError(cause: unknown): AppError {
@@ -304,36 +286,11 @@ function notStoredError(cause: unknown): AppError {
 
 function unknownError(cause: unknown): AppError {
   const message =
-    "Cannot tell yet whether the events are stored: send them again with the same ids, by which none counts twice";
+    "It is not known yet whether the events are stored: send them again with the same ids, so that none counts twice";
   return unavailable(message, 5, cause);
 }
 
-function answer({ request, fresh, duplicates, refusal }: AppendDecision): void {
+function settle({ request, fresh, duplicates, refusal }: AppendDecision): void {
   if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
   else request.reject(refusal);
-}
-
-function candidatesOf(
-  { company_id, events }: AppendRequest,
-  found: ReadonlyMap<number, readonly number[]> | undefined,
-): Candidate[] {
-  return [...(found ?? [])].flatMap(([position, seqs]) => {
-    const event = events[position];
-    const timestamp = event?.timestamp_given === true ? event.timestamp : undefined;
-    return seqs.map((seq) => ({ company_id, seq, timestamp }));
-  });
-}
-
-function pickRows(
-  found: ReadonlyMap<number, readonly number[]> | undefined,
-  rows: ReadonlyMap<number, StoredRow>,
-): Map<number, StoredRow[]> {
-  const picked = new Map<number, StoredRow[]>();
-  for (const [position, seqs] of found ?? []) {
-    picked.set(
-      position,
-      seqs.flatMap((seq) => rows.get(seq) ?? []),
-    );
-  }
-  return picked;
 }

@@ -7,7 +7,7 @@ import { insertMeta } from "./meta.ts";
 import { CREATE_TABLES, SCHEMA_VERSION } from "./schema.ts";
 import { asText, query } from "./sql.ts";
 
-/** What the engine may take of the machine. */
+/** Bounds of the engine's resources. */
 export interface EngineLimits {
   /** Threads a query may use beside the caller's. */
   threads: number;
@@ -15,14 +15,14 @@ export interface EngineLimits {
   memory_limit: string;
 }
 
-/** An open file with its tables made. */
+/** An open file with its tables. */
 export interface Database {
   instance: DuckDBInstance;
   /** The secret of the fingerprints, 16 bytes. */
   fingerprint_key: Uint8Array;
-  /** Releases the file, as it is: nothing is written. Every connection must be closed before. */
+  /** Closes the file without writing. Every connection must be closed before. */
   close(): void;
-  /** Releases the file and opens it again, which replays its log. Errors: as `openDatabase`; it may be called again. */
+  /** Closes the file and opens it again, which replays its log. Errors: as `openDatabase`; it may be called again. */
   reopen(): Promise<Database>;
 }
 
@@ -31,7 +31,7 @@ export interface Database {
 const openPaths = new Set<string>();
 
 /**
- * Opens the file, which is made when missing (its folder must exist).
+ * Opens the file, created when missing; its folder must exist.
  * Errors: unavailable when a process has it open already; throws when a newer version wrote it.
  */
 export async function openDatabase(path: string, limits: EngineLimits): Promise<Database> {
@@ -46,7 +46,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
   }
 }
 
-/** `known_key`: of a file whose tables are made already: nothing is written then, for which the disk may have no room. */
+/** `known_key`: for a file with its tables; then nothing is written, for which the disk may lack space. */
 async function open(
   path: string,
   real_path: string,
@@ -81,18 +81,18 @@ async function open(
   }
 }
 
-/** How long an instance that was closed may take to let go of the file. */
+/** How long a closed instance may take to release the file. */
 const RELEASE_MS = 2_000;
 
 /**
- * Waits until this process has the file open no longer: a result that was not read to its end keeps an instance alive,
- * and the lock, which is the process's, would not keep a second one out. Errors: throws when it stays open.
+ * Waits until this process has closed the file: a result that was not read to its end keeps an instance alive, and the
+ * file lock does not exclude a second one of the same process. Errors: throws when it stays open.
  */
 async function untilReleased(path: string): Promise<void> {
   const give_up_ms = performance.now() + RELEASE_MS;
   while (isOpenHere(path)) {
     if (performance.now() > give_up_ms)
-      throw new Error(`Cannot open ${path}: this process has not let go of it`);
+      throw new Error(`Cannot open ${path}: this process still has it open`);
     Bun.gc(true);
     await Bun.sleep(10);
   }
@@ -106,7 +106,7 @@ function isOpenHere(path: string): boolean {
       const { dev, ino } = fstatSync(Number(name));
       return dev === file.dev && ino === file.ino;
     } catch {
-      // The one that lists them is closed by now.
+      // That of the listing itself is closed by now.
       return false;
     }
   });
@@ -122,11 +122,11 @@ async function create(path: string, limits: EngineLimits): Promise<DuckDBInstanc
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
       allow_community_extensions: "false",
-      // No answer depends on the rows' order, and keeping it costs memory.
+      // No result depends on the order of rows, and preserving it costs memory.
       preserve_insertion_order: "false",
-      // The compaction makes checkpoints, at moments when no commit waits for them.
+      // Checkpoints are made by the compaction, when no commit waits for them.
       checkpoint_threshold: "1TB",
-      // Reading a page's rows a second time, by their numbers, costs more than it spares: 28 ms for 3.
+      // Reading a page's rows again by their numbers costs more than it saves: 28 ms for 3.
       late_materialization_max_rows: "0",
     });
   } catch (error) {
@@ -135,7 +135,7 @@ async function create(path: string, limits: EngineLimits): Promise<DuckDBInstanc
   }
 }
 
-/** What queries may spill: half of the disk that is free now, since commits and checkpoints need the rest. */
+/** The bytes that queries may spill: half of the free disk, as commits and checkpoints need the rest. */
 async function spillBytes(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
   return Math.max(Math.floor((bavail * bsize) / 2), 1_000_000);
@@ -149,7 +149,7 @@ function heldError(path: string, cause?: unknown): AppError {
   );
 }
 
-/** The store makes its own checkpoints: an engine that failed must write nothing when it is closed. */
+/** Disables the checkpoint at closing: a failed engine must write nothing. */
 async function setUp(instance: DuckDBInstance): Promise<void> {
   const connection = await instance.connect();
   try {

@@ -3,30 +3,30 @@ import { AppError } from "../../../core/errors.ts";
 import { withTimeout } from "../../../core/time.ts";
 import type { QueueMember } from "./fair_queue.ts";
 
-/** The rows of a commit: their numbers, from `first_seq` (inclusive) to `last_seq`, and how many there are. */
+/** The rows of a commit: their numbers, both ends inclusive, and their count. */
 export interface CommitRows {
   first_seq: number;
   last_seq: number;
   rows: number;
 }
 
-/** Why an engine is used no longer, and the rows of the commit that failed, if any: they may be stored. */
+/** The reason why an engine was given up, and the rows of the failed commit, which may be stored. */
 export interface EngineLoss {
   cause: unknown;
-  /** The background's failures must not hold up appends, nor the other way round. */
+  /** Failures of the background must not hold back appends, and vice versa. */
   source: LossSource;
-  /** Whose question met it. */
+  /** The company whose query met it. */
   member?: QueueMember;
   commit: CommitRows | undefined;
 }
 
-/** Where a failure was met: in a commit of events, in the work of compaction, or in a question. */
+/** Where a failure occurred: in a commit of events, in compaction, or in a query. */
 export type LossSource = "commit" | "background" | "query";
 
-/** The engine failed: what was asked of it has to be asked again of the one that is opened after it. */
+/** The engine failed: its work must be repeated on the next one. */
 export class EngineLostError extends Error {
   readonly loss: EngineLoss;
-  /** The commit that failed is the one of whoever gets this error. */
+  /** Whether the failed commit is that of the caller. */
   readonly is_own_commit: boolean;
 
   constructor(loss: EngineLoss, is_own_commit = false) {
@@ -36,19 +36,19 @@ export class EngineLostError extends Error {
   }
 }
 
-/** What the engine says when it will answer nothing any more, or can't trust itself. */
+/** Messages of an engine that can't go on, or whose memory is corrupted. */
 const FATAL = /FATAL Error|database has been invalidated|Corrupted in-memory/;
-/** What it says of an error of its own. */
+/** Messages of an internal error. */
 const INTERNAL = /INTERNAL Error/;
 const OUT_OF_MEMORY = /Out of Memory Error|failed to (?:pin block|allocate)|could not allocate block/;
 const OUT_OF_DISK = /IO Error|No space left on device|File too large|max_temp_directory_size/;
 
 /**
- * The engine as one process's instance of it: the way in for everything that writes.
+ * One instance of the engine; everything that writes goes through it.
  *
- * A commit that fails, for want of memory or disk, leaves the engine's tables in memory half reverted, and what it
- * writes later is wrong. So a failed commit, rollback or checkpoint ends the instance: nothing runs on it any more,
- * it is closed without a checkpoint, and the file is opened again (recovery.ts, decision 0110).
+ * A commit that fails, for lack of memory or disk, leaves the engine's tables in memory half reverted, and what it
+ * writes later is wrong. So a failed commit, rollback or checkpoint ends the instance: nothing runs on it any more, it
+ * is closed without a checkpoint, and the file is opened again (recovery.ts, decision 0110).
  */
 export class Engine {
   readonly instance: DuckDBInstance;
@@ -59,7 +59,7 @@ export class Engine {
   #gate: Promise<unknown> = Promise.resolve();
   #stored_rows = 0;
 
-  /** `onLost` is told once. */
+  /** `onLost` is called once. */
   constructor(instance: DuckDBInstance, onLost: (loss: EngineLoss) => void = () => undefined) {
     this.instance = instance;
     this.#onLost = onLost;
@@ -76,7 +76,7 @@ export class Engine {
     connection.closeSync();
   }
 
-  /** Closes the connections that are left: the file is open for as long as there is one. */
+  /** Closes the remaining connections: each keeps the file open. */
   disconnectAll(): void {
     for (const connection of this.#connections) this.disconnect(connection);
   }
@@ -85,20 +85,20 @@ export class Engine {
     return this.#loss !== undefined;
   }
 
-  /** How many rows were committed through it. */
+  /** The number of rows committed through it. */
   get stored_rows(): number {
     return this.#stored_rows;
   }
 
-  /** Errors: throws EngineLostError when the engine is used no longer. */
+  /** Errors: throws EngineLostError when the engine is lost. */
   check(): void {
     if (this.#loss !== undefined) throw new EngineLostError(this.#loss);
   }
 
   /**
-   * Runs `work` in a transaction of its own: all of it is stored, or nothing. `rows`: what it stores, asked for
-   * when it is done. `work` must throw whatever fails in it: the engine takes the COMMIT of a transaction that it has
-   * given up without an error, and stores nothing. Errors: those of `work`, and then nothing is stored; EngineLostError.
+   * Runs `work` in a transaction of its own: all of it is stored, or nothing. `rows`: the events that it stores. `work`
+   * must throw whatever fails in it: the engine accepts the COMMIT of an aborted transaction without an error, and
+   * stores nothing. Errors: those of `work`, and then nothing is stored; EngineLostError.
    */
   async transact(
     connection: DuckDBConnection,
@@ -114,7 +114,7 @@ export class Engine {
       await this.#rollBack(connection, source, error);
       throw this.judge(error, source);
     }
-    // One commit at a time: what another one writes to the log after one has failed may be wrong.
+    // One commit at a time: after a failed one another might write wrong data to the log.
     const turn = this.#gate.then(() => this.#commit(connection, source, rows));
     this.#gate = turn.catch(() => undefined);
     await turn;
@@ -145,7 +145,7 @@ export class Engine {
   async checkpoint(connection: DuckDBConnection): Promise<void> {
     this.check();
     try {
-      // FORCE waits for the commit that is under way, where a plain checkpoint fails.
+      // FORCE waits for a commit under way, where a plain checkpoint fails.
       await connection.run("FORCE CHECKPOINT");
     } catch (cause) {
       this.lose(cause, "background");
@@ -153,11 +153,11 @@ export class Engine {
     }
   }
 
-  /** What an error of a statement means: when it says that the engine can't go on, it is used no longer. */
+  /** Classifies an error of a statement: a fatal one ends the engine, and becomes an EngineLostError. */
   judge(error: unknown, source: LossSource, member?: QueueMember): unknown {
     if (error instanceof EngineLostError) return error;
     const text = String(error);
-    // A question may meet an error of the engine's own that concerns nobody else.
+    // An internal error of a query concerns that query only.
     const is_fatal = FATAL.test(text) || (source !== "query" && INTERNAL.test(text));
     if (is_fatal) this.lose(error, source, member);
     return this.#loss === undefined ? error : new EngineLostError(this.#loss);
@@ -173,12 +173,12 @@ export class Engine {
     this.#onLost(loss);
   }
 
-  /** To be called by who opens the file again: whether the rows of the failed commit are stored, if it is known. */
+  /** Records whether the rows of the failed commit are stored; undefined when that is unknown. */
   settle(is_stored: boolean | undefined): void {
     this.#outcome.resolve(is_stored);
   }
 
-  /** Of a lost engine: whether the rows of the failed commit are stored. Undefined when that is not known in time. */
+  /** Whether the rows of the failed commit are stored; undefined when that is not known in time. */
   async isStored(wait_ms: number): Promise<boolean | undefined> {
     return (await withTimeout(this.#outcome.promise, wait_ms)) ?? undefined;
   }
@@ -190,19 +190,19 @@ export async function rolledBack(connection: DuckDBConnection): Promise<boolean>
     await connection.run("ROLLBACK");
     return true;
   } catch (error) {
-    // There is none where BEGIN failed, or the engine has ended it by itself.
+    // There is none if BEGIN failed, or the engine has aborted it.
     return String(error).includes("no transaction is active");
   }
 }
 
-/** What a statement's error means when the engine lacks memory or disk; undefined when it is another. */
+/** The resource that an error says is short; undefined for another error. */
 export function shortage(error: unknown): "memory" | "disk" | undefined {
   const text = String(error);
   if (OUT_OF_MEMORY.test(text)) return "memory";
   return OUT_OF_DISK.test(text) ? "disk" : undefined;
 }
 
-/** What is answered while the store is opened again, or its commits keep failing. */
+/** The 503 while the store is opened again, or its commits keep failing. */
 export function unavailable(message: string, retry_after_s: number, cause?: unknown): AppError {
   return new AppError("unavailable", message, { retry_after_s, cause });
 }

@@ -1,7 +1,7 @@
-/** Whose question it is; null for the service's own. */
+/** The company of a query; null for the service's own. */
 export type QueueMember = number | null;
 
-/** How many may wait: in all, and of one company; and how many of one company may run, by default all. */
+/** How many may wait, in all and of one company, and how many of one company may run, by default all. */
 export interface QueueLimits {
   waiting: number;
   waiting_company: number;
@@ -9,9 +9,8 @@ export interface QueueLimits {
 }
 
 /**
- * Who runs and who waits, by company; none runs more than its limit, also where there is room. The next turn is of
- * the company that has the fewest running; among equals they take turns, so that a company with many questions holds
- * up its own ones only.
+ * A fair queue: the company with the fewest running is next, round-robin among equals, so that a company with many
+ * queries delays its own only. No company runs more than its limit, even when there is room.
  */
 export class FairQueue<T> {
   readonly #limits: QueueLimits;
@@ -24,7 +23,7 @@ export class FairQueue<T> {
     this.#limits = limits;
   }
 
-  /** Whether one more of the asker's may run. The service's own always may. */
+  /** Whether the company may run one more; the service itself always may. */
   mayStart(member: QueueMember): boolean {
     return this.#mayRun(member, (this.#running.get(member) ?? 0) + 1);
   }
@@ -33,7 +32,7 @@ export class FairQueue<T> {
     return member === null || count <= (this.#limits.running_company ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Counts one more that runs. */
+  /** Counts one more as running. */
   start(member: QueueMember): void {
     this.#running.set(member, (this.#running.get(member) ?? 0) + 1);
   }
@@ -47,7 +46,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes an item out that waits no longer. */
+  /** Removes a waiting item. */
   leave(member: QueueMember, item: T): void {
     const queue = this.#waiting.get(member);
     if (!queue?.delete(item)) return;
@@ -55,9 +54,9 @@ export class FairQueue<T> {
     if (queue.size === 0) this.#waiting.delete(member);
   }
 
-  /** Ends one that ran, and starts the item whose turn it is. Undefined when none waits. */
+  /** Ends one that ran, and starts the next item; undefined when none may run. */
   finish(member: QueueMember): T | undefined {
-    // While this one still counts as running: a company must not follow itself where another waits.
+    // Chosen while this one counts as running: a company must not follow itself while another waits.
     const turn = this.#next(member);
     const left = (this.#running.get(member) ?? 0) - 1;
     if (left > 0) this.#running.set(member, left);
@@ -73,7 +72,7 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** Takes all out that wait. */
+  /** Removes all waiting items. */
   clear(): T[] {
     const items = [...this.#waiting.values()].flatMap((queue) => [...queue]);
     this.#waiting.clear();
@@ -81,7 +80,7 @@ export class FairQueue<T> {
     return items;
   }
 
-  /** Whose turn it is when one of `ending` ends. */
+  /** The company that is next when one of `ending` ends, with its items. */
   #next(ending: QueueMember): [QueueMember, Set<T>] | undefined {
     let found: [QueueMember, Set<T>] | undefined;
     let fewest = Number.POSITIVE_INFINITY;

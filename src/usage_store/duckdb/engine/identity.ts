@@ -8,7 +8,7 @@ import { lastSeq } from "./last_seq.ts";
 // The identity stands in usage_meta: store_id, database_id, seq_floor and, for each opening, `opening` with its
 // number and id.
 
-/** Asks whether the store may be used, and writes down that it is. Errors: those of `decide`. */
+/** Lets `decide` admit the store, and records the opening. Errors: those of `decide`. */
 export async function admit(
   database: Database,
   decide: (facts: StoreFacts) => Promise<Admission>,
@@ -24,7 +24,7 @@ export async function admit(
   }
 }
 
-/** Reads which store it is, and goes through the keys of its events. */
+/** Reads the store's identity and the highest keys of its events. */
 async function readFacts(connection: DuckDBConnection): Promise<StoreFacts> {
   const rows = await query(connection, "SELECT name, value FROM usage_meta");
   const meta = Map.groupBy(
@@ -52,7 +52,7 @@ function readOpening({ value }: { value: string }): Opening {
   return { number: Number(number), id };
 }
 
-/** Writes down whose the store is from here on, and that it was opened; durable when it answers. */
+/** Records the store's database and its opening; durable when it resolves. */
 async function writeAdmission(
   connection: DuckDBConnection,
   { database_id, opening, known, seq_floor }: Admission,
@@ -66,7 +66,7 @@ async function writeAdmission(
   await connection.run("COMMIT");
 }
 
-/** Forgets the openings before one that the database has heard of. */
+/** Deletes the openings before one that the database recorded. */
 export async function deleteOpeningsBefore(connection: DuckDBConnection, { number }: Opening): Promise<void> {
   await connection.run(
     `DELETE FROM usage_meta WHERE name = 'opening' AND split_part(value, ' ', 1)::BIGINT < ${number}`,

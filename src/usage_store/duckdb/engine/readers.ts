@@ -3,20 +3,21 @@ import { AppError } from "../../../core/errors.ts";
 import { type Engine, rolledBack, shortage, unavailable } from "./engine.ts";
 import { type QueueMember, FairQueue, type QueueLimits } from "./fair_queue.ts";
 
+/** A query that waits for a connection. */
 interface Waiting {
   resolve(connection: DuckDBConnection): void;
   reject(error: Error): void;
 }
 
-/** An interrupt is lost on a statement that has not begun, such as one that waits for a thread. */
+/** The pause between interrupts: one is lost on a statement that waits for a thread. */
 export const INTERRUPT_AGAIN_MS = 50;
 
-/** How many questions run at once, and how many may wait for those. */
+/** How many queries run at once, and how many may wait. */
 export interface ReadersLimits extends QueueLimits {
   readers: number;
 }
 
-/** A bounded pool of connections for questions, each with a time limit; companies take turns. */
+/** A bounded pool of connections for queries, each with a time limit; companies take turns. */
 export class Readers {
   readonly #engine: Engine;
   readonly #idle: DuckDBConnection[];
@@ -41,8 +42,8 @@ export class Readers {
 
   /**
    * Runs `read` for a company in a read transaction, so that its statements see one instant.
-   * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it
-   * takes too much memory or disk, and after close; EngineLostError.
+   * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it needs too
+   * much memory or disk, and after close; EngineLostError.
    */
   run<T>(
     member: QueueMember,
@@ -55,7 +56,7 @@ export class Readers {
     });
   }
 
-  /** As `run`, where `read` is a single statement, which sees one instant by itself. */
+  /** As `run`, for a single statement, which sees one instant anyway. */
   runStatement<T>(
     member: QueueMember,
     timeout_ms: number,
@@ -83,9 +84,9 @@ export class Readers {
     let timer = setTimeout(interrupt, Math.max(left_ms, 0));
     try {
       const result = await read(connection);
-      // The interrupt was lost: the late answer is refused all the same.
+      // The interrupt was lost: the result is late all the same.
       if (late) throw timeoutError(timeout_ms);
-      // Nor is an engine believed that failed meanwhile.
+      // The result of an engine that failed meanwhile may be wrong.
       this.#engine.check();
       return result;
     } catch (cause) {
@@ -99,7 +100,7 @@ export class Readers {
     }
   }
 
-  /** Refuses who waits, lets who runs finish, and closes the connections. */
+  /** Rejects waiting queries, lets running ones finish, and closes the connections. */
   async close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
@@ -109,7 +110,7 @@ export class Readers {
     await this.#closed.promise;
   }
 
-  /** As `close`, cutting off who runs: the engine is lost. */
+  /** As `close`, interrupting running queries: the engine is lost. */
   async abandon(reason: Error): Promise<void> {
     this.#closing_error = reason;
     await cutOff(this.#running, this.close());
@@ -140,10 +141,10 @@ export class Readers {
     }
   }
 
-  /** Ends the transaction, a failed one too; there is none when BEGIN itself failed. Who asked need not wait. */
+  /** Ends the transaction, if BEGIN succeeded; the caller need not wait. */
   async #end(member: QueueMember, connection: DuckDBConnection): Promise<void> {
     if (await rolledBack(connection)) return this.#release(member, connection);
-    // It may be in the transaction still: who came next would get that one's error.
+    // It may still be in the transaction, and the next query would get that one's error.
     this.#running.delete(connection);
     this.#engine.disconnect(connection);
     try {
@@ -176,7 +177,7 @@ export class Readers {
   }
 }
 
-/** Interrupts what runs on connections, again and again until the work is over. */
+/** Interrupts the connections' statements, again and again until the work is over. */
 export async function cutOff(connections: Iterable<DuckDBConnection>, work: Promise<unknown>): Promise<void> {
   const interrupt = (): void => {
     for (const connection of connections) connection.interrupt();
@@ -190,7 +191,7 @@ export async function cutOff(connections: Iterable<DuckDBConnection>, work: Prom
   }
 }
 
-/** What calls after close are answered with. */
+/** The error of calls after close. */
 export function closedError(): AppError {
   return new AppError("unavailable", "Cannot use the usage store: it is closed", { retry_after_s: 1 });
 }
@@ -202,12 +203,12 @@ function timeoutError(timeout_ms: number, cause?: unknown): AppError {
   });
 }
 
-/** What is answered to a question that the engine has no memory or disk for; undefined for another error. */
+/** The error of a query that lacks memory or disk; undefined for another error. */
 function shortageError(error: unknown): AppError | undefined {
   const lacking = shortage(error);
   if (lacking === undefined) return undefined;
   return unavailable(
-    `Cannot query usage: the query takes more ${lacking} than there is; narrow it`,
+    `Cannot query usage: the query needs more ${lacking} than there is; narrow it`,
     1,
     error,
   );

@@ -1,17 +1,16 @@
 import { BIGINT, DECIMAL, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
 
-/** The layout that this code reads and writes; a file with another one is refused. */
+/** The version of the layout; a file with another one is refused. */
 export const SCHEMA_VERSION = 2;
 
 /** Up to twelve digits before the point and six after: the sums of it are exact. */
 export const USAGE_TYPE = DECIMAL(18, 6);
-/** A sum of usages: more of them than any file holds. */
+/** A sum of usages, of more than any file holds. */
 export const TOTAL_TYPE = DECIMAL(38, 6);
 
 /**
- * The columns of events, in their order. `seq` numbers the rows in the order of commits, from 1, with gaps
- * where a commit failed. There is no unique index on the id: it costs more than the rest of the write, growing
- * with the table.
+ * The columns of events, in their order. `seq` numbers the rows in the order of commits, from 1, with gaps where a
+ * commit failed. There is no unique index on the id: it costs more than the rest of the write, and grows with the table.
  */
 export const EVENT_COLUMNS = {
   seq: BIGINT,
@@ -25,10 +24,10 @@ export const EVENT_COLUMNS = {
 } as const;
 
 /**
- * The tables of events: an event is in one of them. It arrives in a hot one, where rows stand in the order of
- * commits, moves on to `usage_runs`, which holds sorted runs of some hundred thousand events, and from there to
- * `usage_settled`, whose runs are longer. Runs are sorted by company and timestamp, so that a question reads
- * few blocks of each. compaction.ts moves them, and says why there are four hot ones.
+ * The tables of events; each event is in one of them. It arrives in a hot one, in the order of commits, moves on to
+ * `usage_runs`, short sorted segments of some hundred thousand events, and from there to `usage_settled`, longer ones.
+ * Segments are sorted by company and timestamp, so that a query reads few blocks of each. compaction.ts moves them, and
+ * explains why there are four hot ones.
  */
 export const HOT_TABLES = ["usage_hot_0", "usage_hot_1", "usage_hot_2", "usage_hot_3"] as const;
 export const EVENT_TABLES = [...HOT_TABLES, "usage_runs", "usage_settled"] as const;
@@ -57,8 +56,8 @@ const HOURS_SQL = Object.entries(HOUR_COLUMNS)
   .join(", ");
 
 /**
- * Creates what is missing. usage_meta holds schema_version, fingerprint_key (16 bytes in hex) and what identity.ts says. Questions
- * read the views: `usage_events`, and `usage_hours`, which hold the same events at every instant.
+ * Creates missing tables. usage_meta holds schema_version, fingerprint_key (16 bytes in hex) and the identity, as in
+ * identity.ts. Queries read the views `usage_events` and `usage_hours`, which agree at every instant.
  */
 export const CREATE_TABLES = `
   CREATE TABLE IF NOT EXISTS usage_meta (name VARCHAR NOT NULL, value VARCHAR NOT NULL);

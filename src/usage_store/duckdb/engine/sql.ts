@@ -16,9 +16,8 @@ import { USAGE_TYPE } from "./schema.ts";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The values of a statement. Whatever comes from outside enters SQL only through here: what can only be digits
- * and the like as it is, since a statement without parameters is one call of the engine where it would be
- * three; the rest as parameters, of which `$3` stands in the text.
+ * The values of a statement. All input enters SQL through here: numbers and UUIDs as literals, since a statement
+ * without parameters is one call of the engine in place of three; the rest as parameters, `$3` in the text.
  */
 export class Parameters {
   readonly values: DuckDBValue[] = [];
@@ -61,14 +60,14 @@ export class Parameters {
   }
 }
 
-/** A text in a place where no parameter may stand. */
+/** Quotes a text, for places where no parameter is allowed. */
 export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
 /**
- * Runs a statement and gives its rows, by column position. They are in memory by then: to wait for each of their
- * chunks, as the result's own getRows does, would take as long as a small statement.
+ * Runs a statement and returns its rows, by column position. The chunks are in memory already: to wait for each, as the
+ * result's own getRows does, takes as long as a small statement.
  */
 export async function query(
   connection: DuckDBConnection,
@@ -80,10 +79,10 @@ export async function query(
   return rows;
 }
 
-/** Chunks, of 2,048 rows each, that are read before everything else gets its turn. */
+/** Chunks, of 2,048 rows each, that are read before other work gets its turn. */
 const CHUNKS_AT_ONCE = 2;
 
-/** As `query`, for results of many thousand rows: each row is made by `read`, and others get their turn in between. */
+/** As `query`, for many thousand rows: each is converted by `read`, and other work gets its turn in between. */
 export async function queryMany<T>(
   connection: DuckDBConnection,
   sql: string,
@@ -99,7 +98,7 @@ export async function queryMany<T>(
   return found;
 }
 
-/** As `query`, with the rows as the engine has them. */
+/** As `query`, with the rows in the engine's chunks. */
 export async function chunksOf(
   connection: DuckDBConnection,
   sql: string,
@@ -134,7 +133,7 @@ export function asUuid(value: DuckDBValue | undefined): DuckDBUUIDValue {
   throw new TypeError(`Cannot read a column as a UUID: it holds ${typeof value}`);
 }
 
-/** Reads a decimal column that the statement turned into text: `12.500000` → `12.5`. */
+/** Reads a decimal column that the statement cast to text: `12.500000` → `12.5`. */
 export function asDecimal(value: DuckDBValue | undefined): Decimal {
   return asText(value).replace(/\.?0+$/, "");
 }

@@ -3,23 +3,23 @@ import { errorCode } from "../../../core/error_code.ts";
 import { FingerprintIndex, type IndexTable } from "./fingerprints.ts";
 
 /**
- * The fingerprint index in a file, so that a start need not read every stored event. The file holds the slots of
- * the tables, one after the other; then a header in JSON; then the header's checksum and length. It is only a
- * shortcut: whatever is wrong with it, the index can be built again from the events.
+ * A snapshot of the fingerprint index in a file, so that a start need not read every stored event. The file holds the
+ * slots of the tables, one after the other; then a header in JSON; then the header's checksum and length. When it can't
+ * be used the index is rebuilt from the events.
  */
 
-/** Up to which event a snapshot goes. */
+/** The end of a snapshot. */
 export interface SnapshotEnd {
   /** Every event up to this number is in the snapshot; some after it may be too. */
   last_seq: number;
-  /** The id of the last event up to that number: it tells whether the file belongs to this history of events. */
+  /** The id of the last event up to that number: it shows that the file belongs to this history of events. */
   last_id: string;
 }
 
-/** Raised when what is written changes. */
+/** The version of the format. */
 const FORMAT = 1;
 
-/** What reaches the disk at once. */
+/** The bytes between two syncs. */
 const SYNC_BYTES = 4 * 2 ** 20;
 
 /** The header's checksum, 8 bytes, and its length, 4 bytes. */
@@ -34,8 +34,8 @@ interface Header extends SnapshotEnd {
 }
 
 /**
- * Writes the index while it is in use: table by table, each copied at once, so that nothing waits for longer
- * than that. The file appears whole or not at all. Errors: throws what the file system says.
+ * Writes the index while it is in use, table by table: nothing waits longer than the copy of one. The file appears
+ * whole or not at all. Errors: throws those of the file system.
  */
 export async function writeSnapshot(
   path: string,
@@ -74,7 +74,7 @@ export async function writeSnapshot(
   await rename(aside, path);
 }
 
-/** Brings to the disk what was written, and leaves the disk for as long to the commits that waited meanwhile. */
+/** Syncs the file, then leaves the disk for as long to the commits that waited meanwhile. */
 async function syncGently(file: FileHandle): Promise<void> {
   const before_ms = performance.now();
   await file.datasync();
@@ -82,8 +82,8 @@ async function syncGently(file: FileHandle): Promise<void> {
 }
 
 /**
- * Reads a snapshot, if its end is one that `isOurs` knows. Undefined when there is none.
- * Errors: throws an Error that says why it can't be used.
+ * Reads a snapshot whose end `isOurs` confirms. Undefined when there is none.
+ * Errors: throws an Error with the reason why it can't be used.
  */
 export async function readSnapshot(
   path: string,
@@ -105,7 +105,7 @@ export async function readSnapshot(
   }
 }
 
-/** How many tables are read at once: a file that is not in memory is read twice as fast by four as by one. */
+/** Tables read in parallel: an uncached file is read twice as fast by four reads as by one. */
 const READS = 4;
 
 async function readTables(file: FileHandle, header: Header): Promise<IndexTable[]> {

@@ -1,7 +1,7 @@
 /**
- * Which events are stored, in memory: a 64-bit fingerprint of each event and its row's sequence number. A
- * fingerprint that is not here belongs to no stored event; one that is here is confirmed against the row,
- * so that entries for rows that do not exist are harmless.
+ * An in-memory hash index of the stored events: a 64-bit fingerprint of each and its row's sequence number. A
+ * fingerprint that is missing belongs to no stored event; one that is found is confirmed against the row, so that
+ * entries without a row are harmless.
  *
  * 4,096 open-addressing tables, chosen by the fingerprint's first bits, of 12 bytes a slot, filled up to 80 %.
  * They start at different sizes and each grows by half on its own: a stored event takes 15 to 23 bytes, on
@@ -10,18 +10,18 @@
 export class FingerprintIndex {
   readonly #tables: Table[];
 
-  /** Empty, or made of the `tables` of another index. Errors: throws RangeError when they are not sound. */
+  /** Empty, or of the `tables` of another index. Errors: throws RangeError for inconsistent tables. */
   constructor(tables?: readonly IndexTable[]) {
     this.#tables = (tables ?? emptyTables(0)).map(({ slots, count }) => new Table(slots, count));
     if (this.#tables.length !== TABLES) throw new RangeError(`An index has ${TABLES} tables`);
   }
 
-  /** An empty one with room for so many entries. */
+  /** Creates an empty index with room for so many entries. */
   static for(entries: number): FingerprintIndex {
     return new FingerprintIndex(emptyTables(entries / TABLES / MAX_LOAD));
   }
 
-  /** What it is made of, to be copied. */
+  /** The tables, to be copied. */
   get tables(): readonly IndexTable[] {
     return this.#tables;
   }
@@ -36,12 +36,12 @@ export class FingerprintIndex {
     return this.#tables.reduce((sum, table) => sum + table.slots.byteLength, 0);
   }
 
-  /** Enters a fingerprint, given in unsigned halves, for the row `seq`: 1 to 2^40 - 1. */
+  /** Adds a fingerprint, given in unsigned halves, for the row `seq`: 1 to 2^40 - 1. */
   add(high: number, low: number, seq: number): void {
     this.#table(high).add(high, low, seq);
   }
 
-  /** Enters a fingerprint unless it is there already, and tells whether it did. */
+  /** Adds a fingerprint unless it is there already; returns whether it did. */
   addNew(high: number, low: number, seq: number): boolean {
     return this.#table(high).addNew(high, low, seq);
   }
@@ -58,7 +58,7 @@ export class FingerprintIndex {
   }
 }
 
-/** A part of an index: its slots, and how many of them are taken. */
+/** A part of an index: its slots, and how many of them are used. */
 export interface IndexTable {
   readonly slots: Uint32Array;
   readonly count: number;
@@ -68,7 +68,7 @@ export interface IndexTable {
 export const TABLES = 4_096;
 const MIN_SLOTS = 16;
 
-/** The number of the table that takes a fingerprint, by its upper half. */
+/** The number of a fingerprint's table, by its upper half. */
 export function tableOf(high: number): number {
   return high >>> 20;
 }

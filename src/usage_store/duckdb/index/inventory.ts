@@ -9,23 +9,23 @@ import { asNumber, asUuid, query } from "../engine/sql.ts";
 import { lastSeq } from "../engine/last_seq.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
-/** What the store knows of its rows when it opens. */
+/** The counts of a store's rows at its opening. */
 export interface Inventory {
   last_seq: number;
-  /** Of which the sums by hour are; as many as there are rows. */
+  /** Events in the sums by hour; as many as there are rows. */
   events: number;
   rows: number;
   hot_rows: number;
-  /** Rows in short runs. */
+  /** Rows in short sorted segments. */
   segment_rows: number;
-  /** No timestamp is smaller or larger; the smallest is above the largest when there is no row. */
+  /** Bounds of the timestamps; the minimum is above the maximum when there is no row. */
   min_timestamp: number;
   max_timestamp: number;
 }
 
-/** Counts what the tables hold. */
+/** Counts the rows of the tables. */
 export async function scanStore(connection: DuckDBConnection): Promise<Inventory> {
-  // Of the hours' sums, which are fewer; the range is then up to an hour wider on both sides.
+  // By the sums by hour, which are fewer; the range is then up to an hour wider on both sides.
   const [row = []] = await query(
     connection,
     `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT, coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
@@ -54,15 +54,15 @@ export async function scanStore(connection: DuckDBConnection): Promise<Inventory
   };
 }
 
-/** Where the index of stored ids is kept between starts. */
+/** The snapshot file of the index. */
 export interface IndexFile {
   path: string;
   fingerprint_key: Uint8Array;
 }
 
 /**
- * The index of all stored ids: from its snapshot and the events since, or from all `events`. `onFailure` is told
- * why a snapshot could not be used.
+ * Opens the index of all stored ids: from its snapshot and the events since, or from all `events`. `onFailure` gets the
+ * reason why a snapshot can't be used.
  */
 export async function openIndex(
   connection: DuckDBConnection,
@@ -77,26 +77,26 @@ export async function openIndex(
     file &&
     (await readSnapshot(file.path, file.fingerprint_key, isOurs).catch(async (cause) => {
       onFailure(new Error(`Cannot use ${file.path}, the index is built from the events instead`, { cause }));
-      // Left there it might be believed one day, when the store has events under its last number.
+      // Otherwise it might be accepted one day, when the store has events under its last number.
       await rm(file.path, { force: true });
       return undefined;
     }));
   const { index, last_seq } = snapshot ?? { index: FingerprintIndex.for(events), last_seq: 0 };
-  await enterRows(connection, index, hash, last_seq);
+  await addRows(connection, index, hash, last_seq);
   return { index, snapshot_seq: last_seq };
 }
 
-/** The growth of the index after which its snapshot is written anew, so that writing stays in proportion. */
+/** The growth of the index after which its snapshot is rewritten, so that writing stays in proportion. */
 const SNAPSHOT_GROWTH = 0.05;
 
-/** Keeps the snapshot of the index: written anew when it would leave a start too much to read. */
+/** Rewrites the snapshot of the index once many events have come since. */
 export class SnapshotWriter {
   readonly #file: IndexFile;
   readonly #index: FingerprintIndex;
   readonly #snapshot_rows: number;
   #last_seq: number;
 
-  /** `last_seq`: up to which the file holds the index already. */
+  /** `last_seq`: the end of the snapshot in the file. */
   constructor(file: IndexFile, index: FingerprintIndex, last_seq: number, snapshot_rows: number) {
     this.#file = file;
     this.#index = index;
@@ -104,7 +104,7 @@ export class SnapshotWriter {
     this.#snapshot_rows = snapshot_rows;
   }
 
-  /** Writes the snapshot if it is worth it. Every event up to `last_seq` must be in the index. */
+  /** Writes the snapshot if enough events are new. Every event up to `last_seq` must be in the index. */
   async write(connection: DuckDBConnection, last_seq: number): Promise<void> {
     const grown = last_seq - this.#last_seq;
     if (grown < Math.max(this.#snapshot_rows, this.#index.size * SNAPSHOT_GROWTH)) return;
@@ -128,29 +128,29 @@ async function findEnd(connection: DuckDBConnection, up_to_seq: number): Promise
   return last_id === undefined ? undefined : { last_seq, last_id };
 }
 
-/** The id of the event with this number. One number is found by the blocks' statistics; an order would read all. */
+/** The id of the event with this number: found by the blocks' statistics, where an order would read all. */
 async function findId(connection: DuckDBConnection, seq: number): Promise<string | undefined> {
   const [row] = await query(connection, `SELECT id FROM usage_events WHERE seq = ${seq}`);
   return row && asUuid(row[0]).toString();
 }
 
-/** Events that are sorted before they are entered. */
+/** Events that are sorted before they are added. */
 const BLOCK_EVENTS = 1 << 17;
 
 /**
- * Enters the events after `after_seq`. They are hashed as they stand in the engine's memory, without an object
- * for each, and entered block by block in the order of the index's tables, which are then in the processor's
- * cache: of 50 million it takes 0.15 µs an entry, in their own order 0.23.
+ * Adds the events after `after_seq` to the index. They are hashed in the engine's memory, without an object for each,
+ * and added block by block in the order of the index's tables, which are then in the processor's cache: of 50 million
+ * it takes 0.15 µs an entry, in their own order 0.23.
  */
-async function enterRows(
+async function addRows(
   connection: DuckDBConnection,
   index: FingerprintIndex,
   hash: SipHash,
   after_seq: number,
 ): Promise<void> {
   const block = new EntryBlock(BLOCK_EVENTS);
-  // A snapshot may hold events that came while it was written.
-  const enter = (high: number, low: number, seq: number): void => {
+  // A snapshot may contain events that came while it was written.
+  const add = (high: number, low: number, seq: number): void => {
     if (after_seq === 0 || !index.find(high, low).includes(seq)) index.add(high, low, seq);
   };
   const result = await connection.stream(
@@ -160,7 +160,7 @@ async function enterRows(
     const rows = chunk.rowCount;
     const [seqs, companies, ids] = [0, 1, 2].map((column) => rawWords(chunk.getColumnVector(column)));
     if (!seqs || !companies || !ids) throw new TypeError("Cannot read stored events: a column is missing");
-    if (block.count + rows > BLOCK_EVENTS) block.flush(enter);
+    if (block.count + rows > BLOCK_EVENTS) block.flush(add);
     for (let row = 0; row < rows; row++) {
       const id = row * 4;
       // A stored id is its lower half, then its upper, each lower 32 bits first, the very first bit flipped.
@@ -170,10 +170,10 @@ async function enterRows(
       block.add(hash.high, hash.low, seq);
     }
   }
-  block.flush(enter);
+  block.flush(add);
 }
 
-/** Entries that wait to be entered in the order of the index's tables. */
+/** Entries to be added in the order of the index's tables. */
 export class EntryBlock {
   count = 0;
   readonly #highs: Uint32Array;
@@ -194,7 +194,7 @@ export class EntryBlock {
     this.#seqs[this.count++] = seq;
   }
 
-  flush(enter: (high: number, low: number, seq: number) => void): void {
+  flush(add: (high: number, low: number, seq: number) => void): void {
     // A counting sort: where each table's entries begin, then each entry to its place.
     const starts = new Uint32Array(TABLES + 1);
     for (let i = 0; i < this.count; i++) {
@@ -212,7 +212,7 @@ export class EntryBlock {
     }
     for (let place = 0; place < this.count; place++) {
       const i = this.#order[place] ?? 0;
-      enter(this.#highs[i] ?? 0, this.#lows[i] ?? 0, this.#seqs[i] ?? 0);
+      add(this.#highs[i] ?? 0, this.#lows[i] ?? 0, this.#seqs[i] ?? 0);
     }
     this.count = 0;
   }

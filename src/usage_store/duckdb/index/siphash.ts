@@ -1,6 +1,6 @@
 /**
- * SipHash-1-3 of three 64-bit words, in 32-bit halves (BigInt is ten times slower). A keyed hash, so that
- * nobody without the key can find ids that share a fingerprint. Source: Aumasson and Bernstein, "SipHash: a
+ * SipHash-1-3 of three 64-bit words, in 32-bit halves (BigInt is ten times slower). A keyed hash: without the
+ * key nobody can find ids with the same fingerprint. Source: Aumasson and Bernstein, "SipHash: a
  * fast short-input PRF", with the round counts that the hash tables of Rust and Ruby use.
  */
 export class SipHash {

@@ -3,65 +3,54 @@ import { type Engine, EngineLostError, rolledBack } from "../engine/engine.ts";
 import { countFolds, foldDeltas, rebuildHours, refold } from "../append/hour_sums.ts";
 import type { SnapshotWriter } from "../index/inventory.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
+import { segmentSlices } from "./segment_slices.ts";
 import { asNumber, query } from "../engine/sql.ts";
 import type { Writer } from "../append/writer.ts";
 
-/** When events move on, and how many at once. */
+/** When events are moved, and how many at once. */
 export interface CompactionLimits {
-  /** Hot events after which they are moved to a sorted run. */
+  /** Hot events at which they are moved to a short segment. */
   hot_rows: number;
-  /** Events in short runs after which they are moved to a long one. */
+  /** Events in short segments at which they are moved to a long one. */
   segment_rows: number;
-  /** Events moved by one transaction: commits wait while it writes down which rows it took. */
+  /** Events moved by one transaction: commits wait while it records the deleted rows. */
   move_rows: number;
-  /** New events after which the index's snapshot is written anew, where a twentieth of all is not more. */
+  /** New events at which the index's snapshot is rewritten, or a twentieth of all if that is more. */
   snapshot_rows: number;
   /** How long it rests after a failure, such as a full disk. */
   retry_ms: number;
 }
 
-/** What a compaction works with. */
+/** The options of a compaction. */
 export interface CompactionOptions {
   limits: CompactionLimits;
-  /** How many rows are in short runs. */
+  /** Rows in short segments. */
   segment_rows: number;
-  /** How long it rests before it begins: after failures that ended engines before this one. */
+  /** How long it rests first, after failures that ended earlier engines. */
   rest_ms: number;
-  /** Told when all that was to be moved has been. */
+  /** Called when a compaction is complete. */
   onDone: () => void;
-  /** Told when background work failed. */
+  /** Called when background work failed. */
   onFailure: (error: unknown) => void;
 }
 
 const ORDER = "ORDER BY company_id, timestamp, id";
 
-/** Folds that are read as they are before they are made one row an hour. */
+/** Rows of folds beyond which they are merged to one an hour. */
 const LOOSE_FOLDS = 100_000;
 
-const DAY_MS = 86_400_000;
-
-/** A part of the runs: from one company and instant (inclusive) to another (exclusive). */
-interface Slice {
-  from: Place;
-  until: Place;
-}
-
-interface Place {
-  company_id: number;
-  timestamp: number;
-}
-
 /**
- * Moves events from the order of their arrival into sorted runs, in the background, and empties the log. Each
- * move is one transaction, so that every question finds each event once and a kill at any moment loses none.
+ * Compaction: moves events from the order of their arrival into sorted segments, in the background, and empties the
+ * log. Each move is one transaction, so that every query finds each event once and a kill at any moment loses none.
  *
- * The engine's checkpoint holds up writes to the table that it is writing out, and only to that. So the writer
- * turns to another hot table before a move, whose rows those of the others are then, and to yet another before
- * the checkpoint, one that was empty when the last checkpoint ended: hence four.
+ * A checkpoint of the engine blocks writes to the table that it writes out, and to no other. So the writer switches to
+ * another hot table before a move, which takes the rows of the others, and to yet another before the checkpoint, one
+ * that was empty when the last checkpoint ended: hence four.
  */
 export class Compaction {
   readonly #engine: Engine;
   readonly #connection: DuckDBConnection;
+  /** Holds a transaction open during checkpoints. */
   readonly #bystander: DuckDBConnection;
   readonly #writer: Writer;
   readonly #snapshots: SnapshotWriter | undefined;
@@ -72,24 +61,29 @@ export class Compaction {
   #resting: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
   #segment_rows: number;
-  /** How many folds there were when each hour last had one. */
+  /** The number of folds after the last merge. */
   #tidy_folds = 0;
 
-  /** `keeper` keeps the index of ids. */
   static async open(
     engine: Engine,
     writer: Writer,
-    keeper: SnapshotWriter | undefined,
-    how: CompactionOptions,
+    snapshots: SnapshotWriter | undefined,
+    options: CompactionOptions,
   ): Promise<Compaction> {
-    return new Compaction(engine, [await engine.connect(), await engine.connect()], writer, keeper, how);
+    return new Compaction(
+      engine,
+      [await engine.connect(), await engine.connect()],
+      writer,
+      snapshots,
+      options,
+    );
   }
 
   private constructor(
     engine: Engine,
     [connection, bystander]: [DuckDBConnection, DuckDBConnection],
     writer: Writer,
-    keeper: SnapshotWriter | undefined,
+    snapshots: SnapshotWriter | undefined,
     { segment_rows, rest_ms, limits, onFailure, onDone }: CompactionOptions,
   ) {
     this.#engine = engine;
@@ -97,7 +91,7 @@ export class Compaction {
     this.#bystander = bystander;
     this.#writer = writer;
     this.#segment_rows = segment_rows;
-    this.#snapshots = keeper;
+    this.#snapshots = snapshots;
     this.#limits = limits;
     this.#onFailure = onFailure;
     this.#onDone = onDone;
@@ -105,21 +99,21 @@ export class Compaction {
   }
 
   /**
-   * To be called after commits: starts a compaction when enough events are hot or in short runs, unless one is
-   * under way. `new_run_rows`: how many the commit put into a run of its own.
+   * To be called after commits: starts a compaction when enough events are hot or in short segments, unless one is
+   * under way. `new_segment_rows`: rows that the commit put into a segment of its own.
    */
-  notice(new_run_rows = 0): void {
-    this.#segment_rows += new_run_rows;
+  notice(new_segment_rows = 0): void {
+    this.#segment_rows += new_segment_rows;
     const { hot_rows, segment_rows } = this.#limits;
     const is_enough = this.#writer.hot_rows >= hot_rows || this.#segment_rows >= segment_rows;
     if (is_enough && this.#running === undefined && this.#resting === undefined) this.#start();
   }
 
-  /** Compacts in the background; after a failure it rests, and tries again. */
+  /** Compacts in the background; retries after a failure and a rest. */
   #start(): void {
     if (this.#closed) return;
     void this.#run().catch((error) => {
-      // A lost engine is told of by who opens the next one.
+      // A lost engine is reported by the recovery.
       if (this.#closed || error instanceof EngineLostError) return;
       this.#onFailure(error);
       this.#rest(this.#limits.retry_ms, () => this.#start());
@@ -133,14 +127,14 @@ export class Compaction {
     }, rest_ms);
   }
 
-  /** Compacts now: when it answers, every event that was stored before is in a run. */
+  /** Compacts now: resolves when every event stored before is in a sorted segment. */
   async compact(): Promise<void> {
     // One that is under way may have begun too early.
     await this.#running?.catch(() => undefined);
     await this.#run();
   }
 
-  /** Makes the sums by hour anew from the events; appends wait meanwhile. */
+  /** Rebuilds the sums by hour from the events; appends wait meanwhile. */
   async rebuildSums(): Promise<void> {
     await this.#running?.catch(() => undefined);
     await this.#writer.exclusive(async (connection) => {
@@ -160,7 +154,7 @@ export class Compaction {
     return this.#running;
   }
 
-  /** Gives up what is under way, which loses nothing, and releases the connection. */
+  /** Interrupts work under way, which loses nothing, and closes the connections. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#resting);
@@ -209,9 +203,9 @@ export class Compaction {
     });
   }
 
-  /** Moves the runs' events into one long run, slice by slice in its order. */
+  /** Moves the short segments' events into one long segment, slice by slice in its order. */
   async #settle(last_seq: number): Promise<void> {
-    for (const { from, until } of await this.#runSlices()) {
+    for (const { from, until } of await segmentSlices(this.#connection, this.#limits.move_rows)) {
       // The whole slice lies between the two companies: the engine skips blocks by that, not by an OR.
       const where = `WHERE seq <= ${last_seq} AND company_id BETWEEN ${from.company_id} AND ${until.company_id}
         AND (company_id > ${from.company_id} OR timestamp >= ${from.timestamp})
@@ -223,34 +217,6 @@ export class Compaction {
     }
   }
 
-  /**
-   * Cuts the runs' events into slices of about `move_rows`, in order, at days of a company; a day of more is one by
-   * itself. The engine finds where: there may be millions of days.
-   */
-  async #runSlices(): Promise<Slice[]> {
-    const { move_rows } = this.#limits;
-    const cuts = await query(
-      this.#connection,
-      `WITH days AS (SELECT company_id, timestamp // ${DAY_MS} AS day, count(*) AS events
-          FROM usage_runs GROUP BY ALL),
-        placed AS (SELECT *, sum(events) OVER in_order - events AS before FROM days
-          WINDOW in_order AS (ORDER BY company_id, day ROWS UNBOUNDED PRECEDING)),
-        cut AS (SELECT *, lag(before // ${move_rows}, 1, 0) OVER (ORDER BY company_id, day) AS slice_before FROM placed)
-      SELECT company_id, day FROM cut
-      WHERE before > 0 AND (before // ${move_rows} > slice_before OR events > ${move_rows}) ORDER BY ALL`,
-    );
-    const slices: Slice[] = [];
-    let from: Place = { company_id: 0, timestamp: 0 };
-    for (const cut of cuts) {
-      const [company_id = 0, day = 0] = cut.map(asNumber);
-      const until = { company_id, timestamp: day * DAY_MS };
-      slices.push({ from, until });
-      from = until;
-    }
-    const beyond = { company_id: 2 ** 31 - 1, timestamp: Number.MAX_SAFE_INTEGER };
-    return [...slices, { from, until: beyond }];
-  }
-
   async #tidyFolds(): Promise<void> {
     const folds = await countFolds(this.#connection);
     if (folds > 2 * this.#tidy_folds + LOOSE_FOLDS)
@@ -258,9 +224,9 @@ export class Compaction {
   }
 
   /**
-   * Empties the log into the file. The engine makes a checkpoint beside running transactions only when one of
-   * them began before the last commit; otherwise it halts every write. So one is held open meanwhile, and a
-   * commit made. It begins after the moves, or what they deleted would be written out for it.
+   * Empties the log into the file. The engine makes a checkpoint beside running transactions only when one of them
+   * began before the last commit; otherwise it blocks every write. So one is held open meanwhile, and a commit made. It
+   * begins after the moves, or the rows that they deleted would be written out for it.
    */
   async #checkpoint(): Promise<void> {
     await this.#writer.rotate();

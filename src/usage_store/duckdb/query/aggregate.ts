@@ -19,7 +19,7 @@ import { asDecimal, asNumber, asText, Parameters, queryMany } from "../engine/sq
 
 type Key = AggregateRow["keys"][number];
 
-/** How a kind of group is computed in SQL and read back. */
+/** The SQL columns of a grouping, and the key read back from them. */
 interface Grouping {
   columns: readonly Column[];
   key: (values: readonly DuckDBValue[]) => Key;
@@ -30,13 +30,13 @@ interface Column {
   sql: string;
 }
 
-/** Local time in SQL: the number of the hour or day that it lies in, counted since 1970, and its offset. */
+/** Local time in SQL: the number of its hour or day since 1970, and its offset. */
 interface Local {
   number: (unit_ms: number) => string;
   offset_ms: string;
 }
 
-/** The groups of the events that match. `range` bounds what is worked out of the zone's rules. */
+/** The groups of the matching events. `range` bounds the zone offsets to compute. */
 export async function aggregate(
   connection: DuckDBConnection,
   wanted: AggregateQuery,
@@ -60,8 +60,8 @@ export async function aggregate(
 }
 
 /**
- * The sums of each group. With one offset from UTC events have their local hour or day by one division. With
- * several, and for months, they are summed by slice of time first, and only slices are put into local time.
+ * The sums of each group. With one offset from UTC the local hour or day of an event is one division. With several, and
+ * for months, events are summed by slice of time first, and only slices are converted to local time.
  */
 function groupsSql(
   wanted: AggregateQuery,
@@ -136,9 +136,9 @@ function groupingOf(
   };
 }
 
-/** Local time of what `at` says, where the offset is always the same. */
+/** Local time of the instant `at`, with one offset. */
 function constantLocal(at: string, offset_ms: number): Local {
-  // What is divided must not be negative: the engine rounds towards zero.
+  // The dividend must not be negative: the engine rounds towards zero.
   const raised_ms = offset_ms < 0 ? DAY_MS : 0;
   const shift_ms = offset_ms + raised_ms;
   return {
@@ -148,13 +148,13 @@ function constantLocal(at: string, offset_ms: number): Local {
   };
 }
 
-/** Local time of slices beside their offset. */
+/** Local time of slices joined with their offset. */
 const zonedLocal: Local = {
   number: (unit_ms) => `(slice_ms + offset_ms + ${DAY_MS}) // ${unit_ms} - ${DAY_MS / unit_ms}`,
   offset_ms: "offset_ms",
 };
 
-/** The stretches of one offset in the time that is asked for and has events. */
+/** The segments of one offset in the query's time, as far as there are events. */
 function segmentsOf({ time_zone, start_ms, end_ms }: AggregateQuery, range: TimeRange): OffsetSegment[] {
   const until_ms = Math.min(end_ms ?? Number.POSITIVE_INFINITY, range.max_timestamp + 1);
   const from_ms = Math.max(0, Math.min(Math.max(start_ms ?? 0, range.min_timestamp), range.max_timestamp));
@@ -166,7 +166,7 @@ function holdHours({ width_ms, shift_ms }: Slices): boolean {
   return width_ms % HOUR_MS === 0 && shift_ms % HOUR_MS === 0;
 }
 
-/** The segments as a table. The first also takes the slice that begins before it. */
+/** The segments as a table. The first includes the slice that begins before it. */
 function segmentsSql(segments: readonly OffsetSegment[], parameters: Parameters): string {
   const starts = segments.map(({ start_ms }, i) => (i === 0 ? start_ms - DAY_MS : start_ms));
   const offsets = segments.map(({ offset_ms }) => offset_ms);
@@ -185,7 +185,7 @@ function toAggregateRow(row: DuckDBValue[], groupings: readonly Grouping[]): Agg
   };
 }
 
-/** Makes one row of those that have the same keys. */
+/** Merges the rows with the same keys. */
 function joined(rows: readonly AggregateRow[]): AggregateRow[] {
   const groups = Map.groupBy(rows, ({ keys }) => JSON.stringify(keys));
   return [...groups.values()].flatMap((group) => {

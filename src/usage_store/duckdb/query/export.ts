@@ -8,15 +8,15 @@ import { whereSql } from "./filters.ts";
 import { AppError } from "../../../core/errors.ts";
 import { asNumber, asText, Parameters, query, quoteText } from "../engine/sql.ts";
 
-/** What an event weighs where many are sorted: one with little metadata weighs 1. */
+/** The weight of an event in a sort: one with little metadata weighs 1. */
 const WEIGHT = "1 + coalesce(strlen(metadata), 0) // 200";
 /** The weight of events that are sorted at once. */
 const SLICE_WEIGHT = 100_000;
-/** Parts of a slice's length in which the slices' borders may lie. */
+/** The resolution of the slices' borders, in parts of a slice. */
 const SLICE_PARTS = 8;
-/** Keys entered at once. */
+/** Keys inserted by one statement. */
 const KEYS_AT_ONCE = 1_000;
-/** Bytes of events that a Parquet file is written by. */
+/** Bytes of events in a row group of Parquet. */
 const ROW_GROUP_BYTES = "64MB";
 /** Bytes sent at once. */
 const PIECE_BYTES = 256 * 1024;
@@ -24,15 +24,15 @@ const PIECE_BYTES = 256 * 1024;
 const USAGE_TEXT = "rtrim(rtrim(usage::VARCHAR, '0'), '.')";
 const CREATED_TEXT = "strftime(make_timestamp_ms(created_at), '%Y-%m-%dT%H:%M:%S.%gZ')";
 
-/** A format of lines: what stands before them, an event's line in SQL, and how a key is written in it. */
+/** A line format: its header, the SQL of an event's line, and the form of a key in it. */
 interface TextFormat {
   header: string;
   line: string;
   keyText: (key: string) => string;
 }
 
-// No cell of the CSV can begin a formula: a key begins with a digit, metadata with a brace, and only a number
-// with a minus.
+// No cell of the CSV can begin a formula: a key begins with a digit, metadata with a brace, and only numbers with a
+// minus.
 export const TEXT_FORMATS: Record<"csv" | "ndjson", TextFormat> = {
   csv: {
     header: "id,subscription_id,timestamp,usage,metadata,created_at\r\n",
@@ -73,10 +73,10 @@ export async function exportText(
   await writePieces(encoder.encode(text), write);
 }
 
-/** What an export may sort at once, and take of the disk. */
+/** How much an export may sort at once, and use of the disk. */
 export type ExportLimits = Pick<ExportOptions, "max_sorted" | "max_file_bytes">;
 
-/** Makes the file at `path`, ends the transaction, and sends the file, which is then removed. */
+/** Writes the file to `path`, ends the transaction, sends the file and removes it. */
 export async function exportParquet(
   connection: DuckDBConnection,
   wanted: ExportQuery,
@@ -97,7 +97,7 @@ export async function exportParquet(
       parameters,
     );
     await boundFile(connection, path, max_file_bytes, copy);
-    // What is sent no longer needs the instant to be kept.
+    // The file no longer needs the transaction's instant.
     await connection.run("ROLLBACK");
     await sendFile(path, write);
   } finally {
@@ -105,12 +105,12 @@ export async function exportParquet(
   }
 }
 
-/** How often the size of a file that is being made is looked at. */
+/** The pause between checks of the file's size. */
 const LOOK_MS = 50;
 
 /**
- * Waits until the file is made, and stops that when it grows too large: what it takes of the disk is not there for
- * commits. Errors: invalid when it does, else those of `copy`.
+ * Waits until the file is written, and interrupts that when it grows too large: commits need the disk too.
+ * Errors: invalid when it does, else those of `copy`.
  */
 async function boundFile(
   connection: DuckDBConnection,
@@ -145,12 +145,12 @@ async function boundFile(
   if (!is_over) return;
   throw new AppError(
     "invalid",
-    `Cannot export: the file would be over ${Math.floor(max_bytes / 1e6)} MB, which is all it may take of the disk; ` +
+    `Cannot export: the file would be over ${Math.floor(max_bytes / 1e6)} MB, the limit on disk; ` +
       "narrow it by time or subscription, or export CSV or NDJSON",
   );
 }
 
-/** The events that match, with the text of their subscription's key. */
+/** The matching events, with the text of their subscription's key. */
 function matched(wanted: ExportQuery, parameters: Parameters): string {
   return `(SELECT * FROM usage_events JOIN export_keys USING (subscription_id)
     WHERE ${whereSql(wanted, parameters)})`;
@@ -163,17 +163,17 @@ function orderSql({ sort }: ExportQuery): string {
   return `ORDER BY ${column} ${direction}, id ${direction}`;
 }
 
-/** Makes the keys a table, which ends with the transaction. */
+/** Inserts the keys into a table, which ends with the transaction. */
 async function enterKeys(
   connection: DuckDBConnection,
   keys: ReadonlyMap<number, string>,
   keyText: (key: string) => string,
 ): Promise<void> {
   await connection.run("CREATE TEMP TABLE export_keys (subscription_id INTEGER, key VARCHAR)");
-  for (const some of chunks([...keys], KEYS_AT_ONCE)) {
+  for (const batch of chunks([...keys], KEYS_AT_ONCE)) {
     const parameters = new Parameters();
-    const ids = parameters.integers(some.map(([id]) => id));
-    const texts = parameters.texts(some.map(([, key]) => keyText(key)));
+    const ids = parameters.integers(batch.map(([id]) => id));
+    const texts = parameters.texts(batch.map(([, key]) => keyText(key)));
     await query(connection, `INSERT INTO export_keys SELECT unnest(${ids}), unnest(${texts})`, parameters);
   }
 }
@@ -185,14 +185,14 @@ interface Slice {
 }
 
 /**
- * Cuts what is to be sorted by time into slices of about SLICE_WEIGHT, in the order in which they are wanted:
- * sorting all at once would take the memory of every question, and send nothing before it is done.
+ * Cuts a sort by time into slices of about SLICE_WEIGHT, in the requested order: sorting all at once would use the
+ * memory of all queries, and send nothing before it is done.
  */
 async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Promise<Slice[]> {
   const { company_id, subscription_ids, start_ms, end_ms, sort } = wanted;
   if (sort?.sort_by !== "timestamp") return [{ start_ms, end_ms }];
   const parameters = new Parameters();
-  // The cheap conditions only: the others can but make slices smaller.
+  // The cheap conditions only: the others just make slices smaller.
   const where = whereSql({ company_id, subscription_ids, start_ms, end_ms }, parameters);
   const rows = await query(
     connection,
@@ -217,7 +217,7 @@ async function slicesOf(connection: DuckDBConnection, wanted: ExportQuery): Prom
   return sort.sort_order === "asc" ? slices : slices.toReversed();
 }
 
-/** Errors: invalid when there is too much to be sorted at once. */
+/** Errors: invalid when there is too much to sort at once. */
 async function assertSortable(
   connection: DuckDBConnection,
   wanted: ExportQuery,

@@ -8,10 +8,7 @@ import { type ExportLimits, exportParquet, exportText } from "./export.ts";
 import { asText, query } from "../engine/sql.ts";
 import { closedError, INTERRUPT_AGAIN_MS, Readers, type ReadersLimits } from "../engine/readers.ts";
 
-/**
- * Exports, on connections of their own: each lasts as long as its receiver takes, and questions must not wait
- * for that.
- */
+/** Exports, on connections of their own: each lasts as long as its receiver takes, and queries must not wait. */
 export class Exports {
   readonly #readers: Readers;
   readonly #folder: string;
@@ -22,7 +19,7 @@ export class Exports {
     this.#folder = folder;
   }
 
-  /** Files that are being sent are kept beside the database; those that a killed process left are removed. */
+  /** Temporary files are in a folder beside the database; those of a killed process are removed. */
   static async open(engine: Engine, limits: ReadersLimits): Promise<Exports> {
     const folder = `${await pathOf(engine.instance)}.exports`;
     await rm(folder, { recursive: true, force: true });
@@ -41,7 +38,7 @@ export class Exports {
       });
       try {
         stop.throwIfAborted();
-        // The receiver may take its time, the end of the process does not.
+        // The receiver may be slow, but an abort must not wait for it.
         const paced: Write = (bytes) => Promise.race([write(bytes), halt.promise]);
         await this.#write(connection, wanted, limits, paced);
       } catch (error) {
@@ -52,7 +49,7 @@ export class Exports {
     });
   }
 
-  /** Cuts off exports under way. */
+  /** Aborts exports under way. */
   async close(): Promise<void> {
     this.#closing.abort(closedError());
     await this.#readers.close();
@@ -84,7 +81,7 @@ export class Exports {
   }
 }
 
-/** Does something once the signal is aborted, and again until the result is called: an interrupt may be lost. */
+/** Acts once the signal is aborted, and again until the result is called: an interrupt may be lost. */
 function onAbort(signal: AbortSignal, act: () => void): () => void {
   let timer: ReturnType<typeof setInterval> | undefined;
   const begin = (): void => {

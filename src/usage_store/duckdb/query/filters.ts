@@ -3,7 +3,7 @@ import type { EventFilter } from "../../port.ts";
 import { pairSql, searchSql } from "./metadata_sql.ts";
 import type { Parameters } from "../engine/sql.ts";
 
-/** Ids up to so many are compared with each by each: quicker than a join with their list. */
+/** Up to so many ids are compared one by one, which is faster than a join. */
 const FEW_IDS = 10_000;
 
 /** The largest usage that the column holds, in millionths. */
@@ -13,7 +13,7 @@ const MAX_MILLIONTHS = 10n ** 18n - 1n;
 const DOWN = 0;
 const UP = 3;
 
-/** The condition on usage_events that `filter` states, its values added to `parameters`. */
+/** The SQL condition of a filter on usage_events; its values are added to `parameters`. */
 export function whereSql(filter: EventFilter, parameters: Parameters): string {
   const conditions = [`company_id = ${parameters.integer(filter.company_id)}`];
   if (filter.subscription_ids !== undefined) {
@@ -32,7 +32,7 @@ export function whereSql(filter: EventFilter, parameters: Parameters): string {
 
 function subscriptionSql(ids: readonly number[], parameters: Parameters): string {
   if (ids.length === 0) return "false";
-  // As one text: the driver makes a list value by value, which for a hundred thousand holds the process up.
+  // As one text: the driver builds a list value by value, which for a hundred thousand blocks the process.
   if (ids.length > FEW_IDS) {
     return `subscription_id IN (SELECT unnest(string_split(${parameters.text(ids.join())}, ','))::INTEGER)`;
   }
@@ -47,7 +47,7 @@ function minUsageSql(min: Decimal, parameters: Parameters): string {
 }
 
 function maxUsageSql(max: Decimal, parameters: Parameters): string {
-  // usage <= max is -usage >= -max, but negating a column would hide it from the engine's block statistics.
+  // Not as -usage >= -max: negating the column would hide it from the engine's block statistics.
   const scaled = toBig(max).times("1000000");
   const millionths = BigInt(scaled.round(0, scaled.lt("0") ? UP : DOWN).toFixed());
   if (millionths < -MAX_MILLIONTHS) return "false";

@@ -5,25 +5,25 @@ import { asNumber, Parameters, query } from "../engine/sql.ts";
 import { minimum, spanOf, windowsSql } from "./windows.ts";
 
 /**
- * Which windows hold events beyond those that are known of them, by one join. What bounds all windows stands as
- * plain conditions in two branches, not in one with an OR: by each of them the engine skips blocks.
+ * Whether each window has events beyond those known, by one join. The bounds of all windows are plain conditions in two
+ * branches, not in one with an OR: by each of them the engine skips blocks.
  */
 export async function haveLateEvents(
   connection: DuckDBConnection,
   company_id: number,
   windows: readonly KnownWindow[],
 ): Promise<boolean[]> {
-  const newer = windows.map(() => false);
-  if (windows.length === 0) return newer;
+  const late = windows.map(() => false);
+  if (windows.length === 0) return late;
   const parameters = new Parameters();
   for (const [position] of await query(
     connection,
     lateEventsSql(company_id, windows, parameters),
     parameters,
   )) {
-    newer[asNumber(position)] = true;
+    late[asNumber(position)] = true;
   }
-  return newer;
+  return late;
 }
 
 function lateEventsSql(company_id: number, windows: readonly KnownWindow[], parameters: Parameters): string {

@@ -4,24 +4,24 @@ import { cutSql, isContainerSql, pointer, pointersOf, readScalar } from "./metad
 import { besideSql, orderSql, placeByTime } from "./search.ts";
 import { asNumber, asText, asUuid, Parameters, query } from "../engine/sql.ts";
 
-/** A key that some event has: the keys that lead to it, and its name in a filter. */
+/** A metadata path: its keys, and its name in a filter. */
 interface Path {
   keys: string[];
   name: string;
 }
 
-/** What a path was found to hold: in how many events a scalar, and whether an object or array in any. */
+/** A path's use: in how many events it has a scalar, and whether an object or array in any. */
 interface Found extends KeyUse {
   path: Path;
   has_inside: boolean;
 }
 
-/** SQL that gives the metadata of the events that are looked at. */
+/** SQL of the metadata of the sampled events. */
 type Sample = (parameters: Parameters) => string;
 
 /**
- * The keys of the newest events, level by level: first which keys there are, then what they hold. `connection`
- * is in a transaction. All events are gone through in the engine; what comes out is bounded.
+ * The keys of the newest events, level by level: first the keys, then their values. `connection` is in a transaction.
+ * The events are scanned in the engine; the result is bounded.
  */
 export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQuery): Promise<KeysResult> {
   const newest: SearchQuery = {
@@ -41,7 +41,7 @@ export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQue
     const paths = await findPaths(connection, sample, inside, wanted);
     if (paths.length > wanted.max_keys) all_keys = false;
     const values = await findValues(connection, sample, paths.slice(0, wanted.max_keys), wanted);
-    // A whole key of the same name has told what a filter finds there.
+    // A whole key of the same name takes precedence, as in filters.
     for (const value of values) if (!found.has(value.key)) found.set(value.key, value);
     inside = values.flatMap(({ path, has_inside }) => (has_inside && isReachable(path) ? [path] : []));
   }
@@ -56,7 +56,7 @@ export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQue
   };
 }
 
-/** The newest events as far as the bounds allow, and how many they are. */
+/** The newest events within the bounds, and their number. */
 async function sampleOf(
   connection: DuckDBConnection,
   newest: SearchQuery,
@@ -82,7 +82,7 @@ async function sampleOf(
   };
 }
 
-/** The keys in what stands at `places`, the most frequent first; one more than `max_keys` when there are more. */
+/** The keys of the values at `places`, the most frequent first; one more than `max_keys` if there are more. */
 async function findPaths(
   connection: DuckDBConnection,
   sample: Sample,
@@ -110,7 +110,7 @@ async function findPaths(
   });
 }
 
-/** What the paths hold, looked up as filters do. */
+/** The values of the paths, looked up as by filters. */
 async function findValues(
   connection: DuckDBConnection,
   sample: Sample,
@@ -124,7 +124,7 @@ async function findValues(
     const places = pointersOf(name).map((place) => `found[${pointers.push(place)}]`);
     return `coalesce(${places.join(", ")})`;
   });
-  // A whole key of the same name may hide from a filter what stands at the place itself, but not what is in it.
+  // A whole key of the same name hides the value at the place itself from filters, but not the values inside it.
   const columns = paths.map(({ keys }) => `found[${pointers.push(pointer(keys))}]`);
   const rows = await query(
     connection,
@@ -156,7 +156,7 @@ async function findValues(
   });
 }
 
-/** Whether what is inside can be named by a dot path. */
+/** Whether a dot path can name the values inside. */
 function isReachable({ keys }: Path): boolean {
   return !keys.some((key) => key.includes("."));
 }

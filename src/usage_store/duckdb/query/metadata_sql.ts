@@ -7,7 +7,7 @@ import type { Parameters } from "../engine/sql.ts";
 /** The part of a path that may be the index of an array element. */
 const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
-/** The inside of a JSON string, escapes as a whole: a search must not begin within one. */
+/** The inside of a JSON string, escapes as a whole: a match must not begin within one. */
 const INSIDE = String.raw`(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*`;
 
 /** A JSON pointer of keys. */
@@ -15,20 +15,20 @@ export function pointer(keys: readonly string[]): string {
   return keys.map((key) => `/${pointerPart(key)}`).join("");
 }
 
-/** The places at which a key is looked for, in their order: whole, then as a path. */
+/** The pointers at which a key is looked up, in order: whole, then as a path. */
 export function pointersOf(key: string): string[] {
   return key.includes(".") ? [pointer([key]), pointer(key.split("."))] : [pointer([key])];
 }
 
-/** The JSON text of what `key` holds, SQL's NULL where there is no such key. */
+/** SQL of the JSON text at `key`, NULL without such a key. */
 function foundSql(key: string, parameters: Parameters): string {
   const found = pointersOf(key).map((place) => `json_extract(metadata, ${parameters.text(place)})`);
   return `coalesce(${found.join(", ")})`;
 }
 
 /**
- * Whether `key` holds `value`. Before the exact condition comes a cheap necessary one: what canonical text
- * holds wherever the pair is, be its value a string or not.
+ * Whether `key` has `value`. A cheap necessary condition comes first: the text that canonical JSON contains wherever
+ * the pair is.
  */
 export function pairSql(key: string, value: string, parameters: Parameters): string {
   const before = textBefore(key);
@@ -48,8 +48,8 @@ export function pairSql(key: string, value: string, parameters: Parameters): str
 }
 
 /**
- * Whether a string value at any depth holds `search`, whatever the case. First whether the text does at all;
- * then its strings are told from one another from its start on, and those before a colon are keys.
+ * Whether a string value at any depth contains `search`, in any case. A cheap condition on the whole text comes first;
+ * then its strings are matched from the start on, where those before a colon are keys.
  */
 export function searchSql(search: string, parameters: Parameters): string {
   const inner = JSON.stringify(search).slice(1, -1);
@@ -61,21 +61,18 @@ export function searchSql(search: string, parameters: Parameters): string {
     AND regexp_matches(lower(metadata), ${pattern})`;
 }
 
-/**
- * The JSON text of the value by which `key` groups, NULL where it is no scalar; long strings are cut. Read it
- * with `readScalar`.
- */
+/** SQL of the group value of `key` as JSON text, NULL unless it is a scalar; long strings are truncated. */
 export function groupTextSql(key: string, max_length: number, parameters: Parameters): string {
   const json = `(${foundSql(key, parameters)})::VARCHAR`;
   return `if(${json} = 'null' OR ${isContainerSql(json)}, NULL, ${cutSql(json, max_length, parameters)})`;
 }
 
-/** Whether JSON text is that of an object or array. */
+/** Whether JSON text is an object or array. */
 export function isContainerSql(json: string): string {
   return `starts_with(${json}, '{') OR starts_with(${json}, '[')`;
 }
 
-/** JSON text, of which a string of over `max_length` characters is cut to these and `…`. */
+/** JSON text, with a string of over `max_length` characters truncated to these and `…`. */
 export function cutSql(json: string, max_length: number, parameters: Parameters): string {
   const [text, length] = [`json_extract_string(${json}, '')`, parameters.integer(max_length)];
   return `if(strlen(${json}) <= ${length} OR NOT starts_with(${json}, '"') OR length(${text}) <= ${length},
@@ -83,7 +80,7 @@ export function cutSql(json: string, max_length: number, parameters: Parameters)
 }
 
 /**
- * A scalar of JSON text as filters take it. Several texts are one: a number and the string of its digits, and
+ * A scalar of JSON text in the form of filters. Several texts give the same: a number and the string of its digits, and
  * the engine's own text for large numbers is not the canonical one.
  */
 export function readScalar(json: string): string {
@@ -91,17 +88,17 @@ export function readScalar(json: string): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** How many JSON texts may be read as one. */
+/** How many JSON texts may give the same scalar. */
 export const TEXTS_OF_A_SCALAR = 2;
 
-/** What stands before the value of a key: the end of the key, unless the value may be an array's element. */
+/** The text before the value of a key: the end of the key, unless the value may be an array's element. */
 function textBefore(key: string): string {
   if (!key.includes(".")) return `${JSON.stringify(key)}:`;
   const last = key.slice(key.lastIndexOf(".") + 1);
   return INDEX.test(last) ? "" : `${JSON.stringify(last).slice(1)}:`;
 }
 
-/** Whether the JSON text of a value other than a string may be this. */
+/** Whether the text may be JSON of a scalar other than a string. */
 function isScalarText(text: string): boolean {
   return ["true", "false", "null"].includes(text) || isNumberText(text);
 }

@@ -1,27 +1,27 @@
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { SearchQuery } from "../../port.ts";
 
-/** How many events of a search an hour holds; the hour is counted since 1970. */
+/** The number of matching events in an hour, counted since 1970. */
 export interface HourCount {
   hour: number;
   events: number;
 }
 
-/** The hours of a page in its order. */
+/** The hours of a page, in its order. */
 export interface PageHours {
-  /** How many events match the search, on all its pages. */
+  /** The number of matching events, on all pages. */
   total: number;
-  /** Undefined: as far as the filter's window goes. */
+  /** Undefined: as far as the filter's window. */
   first: number | undefined;
-  /** Undefined: there is nothing on the page. */
+  /** Undefined: the page is empty. */
   last: number | undefined;
   /** Events in these hours before the page. */
   skip: number;
 }
 
 /**
- * Where a page lies, from the count of each hour (each once, in any order), with one event more, which tells
- * whether there is a next page. How much of a cursor's own hour comes after it is not known: as if nothing did.
+ * Locates a page by the count of each hour (each once, in any order), with one event more, which shows whether there is
+ * a next page. How many events of a cursor's own hour come after it is unknown, and counted as none.
  */
 export function pageHours(
   counts: readonly HourCount[],

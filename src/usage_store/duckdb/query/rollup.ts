@@ -14,7 +14,7 @@ export const EVENT_SUMS = "sum(usage) AS total, count(*) AS events, min(usage) A
 export const SUMS_OF_SUMS =
   "sum(total) AS total, coalesce(sum(events), 0) AS events, min(low) AS low, max(high) AS high";
 
-/** Whether the filter is by company and time only: then the sums by hour answer for the events. */
+/** Whether the filter is by company and time only: then the sums by hour suffice. */
 export function isByTime(filter: EventFilter): boolean {
   const { subscription_ids, metadata = {}, metadata_search, min_usage, max_usage } = filter;
   return (
@@ -24,8 +24,8 @@ export function isByTime(filter: EventFilter): boolean {
 }
 
 /**
- * The sums of a filter by time, as rows of hour, total, events, low and high, several an hour. Hours that the
- * window cuts are summed from their events. It is a union, as the engine skips no blocks by an OR.
+ * SQL of the sums of a filter by time, as rows of hour, total, events, low and high, several an hour. Hours cut by the
+ * window are summed from their events. A union, as the engine skips no blocks by an OR.
  */
 export function hoursSql(filter: EventFilter, parameters: Parameters): string {
   const { start_ms, end_ms } = filter;
@@ -61,7 +61,7 @@ function cutHoursSql(filter: EventFilter, parameters: Parameters): string {
     WHERE ${whereSql(filter, parameters)} GROUP BY 1`;
 }
 
-/** The query without those bounds of time that leave nothing out: where they cut an hour they cost. */
+/** The query without bounds of time that exclude nothing: where they cut an hour they are slow. */
 export function unbound<Q extends EventFilter>(query: Q, { min_timestamp, max_timestamp }: TimeRange): Q {
   const { start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER } = query;
   return {

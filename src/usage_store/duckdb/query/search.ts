@@ -9,19 +9,19 @@ import { hoursSql, isByTime } from "./rollup.ts";
 import { asDecimal, asNumber, asText, asUuid, chunksOf, Parameters, query } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
-/** Where a page is to be looked for. */
+/** The place of a page among the matching events. */
 interface Place {
-  /** How many events match the search, on all its pages. */
+  /** The number of matching events, on all pages. */
   total: number;
-  /** A condition that few events beside the page's meet. Undefined when there is nothing on the page. */
+  /** A condition that few events besides the page's meet; undefined for an empty page. */
   where: ((parameters: Parameters) => string) | undefined;
-  /** Events that meet it and come before the page. */
+  /** Events that meet it and precede the page. */
   skip: number;
 }
 
 /**
- * The page and the count, of one instant: `connection` is in a transaction. First it finds out where the page
- * lies, from few and narrow columns, so that whole events are read of that place only.
+ * The page and the count, of one instant: `connection` is in a transaction. The page is located first, by few and
+ * narrow columns, so that whole events are read of that place only.
  */
 export async function search(connection: DuckDBConnection, wanted: SearchQuery): Promise<SearchResult> {
   const find = wanted.sort_by === "usage" ? placeByUsage : placeByTime;
@@ -40,7 +40,7 @@ export async function search(connection: DuckDBConnection, wanted: SearchQuery):
   return { rows, total, next: last && found.length > rows.length ? positionOf(wanted, last) : null };
 }
 
-/** Looks in the hours in which the page lies. */
+/** Locates the page by its hours. */
 export async function placeByTime(connection: DuckDBConnection, wanted: SearchQuery): Promise<Place> {
   const { after, sort_order, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER } = wanted;
   const { total, skip, first, last } = await hoursOfPage(connection, wanted);
@@ -58,7 +58,7 @@ export async function placeByTime(connection: DuckDBConnection, wanted: SearchQu
   return { total, where, skip };
 }
 
-/** Counts by hour, from the sums by hour where they tell. */
+/** Counts by hour, from the sums by hour where these suffice. */
 async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<PageHours> {
   const parameters = new Parameters();
   const hour_counts = isByTime(wanted)
@@ -81,7 +81,7 @@ async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): P
   return pageHours(counts, wanted);
 }
 
-/** Counts, and reads the page's own places in the order: those of its events are what lies between. */
+/** Counts, and locates the page by the first and last usage and id on it. */
 async function placeByUsage(connection: DuckDBConnection, wanted: SearchQuery): Promise<Place> {
   const { after } = wanted;
   const [ahead, behind] = sidesOf(wanted);
@@ -114,14 +114,14 @@ async function placeByUsage(connection: DuckDBConnection, wanted: SearchQuery): 
   return { total: asNumber(total), where: first === undefined ? undefined : where, skip: 0 };
 }
 
-/** The comparisons with what comes after in the order, and before. */
+/** The comparisons for events after a place in the order, and before. */
 function sidesOf({ sort_order }: SearchQuery): readonly [ahead: "<" | ">", behind: "<" | ">"] {
   return sort_order === "asc" ? [">", "<"] : ["<", ">"];
 }
 
 type Comparison = ">" | "<" | ">=" | "<=";
 
-/** Whether an event stands on one side of a place in the order, or at it where the comparison has an `=`. */
+/** SQL for events on one side of a place in the order, the place itself included by an `=`. */
 export function besideSql(
   { sort_by }: SearchQuery,
   comparison: Comparison,
@@ -130,7 +130,7 @@ export function besideSql(
 ): string {
   const wanted =
     sort_by === "usage" ? parameters.usage(toMillionths(value)) : parameters.integer(Number(value));
-  // The first condition is one by which the engine skips blocks.
+  // By the first condition the engine skips blocks.
   return `${sort_by} ${comparison[0]}= ${wanted} AND (${sort_by} <> ${wanted} OR id ${comparison} ${parameters.uuid(id)})`;
 }
 

@@ -4,7 +4,7 @@ import { whereSql } from "./filters.ts";
 import { asBigInt, asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
 import { spanOf, windowsSql } from "./windows.ts";
 
-/** By when an event must have been stored to count. */
+/** The bounds of storage within which an event counts. */
 type StoredBy = Omit<TotalsOptions, "timeout_ms">;
 
 const LOW_HALF = 2n ** 64n - 1n;

@@ -5,10 +5,10 @@ import { whereSql } from "./filters.ts";
 import { asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
 import { minimum, spanOf, windowsSql } from "./windows.ts";
 
-/** Windows that are remembered: those asked for last. */
-const KNOWN_WINDOWS = 20_000;
+/** The capacity of the cache: the windows used last. */
+const CACHED_WINDOWS = 20_000;
 
-/** A window's sum, and the number of the last event in it. */
+/** A window's sum, with the number of its last event. */
 interface CachedSum extends WindowSum {
   seq: number;
 }
@@ -16,14 +16,14 @@ interface CachedSum extends WindowSum {
 const NOTHING: CachedSum = { units: "0", event_count: 0, corrections: 0, seq: 0 };
 
 /**
- * The sums of windows, each remembered: events are never changed, and are numbered in the order of their
- * commits, so that a question which saw one event saw all with lower numbers, and the next one need only read
- * the events after it. The tables keep the newest events apart, and the engine skips the rest by their numbers.
+ * A cache of window sums: events never change, and are numbered in the order of commits, so that a query which saw one
+ * event saw all with lower numbers, and the next one reads only the events after it. The tables keep the newest events
+ * apart, and the engine skips the rest by their numbers.
  */
 export class WindowSums {
   readonly #cached = new Map<string, CachedSum>();
 
-  /** The sums by now, in the order of the windows. */
+  /** The current sums, in the order of the windows. */
   async find(
     connection: DuckDBConnection,
     company_id: number,
@@ -54,17 +54,17 @@ export class WindowSums {
   }
 
   #remember(key: string, cached: CachedSum): void {
-    // Of two questions at once the later answer may know less.
+    // Of two concurrent queries the later result may be older.
     const other = this.#cached.get(key);
     this.#cached.delete(key);
     this.#cached.set(key, other && other.seq > cached.seq ? other : cached);
-    if (this.#cached.size <= KNOWN_WINDOWS) return;
+    if (this.#cached.size <= CACHED_WINDOWS) return;
     const [oldest] = this.#cached.keys();
     if (oldest !== undefined) this.#cached.delete(oldest);
   }
 }
 
-/** The events of the windows that are not in what is known of them; of several windows by one join. */
+/** Sums the windows' events after the cached ones; of several windows by one join. */
 function sumsSql(
   company_id: number,
   windows: readonly UsageWindow[],
@@ -73,7 +73,7 @@ function sumsSql(
 ): string {
   const subscription_ids = [...new Set(windows.map(({ subscription_id }) => subscription_id))];
   const after_seq = cached.map(({ seq }) => seq);
-  // What bounds all windows stands as plain conditions, by which the engine skips blocks.
+  // The bounds of all windows are plain conditions, by which the engine skips blocks.
   const where = `${whereSql({ company_id, subscription_ids, ...spanOf(windows) }, parameters)}
     AND seq > ${parameters.integer(minimum(after_seq))}`;
   if (windows.length === 1) {

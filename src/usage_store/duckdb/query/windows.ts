@@ -1,7 +1,7 @@
 import type { UsageWindow } from "../../port.ts";
 import type { Parameters } from "../engine/sql.ts";
 
-/** The time from the earliest start to the latest end: as plain conditions the engine skips blocks by it. */
+/** The time from the earliest start to the latest end, for plain conditions by which the engine skips blocks. */
 export function spanOf(windows: readonly UsageWindow[]): { start_ms: number; end_ms: number } {
   return {
     start_ms: minimum(windows.map((window) => window.start_ms)),
@@ -9,7 +9,7 @@ export function spanOf(windows: readonly UsageWindow[]): { start_ms: number; end
   };
 }
 
-/** The smallest of however many values. */
+/** The smallest of any number of values. */
 export function minimum(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER);
 }
