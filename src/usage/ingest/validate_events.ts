@@ -1,3 +1,4 @@
+import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
 import { iso } from "../../core/time.ts";
@@ -47,7 +48,7 @@ export function externalIdsOf(company_id: number, raws: readonly unknown[]): str
   const ids = new Set<string>();
   for (const raw of raws) {
     const id = isObject(raw) ? externalIdIn(company_id, raw) : undefined;
-    if (id === undefined || ids.has(id) || id.length > LIMITS.external_id_length) continue;
+    if (id === undefined || ids.has(id) || id.length > SHARED_LIMITS.external_id_length) continue;
     // Ill-formed text names nothing, and the database would refuse it.
     if (!id.includes("\0") && id.isWellFormed()) ids.add(id);
   }
