@@ -80,6 +80,6 @@ test("names and groups of many thousand subscriptions are found in turns", async
       max_usage: 0.1,
     },
   ]);
-  const fold = foldGroups(company_id, ["subscription"], groups, found.result, how);
-  await expect(fold).rejects.toThrow("Cannot aggregate usage");
+  const refused = foldGroups(company_id, ["subscription"], groups, found.result, how).catch(String);
+  expect(await refused).toContain("Cannot aggregate usage");
 }, 60_000);
