@@ -14,20 +14,20 @@ export const LIMITS = {
   credits_batch: 500,
   billing_run_subscriptions: 1_000,
   billing_run_errors: 1_000,
-  /** Records that a run answers. */
+  /** Records in the response of a run. */
   billing_run_records: 100,
   /** How long POST /billing-runs waits for its run before it answers "running". */
   billing_run_wait_ms: 10_000,
-  /** A run that has told of no progress for so long is dead. */
+  /** A run without progress for so long is dead. */
   billing_run_silent_minutes: 15,
-  /** Subscriptions whose periods a run looks for at once, both of which holds up requests. */
+  /** Subscriptions whose due periods are read at once. */
   billing_batch_subscriptions: 100,
   /** Periods whose usage it counts in one question, and records that it writes in one transaction. */
   billing_batch_periods: 2_000,
   billing_batch_records: 25,
-  /** How long it leaves the process to requests after each of these steps. */
+  /** How long a run yields to requests after each of these steps. */
   billing_pause_ms: 5,
-  /** After so many failures of a store in a row a run gives up: it is not the subscriptions' fault. */
+  /** Consecutive store failures after which a run stops. */
   billing_store_failures: 5,
   /** How far back the daily job looks for late usage. */
   billing_recheck_days: 90,

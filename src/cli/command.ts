@@ -45,13 +45,13 @@ export function commandContext(deps: Deps, company_id: number): Context {
   });
 }
 
-/** The context of whoever runs the deployment. */
+/** The context of the operator, for all companies. */
 export function operatorContext(deps: Deps): Context {
   const request_id = Bun.randomUUIDv7();
   return deps.openContext({ actor: { kind: "operator" }, origin: "cli", request_id, address: null });
 }
 
-/** The password given, or one made up, which `notice` then tells. */
+/** The given password, or a random one, which `notice` then shows. */
 export function passwordOf(words: Arguments, name: string): { password: string; notice: string } {
   const option = optional(words, name);
   if (option !== undefined) return { password: option, notice: "" };

@@ -157,7 +157,7 @@ async function importFile(
   if (rejected > 0 && accepted + duplicates === 0) throw new Error(`Imported nothing: ${rejects.first}`);
 }
 
-/** What is known of the file, which the user is told where rows might count twice. */
+/** Facts about the file that are shown where rows might count twice. */
 async function recognize(deps: Deps, company: Company, path: string): Promise<ImportSource> {
   const file_name = basename(path);
   const source = await call(commandContext(deps, company.id), recognizeImport, { path, file_name });
@@ -173,7 +173,7 @@ async function recognize(deps: Deps, company: Company, path: string): Promise<Im
   return source;
 }
 
-/** Works a thing out when it is first asked for. */
+/** Computes a value at its first use. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => (result ??= work());

@@ -49,7 +49,7 @@ export type Role = (typeof ROLES)[number];
 export const KEY_ROLES = ["lender", "agent", "ingest"] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
-/** Loans are tried out in one world and made in the other; neither sees the other's rows. */
+/** The two environments of loan data, fully isolated from each other. */
 export const ENVIRONMENTS = ["staging", "production"] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 
@@ -59,7 +59,7 @@ export type Environment = (typeof ENVIRONMENTS)[number];
  */
 export type Level = "company" | "client" | KeyRole;
 
-/** For whoever runs the deployment, at its command line: no user of a company holds them. */
+/** Permissions of the operator, at the command line: no user of a company holds them. */
 const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 
 const admin = PERMISSIONS.filter(
@@ -113,8 +113,8 @@ export function permissionsOf(role: Role): Permission[] {
 }
 
 /**
- * Who calls: nobody yet (sign-in), a signed-in user, a machine by its API key, the house itself for one company
- * (jobs, command line), or whoever runs the deployment (command line).
+ * The authenticated principal: anonymous (sign-in), operator (deployment-wide command line), system (jobs and command
+ * line, for one company), a user, or an API key.
  */
 export type Actor =
   | { kind: "anonymous" }
@@ -130,7 +130,7 @@ export type Actor =
       token?: { id: string; expires_ms: number };
       /** What lets an agent act for the user; absent where the user acts. */
       authorization_id?: number;
-      /** In which world a user acts on loans; absent elsewhere. */
+      /** The environment in which a user acts on loans; absent elsewhere. */
       environment?: Environment;
     }
   | {
@@ -174,7 +174,7 @@ export function may(actor: Actor, permission: Permission): boolean {
   if (actor.kind === "anonymous") return permission === "session:open";
   if (actor.kind === "operator") return OPERATOR.includes(permission);
   if (actor.kind === "key") return KEY_PERMISSIONS[actor.role].has(permission);
-  // The house may do whatever a company's admin may.
+  // The system actor has the permissions of a company's admin.
   return ROLE_PERMISSIONS[actor.kind === "system" ? "admin" : actor.role].has(permission);
 }
 

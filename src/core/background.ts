@@ -1,6 +1,6 @@
 /**
- * Work that goes on after the call that began it was answered. At the end of the process it is told to stop,
- * and the stores stay open until it has.
+ * Tracks work that outlives its call, so that shutdown can wait for it. At the end of the process it is signalled to
+ * stop, and the stores stay open until it has.
  */
 export class Background {
   readonly #running = new Set<Promise<unknown>>();
@@ -11,7 +11,7 @@ export class Background {
     return this.#is_stopping;
   }
 
-  /** Waits for the work before the stores close. Its errors stay with whoever began it. */
+  /** Waits for the work before the stores close. Its errors stay with its caller. */
   track<T>(work: Promise<T>): Promise<T> {
     const ended = work.then(
       () => undefined,

@@ -2,8 +2,8 @@ import type { Background } from "./background.ts";
 import { SHARED_LIMITS } from "./limits.ts";
 
 /**
- * Forgets rows some at a time, so that nothing waits long for one transaction: `deleteSome` deletes at most
- * `limit` and tells how many. It goes on until there are fewer, or the process is about to end.
+ * Deletes expired rows in batches, so that no single transaction runs long. `deleteSome` deletes at most `limit` rows
+ * and returns how many; it is called until there are fewer, or the process is about to end.
  */
 export async function deleteInBatches(
   background: Background,

@@ -1,6 +1,6 @@
 import { AppError } from "./errors.ts";
 
-/** A file that is made while it is sent. */
+/** A streamed download: its content is produced on demand. */
 export interface Download {
   media_type: string;
   filename: string;
@@ -19,13 +19,13 @@ export interface SendOptions {
   idle_ms: number;
   /** How much it must take on average, while it is waited for, so as not to hold for hours what a file takes. */
   bytes_s: number;
-  /** Told when the content broke off after its beginning: it then never looks whole to the receiver. */
+  /** Called when the content broke off after its beginning: it then never looks whole to the receiver. */
   onError: (error: unknown) => void;
 }
 
 /**
- * The content as a stream, never further made than it is taken. Answers when the first bytes are there, or
- * there are none. Errors: until then whatever `write_content` throws.
+ * Returns the content as a pull-based stream. Resolves with the first bytes, or when there are none, so that earlier
+ * errors can still become a status code. Errors: until then whatever `write_content` throws.
  */
 export async function createDownloadStream(
   write_content: WriteContent,

@@ -1,4 +1,4 @@
-/** What went wrong, in the words of the house. `http/errors.ts` gives each kind its status. */
+/** Kinds of errors, independent of transport. `http/errors.ts` gives each kind its status. */
 export type ErrorKind =
   | "malformed" // the request can't be read, or asks something the record can't answer (400)
   | "unauthorized" // no one is signed in (401)
@@ -36,7 +36,7 @@ export interface Prerequisite {
 }
 
 /**
- * An error that the caller is told of, word for word. State the action, then the state that forbids it:
+ * An error whose message the caller sees, word for word. State the action, then the state that forbids it:
  * "Cannot delete client 7: it has 2 active subscriptions". Anything else thrown is answered as
  * "Internal error" and only logged.
  */
@@ -99,7 +99,7 @@ export function summarize(details: readonly ErrorDetail[], is_cut = false): stri
   return parts.join("; ");
 }
 
-/** The 404 of a record that is not there, or not this company's: the two are never told apart. */
+/** The 404 of a record that is not there, or not this company's: the two look the same. */
 export function notFound(noun: string, id: number | string): AppError {
   return new AppError("not_found", `${noun} ${id} not found`);
 }

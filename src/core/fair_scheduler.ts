@@ -1,6 +1,6 @@
 /**
- * Work for many owners, each on its own: one owner at most once at a time, so many owners at once, and whoever was
- * served longest ago goes first. One whose work takes long keeps nobody waiting but itself, while there is room.
+ * Runs work for many owners fairly: each at most once at a time, `at_once` owners at once, and the owner served
+ * longest ago first. While there is room, an owner whose work takes long delays only itself.
  */
 export class FairWork {
   readonly #at_once: number;
@@ -50,7 +50,7 @@ export class FairWork {
     this.#running.set(owner, run);
   }
 
-  /** Keeps no more than of those that want something: whoever does not comes first the next time. */
+  /** Forgets owners without work: they come first the next time. */
   #forget(owners: readonly number[]): void {
     const wanted = new Set(owners);
     for (const owner of this.#served.keys()) {

@@ -1,13 +1,13 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the service keeps in its data directory, and what lies beside these files while it runs. */
+/** Names of the service's files in its data directory, with those that exist only while it runs. */
 const OURS = /^(meterhouse\.sqlite|usage\.duckdb|jwt_secret|documents|control)/;
 
 /**
- * Takes away what others may do with files of the data directory: those of a version that left them readable, and
- * those that were copied there. The directory itself is left as whoever runs the deployment made it. Answers the
- * names of files that belong to someone else.
+ * Removes other users' permissions from the files of the data directory: those of a version that left them readable,
+ * and those that were copied there. The directory itself is left as the operator made it. Returns the names of files
+ * that belong to another user.
  */
 export function makePrivate(data_dir: string): string[] {
   return readdirSync(data_dir)

@@ -5,7 +5,7 @@ export interface HtmlPage {
   policy: string;
 }
 
-/** Text that is HTML already. */
+/** Markup that must not be escaped again. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -22,7 +22,7 @@ export function html(literals: TemplateStringsArray, ...parts: readonly Part[]):
   return new Html(written.join(""));
 }
 
-/** A text from outside, kept apart from the direction and order of what stands around it. */
+/** Untrusted text wrapped in <bdi>, so that its writing direction cannot reorder its surroundings. */
 export function isolate(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }

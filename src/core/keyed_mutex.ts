@@ -1,6 +1,6 @@
 /**
- * Lets what is under one key go one after the other within this process, in the order in which it came. It keeps
- * apart what would only be in each other's way; what must hold is held by the database, also between processes.
+ * A per-key mutex within this process: tasks with the same key run one at a time, in arrival order. Exclusion between
+ * processes is the database's job.
  */
 export class KeyedMutex<K> {
   readonly #last = new Map<K, Promise<void>>();
@@ -16,7 +16,7 @@ export class KeyedMutex<K> {
     return done;
   }
 
-  /** Unless somebody came after it. */
+  /** Removes the key, unless another task came after this one. */
   #forget(key: K, over: Promise<void>): void {
     if (this.#last.get(key) === over) this.#last.delete(key);
   }

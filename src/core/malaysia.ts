@@ -41,7 +41,8 @@ export function ageOn(ic_number: string, day: Temporal.PlainDate): number {
   const born = daysOfBirth(year, month, date)
     .filter((birth) => Temporal.PlainDate.compare(birth, day) <= 0)
     .at(-1);
-  if (born === undefined) throw new RangeError("Cannot tell the age: not an IC number of somebody born yet");
+  if (born === undefined)
+    throw new RangeError("Cannot compute the age: not an IC number of a person born yet");
   return born.until(day, { largestUnit: "years" }).years;
 }
 

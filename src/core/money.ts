@@ -87,7 +87,7 @@ export function isCurrency(code: string): boolean {
 export function currencyDigits(code: string): number {
   const digits = DIGITS.get(code);
   if (digits === undefined)
-    throw new RangeError(`Cannot tell the digits of currency ${code}: not an ISO 4217 code`);
+    throw new RangeError(`Cannot find the digits of currency ${code}: not an ISO 4217 code`);
   return digits;
 }
 

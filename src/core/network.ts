@@ -11,8 +11,8 @@ export function readAddress(text: string): string | null {
 }
 
 /**
- * Whose an address is, as far as limits can tell: an IPv4 address itself, the /64 of an IPv6 address, which one
- * subscriber has to itself with all its 2^64 addresses.
+ * The network that limits count an address under: an IPv4 address itself, the /64 of an IPv6 address, since one
+ * subscriber has all its 2^64 addresses.
  */
 export function networkOf(address: string | null): string {
   if (address === null) return "unknown";

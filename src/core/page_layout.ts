@@ -45,7 +45,7 @@ ${body}
   return htmlPage({ title: `${title} – Meterhouse`, style: STYLE, body: framed, has_form });
 }
 
-/** The page that tells why there is nothing to do here. */
+/** The page of an error: why the request cannot go on. */
 export function errorPage(problem: string): HtmlPage {
   const body = html`<h1>This can’t go on</h1>
 <p role="alert">${problem}.</p>`;

@@ -1,6 +1,6 @@
 import { SHARED_LIMITS } from "./limits.ts";
 
-/** A page asked for: 1-based page, `limit` rows. */
+/** A requested page: 1-based number, `limit` rows. */
 export interface PageQuery {
   page?: number | undefined;
   limit?: number | undefined;
@@ -14,7 +14,7 @@ export interface PageMeta {
   total_pages: number;
 }
 
-/** A list as answered; `meta` is there when a page was asked for or the list is always paged. */
+/** A list response; `meta` is there when a page was requested or the list is always paged. */
 export interface Listed<T> {
   data: T[];
   meta?: PageMeta;
@@ -27,8 +27,8 @@ export interface Slice {
 }
 
 /**
- * Answers a list that the interface shows without pages: whole unless a page is asked for, which then comes
- * with `meta`. A whole list stops at a bound, and then `meta` tells how much there is.
+ * Reads a list that is returned whole unless a page is requested, which then comes with `meta`. A whole list is
+ * bounded; where the bound cuts it, `meta` has the total.
  */
 export async function listPage<T>(
   query: PageQuery,

@@ -38,7 +38,7 @@ function sizeProblem(key: KeyObject): string | null {
   return bits >= min && bits <= max ? null : `must have an RSA key of ${min} to ${max} bits`;
 }
 
-/** What certificates are told of by. */
+/** The public description of a certificate: fingerprint and expiry. */
 export function describeCertificate(certificate: X509Certificate) {
   return {
     certificate_fingerprint: certificate.fingerprint256,

@@ -53,7 +53,7 @@ function boundary(month: Month, anchor_day: number, timezone: string): Temporal.
   return anchorDate(month, anchor_day).toZonedDateTime(timezone).toInstant();
 }
 
-/** The last month whose boundary, as `boundaryOf` tells it, is not after the instant. */
+/** The last month whose boundary, by `boundaryOf`, is not after the instant. */
 function lastMonth(instant: Temporal.Instant, boundaryOf: (month: Month) => Temporal.Instant): Month {
   const { year, month } = instant.toZonedDateTimeISO("UTC");
   // A zone may be a day ahead of UTC, so the search begins a month later. It ends within four steps.

@@ -18,12 +18,12 @@ export function randomAlphanumeric(count: number): string {
   return made;
 }
 
-/** What is kept of a secret. It has 256 random bits, so that one round of SHA-256 is enough. */
+/** SHA-256 of a secret: with 256 random bits it needs no password hash. */
 export function sha256(secret: string): string {
   return new Bun.CryptoHasher("sha256").update(secret).digest("base64url");
 }
 
-/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+/** Whether two texts are equal, compared in constant time. */
 export function isSameSecret(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)));
 }

@@ -12,7 +12,7 @@ const COUNTED_KINDS: ReadonlySet<ErrorKind> = new Set([
   "invalid",
 ]);
 
-/** Counts refused requests by whoever sent them, so that nobody has the service read and refuse without end. */
+/** Limits rejected requests by sender, so that nobody makes the service read and reject without end. */
 export class Refusals {
   readonly #is_on: boolean;
   readonly #limiter = new RateLimiter(SHARED_LIMITS.refused_minute);

@@ -40,7 +40,7 @@ export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 /** An instant that we answer: UTC with milliseconds. `iso` makes it, so that answers are spared a check. */
 export const At = Type.String({ "x-schema": { type: "string", format: "date-time" } });
 
-/** An instant that we are told, from 1970 to 9999; read it with `instant`. */
+/** An instant in an input, from 1970 to 9999; read it with `instant`. */
 export const InstantText = Type.String({
   format: "instant",
   maxLength: 40,
@@ -48,7 +48,7 @@ export const InstantText = Type.String({
   "x-schema": { type: "string", format: "date-time" },
 });
 
-/** A day of the calendar that we are told, as YYYY-MM-DD. */
+/** A calendar day in an input, as YYYY-MM-DD. */
 export const Day = Type.String({
   format: "calendar day",
   description: "a day such as 2026-08-31",
@@ -75,7 +75,7 @@ export const Email = Type.Transform(
   .Decode((text) => text.toLowerCase())
   .Encode((text) => text);
 
-/** A text that people read, trimmed, with something in it that can be seen; on one line where told so. */
+/** A text that people read: trimmed, not blank, on one line where required. */
 export function trimmedText(max: number, { one_line = false } = {}) {
   const format = `text of 1 to ${max}${one_line ? " on one line" : ""}`;
   const description = `1 to ${max} characters, not blank${one_line ? ", none of them a control character" : ""}`;
@@ -139,7 +139,7 @@ export const PageMeta = Type.Object(
   { title: "PageMeta" },
 );
 
-/** A list's answer: `meta` only where a page was asked for. */
+/** A list response: `meta` only where a page was requested. */
 export function listed<T extends TSchema>(item: T) {
   return Type.Object({ data: Type.Array(item), meta: Type.Optional(PageMeta) });
 }

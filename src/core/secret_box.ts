@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { AppError } from "./errors.ts";
 
-/** Seals secrets for the database, so that it alone tells nobody. Decision 0090. */
+/** Encrypts secrets at rest: AES-256-GCM, with the key's id in the header. Decision 0090. */
 export interface Secrets {
-  /** Whether secrets can be kept at all. */
+  /** Whether there is a key to encrypt with. */
   readonly can_seal: boolean;
-  /** Seals a secret for one place, which has to be named to open it. Errors: conflict without a key. */
+  /** Encrypts a secret for one context, which `open` must name again. Errors: conflict without a key. */
   seal(secret: string, context: string): string;
-  /** Opens what was sealed for that place. Errors: conflict when no key opens it, or it was changed. */
+  /** Decrypts a secret of that context. Errors: conflict when no key decrypts it, or it was changed. */
   open(sealed: string, context: string): string;
-  /** What an older key sealed, sealed by the newest; null where that is so already. Errors: as those of `open`. */
+  /** Encrypts with the newest key what an older one encrypted; null where it did already. Errors: as `open`. */
   reseal(sealed: string, context: string): string | null;
 }
 
@@ -22,7 +22,7 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Seals with the first of the keys (32 bytes each), opens with any. */
+/** Encrypts with the first of the keys (32 bytes each), decrypts with any. */
 export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
   const named = new Map((keys ?? []).map((key) => [nameOf(key), key]));
   const [newest] = named;
@@ -69,12 +69,12 @@ export function openSecrets(keys: readonly Uint8Array[] | null): Secrets {
 
 const VERSION = "v1";
 
-/** Tells keys apart without telling of them. */
+/** A non-reversible key id. */
 function nameOf(key: Uint8Array): string {
   return createHash("sha256").update("name of a key").update(key).digest("base64url").slice(0, 8);
 }
 
-/** What the tag vouches for beside the secret: a sealed text is of no use in another row or field. */
+/** Additional authenticated data: binds a ciphertext to its row and column. */
 function aadOf(name: string, place: string): Buffer {
   return Buffer.from(JSON.stringify([VERSION, name, place]));
 }

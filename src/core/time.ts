@@ -29,7 +29,7 @@ export function earlier(a: Temporal.Instant, b: Temporal.Instant): Temporal.Inst
   return Temporal.Instant.compare(a, b) <= 0 ? a : b;
 }
 
-/** What the work comes to, or null when it takes longer; it goes on all the same. */
+/** The result, or null after `wait_ms`; the work is not cancelled. */
 export async function withTimeout<T>(work: Promise<T>, wait_ms: number): Promise<T | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>();
   const timer = setTimeout(() => resolve(null), wait_ms);

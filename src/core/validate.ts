@@ -7,7 +7,7 @@ import { AppError, type ErrorDetail, summarize } from "./errors.ts";
 /** At most this many broken rules are named in one answer. */
 const DETAILS = 100;
 
-/** Checks and reads a value that came by another door than HTTP. Errors: invalid, naming every broken rule. */
+/** Validates and reads a value that did not come by HTTP. Errors: invalid, naming every broken rule. */
 export function decode<T extends TSchema>(schema: T, value: unknown): StaticDecode<T> {
   if (!Value.Check(schema, value)) throw invalidInput(Value.Errors(schema, value));
   return Value.Decode(schema, value);

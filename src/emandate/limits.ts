@@ -58,7 +58,7 @@ export const LIMITS = {
   scheme_message_fields: 100,
   /** How often the list of banks is refreshed. */
   bank_refresh_minutes: 15,
-  /** Banks that a scheme may name. */
+  /** Banks of a scheme. */
   banks: 500,
   /** Lines of a file of results, and how long one value in it may be. */
   collection_file_lines: 100_000,

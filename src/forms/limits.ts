@@ -1,6 +1,6 @@
 /** Hard limits of forms. */
 export const LIMITS = {
-  /** Forms that a client may have: its list answers whole. */
+  /** Forms of a client: its list is returned whole. */
   forms_client: 200,
   form_bytes: 64 * 1024,
   form_fields: 200,
@@ -11,6 +11,6 @@ export const LIMITS = {
   /** An answer to a field, and one to a textarea. */
   form_answer_length: 1_000,
   form_long_answer_length: 10_000,
-  /** Broken rules of a form that are named in one answer. */
+  /** Problems of a form named in one response. */
   form_problems: 100,
 } as const;

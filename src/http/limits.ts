@@ -1,15 +1,15 @@
 /** Hard limits of requests and their bodies. */
 export const LIMITS = {
   body_bytes: 5 * 1024 * 1024,
-  /** How long a body may take to come in. */
+  /** How long a body may take to arrive. */
   body_ms: 60_000,
-  /** How long before a request is carried out its caller may have signed in: bodies that take longer sign in anew. */
+  /** How old an authentication may be when the request runs: after a slower body the caller is authenticated again. */
   sign_in_trust_ms: 100,
-  /** What has come in of bodies that are being read at once: in all, and of one company and user or API key. */
+  /** Bytes of bodies being read at once: in all, of one company, and of one user or API key. */
   bodies_bytes: 128 * 1024 * 1024,
   bodies_company_bytes: 64 * 1024 * 1024,
   bodies_user_bytes: 32 * 1024 * 1024,
-  /** The same of callers who are not signed in, who have no company but an address. */
+  /** The same for callers who are not signed in: one body, all of them, and those of one address. */
   open_body_bytes: 16 * 1024,
   open_body_ms: 10_000,
   open_bodies_bytes: 16 * 1024 * 1024,
@@ -23,9 +23,9 @@ export const LIMITS = {
   body_values: 50_000,
   usage_values: 100_000,
   refused_bytes: 64 * 1024,
-  /** A line of a stream of lines: an event's largest metadata fit in, every character escaped. */
+  /** A line of NDJSON: the largest metadata of an event fit in, every character escaped. */
   line_bytes: 128 * 1024,
-  /** How long a stream of lines may take to send the next block of them. */
+  /** How long a stream may take to send its next block of lines. */
   line_block_ms: 60_000,
   /** Metadata may nest 100 levels, inside an event of a batch. */
   body_depth: 110,

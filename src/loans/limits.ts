@@ -27,7 +27,7 @@ export const LIMITS = {
   document_upload_ms: 120_000,
   /** The age at which a file that no document refers to is removed. */
   document_orphan_minutes: 60,
-  /** Broken files that `doctor` names. */
+  /** Damaged files that `doctor` names. */
   document_problems: 5,
   /** A reason or note about a document, a consent or a decision. */
   loan_note_length: 500,

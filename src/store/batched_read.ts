@@ -6,9 +6,9 @@ interface Batch<K, V> {
 }
 
 /**
- * A read that is made once for all who ask for the same group within one turn of the event loop, with the keys
- * of all of them. For what every request asks: a query costs about as much for many keys as for one. Nothing
- * is remembered; the read begins after it was asked for, and so sees whatever was committed before.
+ * Batches reads by group within one turn of the event loop (the DataLoader pattern). For what every request reads: a
+ * query costs about as much for many keys as for one. Nothing is cached; a read begins after its call, and so sees
+ * everything committed before.
  */
 export function batchedRead<G, K, V>(
   read: (q: Reads, group: G, keys: K[]) => Promise<V>,

@@ -18,13 +18,13 @@ export interface Written {
   sha256: string;
 }
 
-/** Tells which of the contents some document of the company refers to. */
+/** Finds which of the contents some document of the company refers to. */
 export type FindUsed = (sha256s: readonly string[]) => Promise<Set<string>>;
 
 /** The files of all companies' documents; one process has them open. */
 export class BlobStore {
   readonly #folder: string;
-  /** Who works on a content now: what refers to a file and the file itself change together. */
+  /** One task per content: a file and the rows that refer to it change together. */
   readonly #in_turn = new KeyedMutex<string>();
   readonly #incoming = new Map<number, number>();
 
@@ -65,7 +65,7 @@ export class BlobStore {
       try {
         return await commit(written);
       } catch (error) {
-        // Where the database can't be asked, the job will.
+        // Where the database does not answer, the job does it later.
         await this.#removeUnused(company_id, written.sha256, usedAmong).catch(() => undefined);
         throw error;
       }

@@ -47,7 +47,7 @@ export function constraintError(
   return null;
 }
 
-/** What a database says that is gone, starting, read-only or held up by a lock. */
+/** Driver error codes that mean "temporarily unavailable". */
 const UNAVAILABLE_CODES = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",

@@ -39,7 +39,7 @@ export function within(
 }
 
 /**
- * Whether the text is one of a list that a kept query is given under `name`, as JSON text: the same SQL for
+ * Whether the text is one of a list that a prepared query gets under `name`, as JSON text: the same SQL for
  * every length of the list.
  */
 export function textInList(column: AnyColumn, name: string): SQL {
@@ -66,7 +66,7 @@ export function idIn(column: AnyColumn, numbers: readonly number[]): SQL {
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)::bigint))`;
 }
 
-/** A condition that no index is chosen for: rows that were found by their ids meet it or not. */
+/** A residual filter: the planner cannot choose an index for it. For rows that are looked up by id. */
 export function filterOnly(condition: SQL | undefined): SQL {
   return sql`CASE WHEN ${condition ?? sql`true`} THEN 1 ELSE 0 END = 1`;
 }

@@ -7,7 +7,7 @@ import type { Queries } from "./store.ts";
 /**
  * Inserts many rows by one statement. All have the columns of the first one; what none of them names is null, the
  * id the database's. With `on_conflict_skip`, rows whose place there is taken are left out. Returns what was written, where
- * columns are asked for.
+ * columns are requested.
  */
 export async function insertRows<
   T extends PgTable,

@@ -2,7 +2,7 @@ import { is, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 
-/** Rows that travel as one JSON text: the statement is the same however many there are, and built once for all. */
+/** Bulk values as one JSON parameter: the statement text does not depend on the number of rows. */
 export interface JsonRows {
   /** What they are read from. */
   readonly source: SQL;

@@ -1,6 +1,6 @@
 /** Hard limits of uploads. */
 export const LIMITS = {
-  /** Documents that come in at once, in all and for one company. */
+  /** Concurrent uploads: in all, and of one company. */
   document_uploads: 64,
   document_uploads_company: 16,
 } as const;

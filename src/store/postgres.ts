@@ -17,7 +17,7 @@ const POOL = 10;
 const backoff = (attempt: number) => Math.min(0.1 * 2 ** attempt, 1);
 /** No statement waits for a lock, or runs, for longer: a request must end. */
 const SESSION = { TimeZone: "UTC", lock_timeout: 10_000, statement_timeout: 60_000 };
-/** Serialization failures are retried this often before the caller is told to come back. */
+/** Serialization failures are retried this often before the caller gets a 503. */
 const ATTEMPTS = 12;
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";

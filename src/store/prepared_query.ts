@@ -5,8 +5,8 @@ interface PreparedQueryBuilder<R> {
 }
 
 /**
- * A query that is built once for each connection and then only filled in (`sql.placeholder`): building costs
- * more than running a short one. For what runs on every request; inside a transaction it is built anew.
+ * A prepared query, cached per connection and executed with bound placeholders (`sql.placeholder`): building a short
+ * query costs more than running it. For what runs on every request; a transaction builds it anew.
  */
 export function preparedQuery<R>(
   name: string,

@@ -8,7 +8,7 @@ export interface Handle {
   end(): void;
 }
 
-/** Wraps a connection so that it answers only while its transaction runs: a leaked handle throws. */
+/** Guards a connection against use after its transaction: a leaked handle throws. */
 export function openHandle(connection: PgDatabase<PgQueryResultHKT>, { use }: ColumnKit): Handle {
   let open = true;
   const q = new Proxy(connection, {

@@ -1,6 +1,6 @@
 import type { Store } from "./store.ts";
 
-/** Stands where no transactional store was opened: whoever asks it all the same has a bug. */
+/** A null object: using a transactional store that was not opened is a programming error. */
 export const UNOPENED_STORE: Store = {
   dialect: "sqlite",
   get read(): never {

@@ -78,7 +78,7 @@ describe("currencies", () => {
   test("isCurrency() takes active codes in capitals only", () => {
     expect(["EUR", "JPY", "XAF"].map(isCurrency)).toEqual([true, true, true]);
     expect(["eur", "DEM", "XAU", "XXX", "EURO", "", "__proto__"].some(isCurrency)).toBe(false);
-    expect(() => currencyDigits("DEM")).toThrow("Cannot tell the digits of currency DEM");
+    expect(() => currencyDigits("DEM")).toThrow("Cannot find the digits of currency DEM");
   });
 });
 
