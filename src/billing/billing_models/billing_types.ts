@@ -15,7 +15,7 @@ export type TypedField =
 export interface BillingTypeRule {
   readonly id: number;
   readonly billing_type: BillingType;
-  /** What `price` means. */
+  /** The meaning of `price`. */
   readonly price: string;
   /** Fields without which there is nothing to charge. */
   readonly needs: readonly TypedField[];

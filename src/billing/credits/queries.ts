@@ -44,7 +44,7 @@ function onCredits(q: Reads, since: Temporal.Instant): SQL | undefined {
 /** A threshold that a month's credits have reached. */
 export interface ReachedThreshold {
   subscription_id: number;
-  /** Where the billing month starts. */
+  /** The start of the billing month. */
   month_start: IsoInstant;
   /** In percent. */
   threshold: number;

@@ -10,7 +10,7 @@ export const creditThresholdTable = (k: ColumnKit) =>
       id: k.id(),
       ...companyColumn(k),
       subscription_id: k.ref("subscription_id", subscriptionTable).notNull(),
-      /** Where the billing month starts. */
+      /** The start of the billing month. */
       month_start: k.at("month_start").notNull(),
       /** In percent of the allocation. */
       threshold: k.integer("threshold").notNull(),

@@ -74,7 +74,7 @@ export async function listUndispatched(q: Reads, limit: number): Promise<number[
   return rows.map(({ id }) => id);
 }
 
-/** What of an event decides which endpoints subscribe to it. */
+/** The fields of an event that its subscribers are found by. */
 export type ClaimedEvent = Pick<Event, "id" | "company_id" | "type">;
 
 /** Claims those events that are still undispatched for this transaction, which inserts their deliveries. */
