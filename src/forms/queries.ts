@@ -4,7 +4,7 @@ import type { Slice } from "../core/pagination.ts";
 import { iso } from "../core/time.ts";
 import { stamped } from "../store/columns.ts";
 import { containing } from "../store/expressions.ts";
-import { columnsOf, listRows, matching } from "../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../store/list_rows.ts";
 import { exactlyOne } from "../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../store/store.ts";
 import { FormConfig, type FormStructure } from "./model.ts";
@@ -34,13 +34,9 @@ export function listForms(tx: ReadTx, { search, ...equal }: FormFilter, slice: S
   return listRows(tx.q, t, { columns: formColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findForm(tx: ReadTx, id: number): Promise<FormConfig | undefined> {
+export function findForm(tx: ReadTx, id: number): Promise<FormConfig | undefined> {
   const t = tx.q.use(formTable);
-  const [form] = await tx.q
-    .select(formColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
-  return form;
+  return findRow(tx.q, t, { columns: formColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
 /** The structure of a form, also of a deleted one: applications that refer to it are still checked by it. */
@@ -49,10 +45,10 @@ export async function findFormStructure(
   id: number,
 ): Promise<FormStructure | undefined> {
   const t = q.use(formTable);
-  const [form] = await q
-    .select({ config: t.config })
-    .from(t)
-    .where(and(eq(t.company_id, company_id), eq(t.id, id)));
+  const form = await findRow(q, t, {
+    columns: { config: t.config },
+    where: and(eq(t.company_id, company_id), eq(t.id, id)),
+  });
   return form?.config;
 }
 

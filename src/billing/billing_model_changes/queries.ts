@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { BillingModelChange } from "./model.ts";
 import { billingModelChangeTable } from "./tables.ts";
@@ -33,17 +33,16 @@ export async function listTimelineChanges(
 }
 
 /** A change of a subscription, whatever its status. */
-export async function findChange(
+export function findChange(
   tx: ReadTx,
   subscription_id: number,
   id: number,
 ): Promise<BillingModelChange | undefined> {
   const t = tx.q.use(billingModelChangeTable);
-  const [row] = await tx.q
-    .select(changeColumns(tx.q))
-    .from(t)
-    .where(and(ofSubscription(tx, subscription_id), eq(t.id, id)));
-  return row;
+  return findRow(tx.q, t, {
+    columns: changeColumns(tx.q),
+    where: and(ofSubscription(tx, subscription_id), eq(t.id, id)),
+  });
 }
 
 /** A step of a timeline. */

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { priceTermsOf } from "./price_terms.ts";
 import { type BillingModel, StoredBillingModel } from "./model.ts";
@@ -35,10 +35,10 @@ export async function listBillingModels(
 /** An active billing model, which may be chosen. */
 export async function findBillingModel(tx: ReadTx, id: number): Promise<BillingModel | undefined> {
   const billing_models = tx.q.use(billingModelTable);
-  const [row] = await tx.q
-    .select(billingModelColumns(tx.q))
-    .from(billing_models)
-    .where(and(inScope(tx), eq(billing_models.id, id)));
+  const row = await findRow(tx.q, billing_models, {
+    columns: billingModelColumns(tx.q),
+    where: and(inScope(tx), eq(billing_models.id, id)),
+  });
   return row && toBillingModel(row);
 }
 

@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Product } from "./model.ts";
@@ -19,13 +19,9 @@ export function listProducts(tx: ReadTx, { search }: { search?: string }, slice:
   return listRows(tx.q, t, { columns: productColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findProduct(tx: ReadTx, id: number): Promise<Product | undefined> {
+export function findProduct(tx: ReadTx, id: number): Promise<Product | undefined> {
   const t = tx.q.use(productTable);
-  const [product] = await tx.q
-    .select(productColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
-  return product;
+  return findRow(tx.q, t, { columns: productColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
 export async function insertProduct({ q, scope, now }: Tx, name: string): Promise<Product> {

@@ -5,7 +5,7 @@ import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, within } from "../../store/expressions.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
 import { LOGGED_TYPES, type LogStatus, WebhookLog, type WebhookPayload } from "./model.ts";
@@ -46,13 +46,9 @@ export function listLogs(
   return listRows(tx.q, t, { columns: logColumns(tx.q), where, order: desc(t.id), slice });
 }
 
-export async function findLog(tx: ReadTx<LogScope>, id: number): Promise<WebhookLog | undefined> {
+export function findLog(tx: ReadTx<LogScope>, id: number): Promise<WebhookLog | undefined> {
   const t = tx.q.use(webhookLogTable);
-  const [log] = await tx.q
-    .select(logColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
-  return log;
+  return findRow(tx.q, t, { columns: logColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
 /** A delivery to insert. */

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { type SigningSecret, Webhook } from "./model.ts";
 import { webhookTable } from "./tables.ts";
@@ -19,13 +19,9 @@ export function listWebhooks(tx: ReadTx, { search }: { search?: string }, slice:
   return listRows(tx.q, t, { columns: webhookColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findWebhook(tx: ReadTx, id: number): Promise<Webhook | undefined> {
+export function findWebhook(tx: ReadTx, id: number): Promise<Webhook | undefined> {
   const t = tx.q.use(webhookTable);
-  const [webhook] = await tx.q
-    .select(webhookColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
-  return webhook;
+  return findRow(tx.q, t, { columns: webhookColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
 export function countWebhooks(tx: ReadTx): Promise<number> {
@@ -34,10 +30,10 @@ export function countWebhooks(tx: ReadTx): Promise<number> {
 
 export async function findSecrets(tx: ReadTx, id: number): Promise<SigningSecret[] | undefined> {
   const t = tx.q.use(webhookTable);
-  const [row] = await tx.q
-    .select({ secrets: t.secrets })
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
+  const row = await findRow(tx.q, t, {
+    columns: { secrets: t.secrets },
+    where: and(inScope(tx), eq(t.id, id)),
+  });
   return row?.secrets;
 }
 
