@@ -12,8 +12,8 @@ const CheckedUsage = Type.Object({
 export type CheckedUsage = Static<typeof CheckedUsage>;
 
 /**
- * Compares the sums by hour, which searches are answered from, with the company's events. `different` counts
- * hours that are not the sum of their events: any is a fault of the store. Errors: unavailable past its time.
+ * Compares the sums by hour, which searches read, with the company's events. `different` counts hours that are not the
+ * sum of their events: any is a defect of the store. Errors: unavailable past the time limit.
  */
 export const checkUsage = operation({
   name: "check_usage",
@@ -23,8 +23,8 @@ export const checkUsage = operation({
   run: ({ usage, actor }) => usage.check(scopeOf(actor).company_id, LIMITS.usage_check_ms),
 });
 
-/** What a check found, in a line. */
+/** The result of a check, in one line. */
 export function describeSums({ hours, events, different }: CheckedUsage): string {
   if (different === 0) return `${hours} sums by hour agree with ${events} events`;
-  return `${different} of ${hours} sums by hour are not those of the events; doctor --rebuild-sums makes them anew`;
+  return `${different} of ${hours} sums by hour are not those of the events; doctor --rebuild-sums rebuilds them`;
 }

@@ -37,21 +37,18 @@ const GROUP_BY = {
 
 const searchInput = {
   ...eventFilter,
-  aggregate: describe(given.aggregate, "Sums in place of events"),
+  aggregate: describe(given.aggregate, "Sums instead of events"),
   group_by: {
     ...describe(given.group_by, "What the sums are by; left out, one row for all"),
     "x-schema": GROUP_BY,
   },
-  sort_by: describe(given.sort_by, "timestamp unless told; of sums, by total unless told"),
-  sort_order: describe(given.sort_order, "desc unless told"),
-  limit: describe(
-    given.limit,
-    "Events on a page, 50 unless told; of sums the first so many, all unless told",
-  ),
+  sort_by: describe(given.sort_by, "Default timestamp; for sums, the total"),
+  sort_order: describe(given.sort_order, "Default desc"),
+  limit: describe(given.limit, "Events per page, default 50; for sums the first so many, default all"),
   cursor: describe(given.cursor, "Only for events"),
 };
 
-/** Events or sums, told apart by their fields; sums have `meta` where a limit was given. */
+/** Events or sums, distinguished by their fields; sums have `meta` when a limit was given. */
 const UsageAnswer = Type.Object({
   data: Type.Array(Type.Union([UsageEvent, UsageAggregation])),
   meta: Type.Optional(Type.Object({ ...PageMeta.properties, next_cursor: nullable(Type.String()) })),
@@ -81,7 +78,7 @@ const usageSearch = {
 const findUsage = tool({
   name: "billing_search_usage",
   title: "Search and sum usage",
-  description: `Searches the company's usage events, or sums them by subscription, client, product, time or a metadata key. ${SEARCH} billing_list_usage_metadata_keys tells which keys there are.`,
+  description: `Searches the company's usage events, or sums them by subscription, client, product, time or a metadata key. ${SEARCH} billing_list_usage_metadata_keys lists the keys.`,
   ...usageSearch,
   input: { ...searchInput, ...clientFilter },
 });
@@ -129,7 +126,7 @@ const findMyUsage = tool({
   name: "billing_search_my_usage",
   title: "Search and sum my usage",
   description:
-    "Searches your usage events, or sums them: aggregate with group_by (up to two, such as day and metadata:model). For single events leave aggregate out and follow meta.next_cursor. billing_list_my_usage_metadata_keys tells which keys there are.",
+    "Searches your usage events, or sums them: aggregate with group_by (up to two, such as day and metadata:model). For single events leave aggregate out and follow meta.next_cursor. billing_list_my_usage_metadata_keys lists the keys.",
   ...usageSearch,
   level: "client",
   input: searchInput,

@@ -1,10 +1,10 @@
-/** Flags of a row, as bits; a row without any is an event as it stands. */
+/** Flags of a row, as bits; a row without any can be loaded. */
 export const ROW = {
   /** Its metadata may not be canonical. */
   non_canonical_metadata: 1,
   /** It has no id of its own. */
   without_id: 2,
-  /** It is no event as it stands, and is not loaded. */
+  /** It is not loaded. */
   skipped: 4,
   /** Only its texts are known, as a JSON array in the place of metadata. */
   unparsed: 8,

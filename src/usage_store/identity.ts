@@ -4,12 +4,12 @@ export interface Opening {
   id: string;
 }
 
-/** Which usage store it is, and how far it has got: what a database holds it against before it is used. */
+/** The identity and extent of a usage store, which a database checks before using it. */
 export interface StoreFacts {
   store_id: string;
-  /** The database that it belongs to; null where none has used it. */
+  /** The database that it belongs to; null before its first use. */
   database_id: string | null;
-  /** From the last one that the database is known to have heard of on, oldest first. */
+  /** Those since the last one that the database is known to have recorded, oldest first. */
   openings: readonly Opening[];
   /** The number of the last event. */
   last_seq: number;
@@ -18,11 +18,11 @@ export interface StoreFacts {
   subscription_id: number;
 }
 
-/** What a usage store that may be used writes down before anything else. */
+/** What an admitted usage store records before anything else. */
 export interface Admission {
   database_id: string;
   opening: Opening;
-  /** The opening that the database knows of; null to forget all before this one. */
+  /** The opening that the database recorded; null to delete all before this one. */
   known: Opening | null;
   /** No event gets a number up to this one. */
   seq_floor: number;

@@ -1,17 +1,17 @@
 import { AppError } from "../core/errors.ts";
 
-/** JSON text that `canonicalJson` wrote. Only such text is stored, so that every engine can read it back. */
+/** Canonical JSON text. Only such text is stored, so that every engine can read it back. */
 export type CanonicalJson = string & { readonly canonical: unique symbol };
 
-/** Deeper nesting than this is refused: readers of JSON recurse. */
+/** The deepest nesting: JSON parsers recurse. */
 const MAX_DEPTH = 100;
 
-/** An escape that JSON.stringify writes only for half of a surrogate pair: not text, engines refuse it. */
+/** The escape of half of a surrogate pair, which engines refuse. */
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/;
 
 /**
- * Writes a JSON object the one way it is stored and compared: keys sorted by code unit at every depth, no
- * white space, values as JSON.stringify writes them. `object` must hold JSON values only.
+ * Canonical JSON, as it is stored and compared: keys sorted by code unit at every depth, no white space, values as by
+ * JSON.stringify. `object` must contain JSON values only.
  * Errors: invalid when it is nested over 100 deep, or holds half of a surrogate pair or a number that is infinite.
  */
 export function canonicalJson(object: Readonly<Record<string, unknown>>): CanonicalJson {
@@ -36,12 +36,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A key that may not stand in an object at the place where it was set: a number, or the prototype's. */
+/** Keys that an object may reorder or lose: numbers, and the prototype's. */
 const ODD_KEY = /^(\d|__proto__$)/;
 
 /**
- * The value with the keys of every object in order, so that JSON.stringify, which is several times quicker,
- * writes what `write` would. Undefined where there are keys that an object does not keep in order.
+ * The value with the keys of every object in order, so that JSON.stringify, several times faster, writes what `write`
+ * would. Undefined for keys that an object does not keep in order.
  * Errors: invalid when it is nested too deep.
  */
 function arrange(value: unknown, depth: number): unknown {
@@ -80,7 +80,7 @@ function refuseDepth(depth: number): void {
   throw new AppError("invalid", `Cannot store metadata: it is nested over ${MAX_DEPTH} deep`);
 }
 
-/** A value that is no object; 1e400 reads as infinite, which JSON.stringify would make null. Errors: invalid. */
+/** A finite scalar: 1e400 is parsed as infinite, which JSON.stringify would turn into null. Errors: invalid. */
 function finite(value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new AppError("invalid", "Cannot store metadata: it holds a number that no double can hold");

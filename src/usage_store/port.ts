@@ -1,8 +1,7 @@
 /**
- * The usage store: where usage events live, whatever engine holds them. It knows companies and
- * subscriptions by their integer keys and nothing else; filters by client or product are resolved to
- * subscriptions before they come here, and groups are folded after. Every implementation passes the cases
- * in `test/usage_store/conformance.ts`.
+ * The port of the usage store, for any engine. It knows companies and subscriptions by their integer keys and nothing
+ * else; filters by client or product are resolved to subscriptions before, and groups are folded after. Every
+ * implementation passes the cases in `test/usage_store/conformance.ts`.
  */
 import type { Write } from "../core/download.ts";
 import type { Decimal } from "../core/money.ts";
@@ -24,8 +23,8 @@ export interface NewEvent {
   usage: Decimal;
   metadata: CanonicalJson | null;
   /**
-   * Set when the event may only repeat a stored one: what is wrong with its timestamp. Its subscription may
-   * have ended since it was stored.
+   * The problem of its timestamp, for an event that may only repeat a stored one: its subscription may have ended since
+   * then.
    */
   only_if_stored?: string;
 }
@@ -38,13 +37,13 @@ export interface AppendResult {
 
 /**
  * `accepted` rows were stored by this call, `duplicates` were stored before with the same content, or earlier in
- * the block. `left` are the rows whose id may be stored with other content, ascending: `append` can tell.
+ * the block. `left` are the rows whose id may be stored with other content, ascending: `append` decides.
  */
 export interface LoadResult extends AppendResult {
   left: number[];
 }
 
-/** Which events a question is about. Every condition that is present must hold. */
+/** A filter of events: every condition that is present must hold. */
 export interface EventFilter {
   company_id: number;
   /** Absent: all of the company. Empty: nothing. */
@@ -73,9 +72,9 @@ export interface SearchQuery extends EventFilter {
   sort_by: "timestamp" | "usage";
   sort_order: "asc" | "desc";
   limit: number;
-  /** Events left out before the page. */
+  /** Events skipped before the page. */
   offset: number;
-  /** Where the page before this one ended: only what comes after it is on the page. */
+  /** The end of the previous page: only events after it are on the page. */
   after?: SearchPosition | undefined;
 }
 
@@ -96,37 +95,37 @@ export interface StoredEvent {
   created_at: number;
 }
 
-/** A page and, of the same instant, the count of all events that match. */
+/** A page and, of the same instant, the count of all matching events. */
 export interface SearchResult {
   rows: StoredEvent[];
   total: number;
-  /** Where the page ends; null when nothing comes after it. */
+  /** The end of the page; null when nothing comes after it. */
   next: SearchPosition | null;
 }
 
-/** What an export may be written as. */
+/** The formats of exports. */
 export const EXPORT_FORMATS = ["csv", "ndjson", "parquet"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** All events that match, as a file. Without `sort` they come in no particular order. */
+/** An export of all matching events. Without `sort` they come in no particular order. */
 export interface ExportQuery extends EventFilter {
   format: ExportFormat;
   sort?: Pick<SearchQuery, "sort_by" | "sort_order"> | undefined;
-  /** What is written for each subscription; events of any other are left out. */
+  /** The text written for each subscription; events of others are left out. */
   keys: ReadonlyMap<number, string>;
 }
 
 /** Bounds of `export`. It ends when `signal` is aborted. */
 export interface ExportOptions {
   timeout_ms: number;
-  /** How much is sorted at once, which all is by usage and for Parquet; an event with long metadata counts as several. */
+  /** Events sorted at once: by usage and for Parquet all are; one with long metadata counts as several. */
   max_sorted: number;
-  /** The size of a Parquet file, which also takes no more than half of the disk that is free. */
+  /** The size of a Parquet file, which also uses at most half of the free disk. */
   max_file_bytes: number;
   signal: AbortSignal;
 }
 
-/** What events may be summed by. The times are local in the query's `time_zone`; after `metadata:` is a key. */
+/** The groupings of sums. Times are local in the query's `time_zone`; `metadata:` is followed by a key. */
 export type GroupKind = "subscription" | "day" | "hour" | "month" | MetadataGroup;
 export type MetadataGroup = `${typeof METADATA}${string}`;
 const METADATA = "metadata:";
@@ -136,14 +135,14 @@ export function metadataKeyOf(kind: string): string | undefined {
   return kind.startsWith(METADATA) ? kind.slice(METADATA.length) : undefined;
 }
 
-/** `group_by` holds no, one or two different kinds; with none the result is the one row of the total. */
+/** A sum by none, one or two different groupings; by none the result is the one row of the total. */
 export interface AggregateQuery extends EventFilter {
   group_by: readonly GroupKind[];
   /** An IANA zone name. */
   time_zone: string;
   /** More groups than this are refused. */
   max_groups: number;
-  /** Metadata values that have more characters are cut to so many and `…`: those that begin alike are one group. */
+  /** Longer metadata values are truncated to so many characters and `…`: those with the same beginning are one group. */
   max_key_length: number;
 }
 
@@ -162,7 +161,7 @@ export interface AggregateRow {
   max_usage: Decimal | null;
 }
 
-/** Which keys of metadata are asked for: those of the newest events that match, up to these bounds. */
+/** A query for the metadata keys of the newest matching events, within these bounds. */
 export interface KeysQuery extends EventFilter {
   max_events: number;
   /** Of their metadata, as JSON text. */
@@ -170,11 +169,11 @@ export interface KeysQuery extends EventFilter {
   max_keys: number;
   /** Longer keys are left out. */
   max_key_length: number;
-  /** How many keys a path may have, and how many elements of an array are looked at. */
+  /** The keys of a path, and the elements of an array that are sampled. */
   max_depth: number;
   max_elements: number;
   max_samples: number;
-  /** Longer samples are cut to so many characters and `…`. */
+  /** Longer samples are truncated to so many characters and `…`. */
   max_sample_length: number;
 }
 
@@ -188,10 +187,10 @@ export interface KeyUse {
   samples: string[];
 }
 
-/** The keys, the most frequent first. `all_events`, `all_keys`: whether no bound left out any. */
+/** The keys, the most frequent first. `all_events`, `all_keys`: whether the bounds excluded none. */
 export interface KeysResult {
   keys: KeyUse[];
-  /** How many events were looked at. */
+  /** The number of sampled events. */
   events: number;
   all_events: boolean;
   all_keys: boolean;
@@ -205,7 +204,7 @@ export interface UsageWindow {
 }
 
 /**
- * What a window holds. `digest` names the set of its events, whatever their order:
+ * The total of a window. `digest` identifies the set of its events, whatever their order:
  *
  * 1. an event's text is `<id>|<timestamp>|<usage>`: the id as a lower-case UUID, the timestamp in decimal
  *    ms, the usage with exactly six decimals (`-0.500000`);
@@ -222,7 +221,7 @@ export interface WindowTotal {
   digest: string;
 }
 
-/** What a window holds, without the proof. */
+/** The total of a window without its digest. */
 export type WindowSum = Pick<WindowTotal, "units" | "event_count" | "corrections">;
 
 /**
@@ -231,7 +230,7 @@ export type WindowSum = Pick<WindowTotal, "units" | "event_count" | "corrections
  */
 export interface TotalsOptions {
   created_until_ms?: number | undefined;
-  /** What `lastSeq` told: the events stored by then, however late one with an earlier created_at came. */
+  /** A result of `lastSeq`: the events stored by then, even if one with an earlier created_at came later. */
   last_seq?: number | undefined;
   timeout_ms: number;
 }
@@ -245,7 +244,7 @@ export interface KnownWindow extends UsageWindow {
   last_seq: number;
 }
 
-/** What the store keeps in memory, an entry for every stored event by which repeats are known, and its state. */
+/** The size of the index, which has an entry for every stored event, and the state of the engine. */
 export interface StoreStats {
   index_entries: number;
   index_bytes: number;
@@ -255,7 +254,7 @@ export interface StoreStats {
   engine_losses: number;
 }
 
-/** `different`: hours whose sum, count, smallest or largest usage is not that of their events; 0 when all is well. */
+/** `different`: hours whose sum, count, smallest or largest usage is not that of their events; 0 when consistent. */
 export interface SumsCheck {
   hours: number;
   events: number;
@@ -263,14 +262,14 @@ export interface SumsCheck {
 }
 
 /**
- * The port. Every answered append is seen by every question asked after it. Errors of every question:
- * unavailable when it ran longer than `timeout_ms` (its wait for a connection included) or the store is
- * closed, rate_limited when too many questions wait already, in all or of the company; both carry
- * `retry_after_s`. Companies that wait are served in turn: one with many questions holds up no other.
+ * The port. A query sees every append that resolved before it. Errors of every query: unavailable when it ran longer
+ * than `timeout_ms`, its wait for a connection included, or the store is closed; rate_limited when too many queries wait
+ * already, in all or of the company. Both have `retry_after_s`. Waiting companies are served in turn: one with many
+ * queries delays no other.
  */
 export interface UsageStore {
   /**
-   * Stores events, whole or not at all, and answers when they are durable: they survive the kill of the
+   * Stores events, all or none, and resolves when they are durable: they survive the kill of the
    * process and a power cut. An id that the company has already, stored or earlier in the same call, is a
    * duplicate when the content is the same (subscription, usage by value, metadata, and timestamp unless
    * the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
@@ -297,7 +296,7 @@ export interface UsageStore {
    */
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]>;
 
-  /** The keys that the newest events' metadata has, for those who write filters. */
+  /** The metadata keys of the newest events, for writing filters. */
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult>;
 
   /**
@@ -306,36 +305,36 @@ export interface UsageStore {
    */
   lastSeq(company_id: number, timeout_ms: number): Promise<number>;
 
-  /** The totals of many windows in one question, in the order of `windows`, which may overlap. */
+  /** The totals of many windows by one query, in the order of `windows`, which may overlap. */
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
 
-  /** Of each window, whether it holds events beyond those that are known, in one question. */
+  /** Whether each window has events beyond the known ones, by one query. */
   haveLateEvents(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]>;
 
-  /** As `totals`, without digests, which take most of its time: for answers that are only shown. */
+  /** As `totals`, without digests, which take most of its time: for display. */
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]>;
 
   /**
-   * Writes all events that match, of one instant, and answers when all was taken: it makes no more than `write`
+   * Writes all matching events, of one instant, and resolves when all is taken: it produces no more than `write`
    * takes. The columns are id, subscription_id (its key), timestamp (Unix ms), usage (exact), metadata (JSON
    * text, `{}` for none) and created_at (ISO 8601). CSV: RFC 4180 with a header. NDJSON: one object a line, whose
    * metadata is an object. Parquet: text, text, BIGINT, DECIMAL(18,6), text and an instant in UTC.
-   * Errors, beside those of every question: invalid when there is too much to sort or for a file, whatever `write` throws, and
-   * the reason of `signal`.
+   * Errors, besides those of every query: invalid when there is too much to sort or for a file, those of `write`, and the
+   * reason of `signal`.
    */
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
 
-  /** Compares the store's sums by hour with the events they are of: of one company, or of all (null). */
+  /** Compares the sums by hour with their events, of one company or of all (null). */
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck>;
 
-  /** Makes the sums by hour anew from the events; appends wait meanwhile. */
+  /** Rebuilds the sums by hour from the events; appends wait meanwhile. */
   rebuildSums(): Promise<void>;
 
   stats(): StoreStats;
 
-  /** Answers when the store can answer questions. */
+  /** Resolves when the store can run queries. */
   ping(timeout_ms: number): Promise<void>;
 
-  /** Refuses new calls, waits for those under way and releases the store. A second call does nothing. */
+  /** Refuses new calls, waits for those under way and closes the store. A second call does nothing. */
   close(): Promise<void>;
 }

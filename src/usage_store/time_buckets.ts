@@ -1,12 +1,12 @@
 /**
- * Local hours, days and months of instants, for engines that group by integers: the zone's rules are
- * worked out here, once a query, so that every engine answers the same whatever zone data it carries.
+ * Local hours, days and months of instants, for engines that group by integers: zone offsets are computed here, once a
+ * query, so that the result does not depend on an engine's own zone data.
  */
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** A stretch of time in which a zone keeps one offset from UTC. */
+/** A span of time with one offset from UTC. */
 export interface OffsetSegment {
   start_ms: number;
   offset_ms: number;

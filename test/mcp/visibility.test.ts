@@ -241,7 +241,7 @@ describe("calls", () => {
     });
     expect([searched.is_error, searched.text]).toEqual([
       true,
-      expect.stringContaining("none of your company's"),
+      expect.stringContaining("does not belong to your company"),
     ]);
 
     const rival = (await service.api("POST", "/clients", { name: "Rival" })).body.data.id;

@@ -4,7 +4,7 @@ import { At, oneOf, strict } from "../../core/schema.ts";
 import { EXPORT_FORMATS } from "../../usage_store/port.ts";
 import { PAGING, SearchUsage } from "../search/model.ts";
 
-/** What is exported: a search whose whole result is wanted. */
+/** An export: a search without paging or sums. */
 export const ExportUsage = strict(
   {
     format: oneOf(EXPORT_FORMATS),
@@ -14,7 +14,7 @@ export const ExportUsage = strict(
 );
 export type ExportUsage = Static<typeof ExportUsage>;
 
-/** An export that whoever has the link may fetch, for a short time. */
+/** A link to an export, valid for a short time. */
 export const ExportLink = Type.Object(
   { url: Type.String({ description: "GET it without a token" }), expires_at: At },
   { title: "UsageExportLink" },

@@ -4,8 +4,8 @@ import { createExportLink, followExportLink } from "./export_links.ts";
 import { exportUsage, MEDIA_TYPES } from "./service.ts";
 
 const EXPORT = `All events that a search finds, as one file: \`csv\`, \`ndjson\` or \`parquet\`. CSV and NDJSON come in the search's
-order, newest first by default; Parquet is sorted only when sort_by or sort_order is given. An answer that
-breaks off is not whole.`;
+order, newest first by default; Parquet is sorted only when sort_by or sort_order is given. A response that
+breaks off is incomplete.`;
 
 const EXPORTED = {
   errors: [503] as const,
@@ -21,9 +21,9 @@ const EXPORTED = {
 };
 
 const LINK =
-  "For whoever can't send a token, such as a browser. The link is a secret: it asks in your name, for 15 minutes, and ends with your tokens.";
+  "For clients that can't send a token, such as a browser. Keep the link secret: it acts in your name for 15 minutes, and ends with your tokens.";
 
-/** Links to exports are made by whoever may search, and followed by whoever has one. */
+/** Export links are followed without a token. */
 export const exportLinkRoutes = routes({ tag: "Usage", admits: "open" }, [
   route("GET /usage/exports/:link", followExportLink, {
     summary: "Download an export by its link",

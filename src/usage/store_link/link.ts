@@ -9,16 +9,16 @@ import * as queries from "./queries.ts";
 import type { CompactableStore } from "../../usage_store/duckdb/duckdb_store.ts";
 import type { Admission, Opening, StoreFacts } from "../../usage_store/identity.ts";
 
-/** How a usage store is opened for a database. */
+/** The options of opening a usage store for a database. */
 export interface LinkOptions {
   store: Store;
   clock: Clock;
   log: Log;
   /** The machine and the folder, for messages. */
   place: string;
-  /** Whether there is a file to open. */
+  /** Whether the file exists. */
   is_there: boolean;
-  /** Whether what is there is taken as this database's, whatever it lacks. */
+  /** Whether a store is accepted that would be refused. */
   accepts: boolean;
   open(admit: (facts: StoreFacts) => Promise<Admission>): Promise<CompactableStore>;
 }
@@ -30,24 +30,24 @@ const LOCK_WAIT_MS = 5_000;
 const LOCK_PAUSE_MS = 100;
 const RETRY_MS = 1_000;
 
-/** How often it is noted how far the store has got, and how long that question may take. */
+/** How often the store's progress is recorded, and the time limit of reading it. */
 const SAVE_MS = 5_000;
 const PROGRESS_MS = 5_000;
 
 /**
- * A usage store that is the database's own: the one that its keys and its bills are about, as old as they are, and
- * nobody else's at the time. Decision 0116.
+ * The usage store that belongs to a database: with the events that its keys and bills refer to, not older than they
+ * are, and used by no other process. Decision 0116.
  */
 export class LinkedUsage {
   readonly usage: CompactableStore;
-  /** What would have refused the store had it not been accepted. */
+  /** The problem for which the store would have been refused, had it not been accepted. */
   readonly accepted: string | null;
   readonly #options: LinkOptions;
   readonly #opening: Opening;
   readonly #timer: ReturnType<typeof setInterval>;
   #lock: Lock;
   #saved_seq: number;
-  /** What was read last, and how many engines were lost by then. */
+  /** The last progress read, and the number of lost engines by then. */
   #seen: { seq: number; losses: number };
   #saving: Promise<void> | undefined;
   #closing = false;
@@ -65,7 +65,7 @@ export class LinkedUsage {
     this.#timer.unref();
   }
 
-  /** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
+  /** Errors: unavailable while another process uses it; throws an Error with its problem and the remedy. */
   static async open(options: LinkOptions): Promise<LinkedUsage> {
     const { store, clock, accepts, is_there, place } = options;
     const before = await queries.findLink(store.read);
@@ -78,7 +78,7 @@ export class LinkedUsage {
         admitted = await admitStore(options, facts, () => void linked?.relock());
         return admitted.admission;
       });
-      if (!admitted) throw new Error("Cannot use a usage store that asked nobody");
+      if (!admitted) throw new Error("Cannot use a usage store that was not admitted");
       const { opening, last_seq, store_id } = admitted;
       linked = new LinkedUsage(usage, options, admitted);
       await store.tx((q) =>
@@ -99,10 +99,10 @@ export class LinkedUsage {
     }
   }
 
-  /** Notes in the database how far the store has got: only what is stored for good, so it is never ahead of it. */
+  /** Records the store's progress in the database: durable events only, so that it is never ahead of the store. */
   #saveProgress(is_last = false): Promise<void> {
-    this.#saving ??= this.#noteNow(is_last)
-      .catch((error) => this.#options.log.debug({ err: error }, "usage store: progress not noted"))
+    this.#saving ??= this.#recordProgress(is_last)
+      .catch((error) => this.#options.log.debug({ err: error }, "usage store: progress not recorded"))
       .finally(() => {
         this.#saving = undefined;
       });
@@ -110,10 +110,10 @@ export class LinkedUsage {
   }
 
   /**
-   * Notes what was read a while ago: a commit that fails may show for a moment what is not stored in the end, and
-   * then the engine is lost. `is_last`: nothing is stored any more.
+   * Records what was read the last time: a failing commit may show events that are not stored in the end, and then the
+   * engine is lost. `is_last`: nothing more is stored.
    */
-  async #noteNow(is_last: boolean): Promise<void> {
+  async #recordProgress(is_last: boolean): Promise<void> {
     const { store, clock } = this.#options;
     const before = this.#seen;
     this.#seen = { seq: await this.usage.progress(PROGRESS_MS), losses: this.usage.stats().engine_losses };
@@ -124,10 +124,10 @@ export class LinkedUsage {
     this.#saved_seq = seq;
   }
 
-  /** The database let the lock go: it is taken again, unless another process was faster. */
+  /** Takes the lock again after the database released it, unless another process was faster. */
   async relock(): Promise<void> {
     const { store, log } = this.#options;
-    log.warn("usage store: the database has let its lock go, taking it again");
+    log.warn("usage store: the database released its lock, taking it again");
     while (!this.#closing) {
       await this.#lock.release();
       try {
@@ -142,11 +142,11 @@ export class LinkedUsage {
     }
   }
 
-  /** Closes the store, so that every question and every event from here on is refused, and leaves the lock to others. */
+  /** Closes the store, so that further queries and events are refused, and releases the lock. */
   async #giveUp(): Promise<void> {
     clearInterval(this.#timer);
     this.#options.log.fatal(
-      "usage store given up: another process uses this database with its own; stop this one",
+      "usage store closed: another process uses this database with its own usage store; stop this one",
     );
     await this.usage.close();
     await this.#lock.release();
@@ -162,7 +162,7 @@ export class LinkedUsage {
   }
 }
 
-/** What was decided of a store that may be used. */
+/** The admission of a store. */
 interface AdmittedStore {
   admission: Admission;
   opening: Opening;
@@ -204,7 +204,7 @@ async function storeFactsOf({ read }: Store) {
   return { ...link, ...(await queries.findLastKeys(read)) };
 }
 
-/** Errors: unavailable while another process has it. */
+/** Errors: unavailable while another process holds it. */
 async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
   const give_up_ms = performance.now() + LOCK_WAIT_MS;
   for (;;) {
@@ -216,7 +216,7 @@ async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
   const other = await queries.findLink(store.read);
   throw new AppError(
     "unavailable",
-    `Cannot open the usage store: another process uses this database with the one in ${other?.place}; one at a time may`,
+    `Cannot open the usage store: another process uses this database with the usage store in ${other?.place}; only one may at a time`,
   );
 }
 

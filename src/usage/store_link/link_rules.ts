@@ -1,6 +1,6 @@
 import type { StoreFacts } from "../../usage_store/identity.ts";
 
-/** What a database knows of its usage store, and what it may have told it: see tables.ts. */
+/** A database's record of its usage store (see tables.ts), and its own extent. */
 export interface DatabaseLink {
   database_id: string;
   store_id: string | null;
@@ -15,13 +15,13 @@ export interface DatabaseLink {
   subscription_id: number;
 }
 
-/** What an operator says who knows better. */
+/** The command by which an operator accepts a refused store. */
 export const ACCEPT = "doctor --accept-usage";
 
 /**
- * Why a usage store can't be used with a database, and what to do; null where it can. Each side writes of the other
- * only what that has already made durable, so none of this is ever true of two that were used together and killed at
- * whatever moment. Decision 0116.
+ * The reason why a usage store can't be used with a database, and the remedy; null if it can. Each side records of the
+ * other only what that has made durable, so two that were used together are never refused, at whatever moment they were
+ * killed. Decision 0116.
  */
 export function refusalOf(database: DatabaseLink, usage: StoreFacts): string | null {
   const last_place = database.place === null ? "" : `, last opened in ${database.place}`;
@@ -64,7 +64,7 @@ function olderDatabase(reason: string): string {
   return `the database is older than the usage store (${reason}): restore the newer database, or the usage store of the same backup; if it is lost, ${ACCEPT} goes on with keys that were never used`;
 }
 
-/** Why a store can't be opened where there is no file; null where one may be made. */
+/** The problem of a missing file where the database has used a store. */
 export function missingUsageProblem(place: string | null): string {
   return `there is none, and this database's was last opened in ${place}: set DATA_DIR to that folder, or restore it from a backup; if it is lost, ${ACCEPT} begins an empty one`;
 }

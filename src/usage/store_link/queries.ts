@@ -8,13 +8,13 @@ import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 import type { StoreFacts } from "../../usage_store/identity.ts";
 import { usageLinkTable } from "./tables.ts";
 
-/** The database's usage store as far as it knows it. */
+/** The database's record of its usage store. */
 export async function findLink(q: Reads) {
   const [link] = await q.select().from(q.use(usageLinkTable));
   return link;
 }
 
-/** Gives the database its name, where it has none. */
+/** Names the database, unless it has a name. */
 export async function insertLink(q: Queries, now: Temporal.Instant, database_id: string): Promise<void> {
   const unknown = { store_id: null, opening_number: 0, opening_id: null, last_seq: 0, place: null };
   await q
@@ -23,7 +23,7 @@ export async function insertLink(q: Queries, now: Temporal.Instant, database_id:
     .onConflictDoNothing();
 }
 
-/** Writes down which usage store was opened with the database. */
+/** Records the usage store that was opened with the database. */
 export async function updateLink(
   q: Queries,
   now: Temporal.Instant,
@@ -32,7 +32,7 @@ export async function updateLink(
   await q.update(q.use(usageLinkTable)).set({ ...link, updated_at: iso(now) });
 }
 
-/** Notes how far the store has got; returns whether this opening of it is still the last one. */
+/** Records the store's progress; returns whether this opening is still the last one. */
 export async function updateProgress(
   q: Queries,
   now: Temporal.Instant,
@@ -55,7 +55,7 @@ export async function findLastKeys(q: Reads): Promise<Pick<StoreFacts, "company_
   return { company_id: await lastKey(q, companies), subscription_id: await lastKey(q, subscriptions) };
 }
 
-/** Keeps the keys that usage is stored under from being given again. */
+/** Raises the key sequences, so that the keys of stored usage are not used again. */
 export async function raiseKeys(
   q: Queries,
   { company_id, subscription_id }: Pick<StoreFacts, "company_id" | "subscription_id">,

@@ -3,8 +3,8 @@ import { operation } from "../../app/operation.ts";
 import { Nothing, strict } from "../../core/schema.ts";
 
 /**
- * Tells in the audit log that the deployment's operator goes on with a usage store that lacks something, and why it
- * was refused before. It is taken where it is opened (link.ts).
+ * Writes the audit entry of an operator who accepted a refused usage store, with the reason of the refusal. The store
+ * itself is accepted at its opening (link.ts).
  */
 export const acceptUsage = operation({
   name: "accept_usage",
