@@ -1,6 +1,6 @@
 import type { Context, AuditDetails, OperationMetadata, Target } from "../app/context.ts";
-import { type Actor, type Permission, type Scope, scopeOf } from "../core/access.ts";
-import type { Queries } from "../store/store.ts";
+import { type Actor, type Permission, scopeOf } from "../core/access.ts";
+import type { Queries, Tx } from "../store/store.ts";
 import { insertEntries, insertEntry } from "./queries.ts";
 import { changesBetween, redact } from "./rules.ts";
 
@@ -70,25 +70,26 @@ function withAudit(ctx: Context, operation: OperationMetadata, input: unknown): 
   return Object.assign(audited, { store: { ...store, tx }, annotateAudit });
 }
 
+/** The transaction and company of an entry. */
+type AuditTx = Pick<Tx, "q" | "scope">;
+
 /**
  * Writes an audit entry attributed to the system actor, in the transaction of the change: for a record changed beside
  * the operation's own, or by an `unaudited` operation.
  */
 export async function recordSystemChange(
   call: Omit<AuditSource, "actor">,
-  q: Queries,
-  scope: Scope,
+  tx: AuditTx,
   operation: string,
   target: Target,
 ): Promise<void> {
-  await recordSystemChanges(call, q, scope, operation, [{ target }]);
+  await recordSystemChanges(call, tx, operation, [{ target }]);
 }
 
 /** The same for many records, each with its own input, in one statement. */
 export async function recordSystemChanges(
   call: Omit<AuditSource, "actor">,
-  q: Queries,
-  { company_id }: Scope,
+  { q, scope: { company_id } }: AuditTx,
   operation: string,
   changed: readonly { target: Target; input?: object }[],
 ): Promise<void> {

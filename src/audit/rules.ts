@@ -31,18 +31,18 @@ export function redact(value: unknown): Redacted {
 
   function keepText(text: string, path: string): Plain | undefined {
     if (SECRET_TEXT.test(text)) return withhold(path);
-    const kept = /^\w+:\/\//.test(text) ? originOf(text) : cut(text);
-    if (kept === undefined) return withhold(path);
-    room -= kept.length;
-    return kept;
+    const plain = /^\w+:\/\//.test(text) ? originOf(text) : cut(text);
+    if (plain === undefined) return withhold(path);
+    room -= plain.length;
+    return plain;
   }
 
   function keepMembers(members: [string, unknown][], path: string, depth: number): [string, Plain][] {
     return members.flatMap(([name, member]): [string, Plain][] => {
       const at = `${path}/${pointerPart(name)}`;
       room -= name.length;
-      const kept = isSecretName(name) ? withhold(at) : keep(member, at, depth);
-      return kept === undefined ? [] : [[name, kept]];
+      const plain = isSecretName(name) ? withhold(at) : keep(member, at, depth);
+      return plain === undefined ? [] : [[name, plain]];
     });
   }
 
@@ -57,15 +57,15 @@ export function redact(value: unknown): Redacted {
     if (Array.isArray(member)) {
       const members = member.slice(0, LIMITS.audit_entry_members);
       if (members.length < member.length) withhold(`${path}/${members.length}`);
-      return keepMembers(Object.entries(members), path, depth + 1).map(([, kept]) => kept);
+      return keepMembers(Object.entries(members), path, depth + 1).map(([, plain]) => plain);
     }
     return isPlainObject(member)
       ? Object.fromEntries(keepMembers(Object.entries(member), path, depth + 1))
       : withhold(path);
   }
 
-  const kept = keep(value, "", 0);
-  return { value: kept ?? null, withheld };
+  const plain = keep(value, "", 0);
+  return { value: plain ?? null, withheld };
 }
 
 /** The fields that differ between two versions of a record, redacted. */

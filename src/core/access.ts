@@ -126,9 +126,9 @@ export type Actor =
       company_id: number;
       client_id: number | null;
       role: Role;
-      /** The REST token that the user came with; absent where an agent acts. */
+      /** The REST token that the user came with; absent where an OAuth client acts. */
       token?: { id: string; expires_ms: number };
-      /** What lets an agent act for the user; absent where the user acts. */
+      /** The authorization by which an OAuth client acts; absent where the user acts. */
       authorization_id?: number;
       /** The environment in which a user acts on loans; absent elsewhere. */
       environment?: Environment;
@@ -136,7 +136,7 @@ export type Actor =
   | {
       kind: "key";
       key_id: number;
-      /** The first of the keys that carry on one another's work: whose loan applications an agent sees. */
+      /** The first of the keys that carry on one another's work: whose loan applications a loan agent sees. */
       agent_key_id: number;
       company_id: number;
       role: KeyRole;

@@ -14,7 +14,7 @@ export const loginRoutes = routes({ tag: "Authentication", admits: "open" }, [
 ]);
 
 export const logoutRoutes = routes({ tag: "Authentication", admits: "any" }, [
-  // Nothing is asked for, and a repeat comes with a token that has ended.
+  // It has no body and takes no Idempotency-Key: a repeat would come with an ended token.
   endpoint(
     "POST /logout",
     {

@@ -96,7 +96,7 @@ async function applyNextIn(
   if (!applied) throw new StaleRead();
   await finishApply(tx, current, applied, planned);
   const target = { type: "billing_model_change", id: change_id };
-  await recordSystemChange(ctx, tx.q, tx.scope, "apply_billing_model_change", target);
+  await recordSystemChange(ctx, tx, "apply_billing_model_change", target);
 }
 
 /** Rates the closed periods that a change reaches into as if it were applied. */

@@ -185,7 +185,7 @@ export const expireMandates = operation({
           await transitionMandate(tx, mandate, "expire", { reason: "Its last day has passed" });
         }
         const changed = mandates.map(({ id }) => ({ target: { type: "mandate", id } }));
-        await recordSystemChanges(ctx, tx.q, tx.scope, "expire_mandate", changed);
+        await recordSystemChanges(ctx, tx, "expire_mandate", changed);
         return mandates.length;
       });
       if (expired < LIMITS.mandate_orders_batch) break;

@@ -61,7 +61,7 @@ export async function applyDecisions(tx: Tx, results: readonly OrderResult[]): P
 /** Records in the audit log, as the system, the changes that results made. */
 export function auditResults(
   call: Omit<AuditSource, "actor">,
-  { q, scope }: Tx,
+  tx: Tx,
   results: readonly OrderResult[],
 ): Promise<void> {
   const changed = results.map(({ order: { order_no, mandate_id, payment_id }, result }) => ({
@@ -69,5 +69,5 @@ export function auditResults(
       payment_id === null ? { type: "mandate", id: mandate_id } : { type: "mandate_payment", id: payment_id },
     input: { order_no, response_code: result.code, message: result.message },
   }));
-  return recordSystemChanges(call, q, scope, "apply_scheme_answer", changed);
+  return recordSystemChanges(call, tx, "apply_scheme_answer", changed);
 }

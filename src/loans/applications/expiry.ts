@@ -27,7 +27,7 @@ export const expireLoanApplications = operation({
           const { id, environment } = application;
           await applyTransition({ ...tx, scope: { company_id, environment } }, application, "expire");
           const target = { type: "loan_application", id };
-          await recordSystemChange(ctx, tx.q, { company_id }, "expire_loan_application", target);
+          await recordSystemChange(ctx, tx, "expire_loan_application", target);
         }
         return expired.length;
       });

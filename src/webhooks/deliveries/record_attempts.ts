@@ -59,7 +59,10 @@ async function disableGone(
   if (!was_active) return;
   await abandonPending({ q, now }, endpoint.id);
   const call = { now, origin: "job", address: null, request_id: dispatcher_id } as const;
-  await recordSystemChange(call, q, endpoint, "disable_webhook", { type: "webhook", id: endpoint.id });
+  await recordSystemChange(call, { q, scope: endpoint }, "disable_webhook", {
+    type: "webhook",
+    id: endpoint.id,
+  });
 }
 
 function attemptsOf({ log: { attempts }, began_at, outcome }: FinishedAttempt): WebhookAttempt[] {
