@@ -24,7 +24,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     // A test database need not survive a power cut.
-    postgresFlags: ["-c", "fsync=off", "-c", "max_connections=200"],
+    postgresFlags: ["-c", "fsync=off", "-c", "max_connections=500"],
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"],
     onLog: () => undefined,
     onError: () => undefined,
