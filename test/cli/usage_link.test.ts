@@ -284,7 +284,7 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     const other = await makeCommandFolder();
     await served(() => Promise.resolve(), other.env);
     copyUsage(other.data_dir, second.data_dir);
-    expect(await refused(env)).toContain("another process uses this database with the one in");
+    expect(await refused(env)).toContain("another process uses this database with the usage store in");
     expect((await runHere(["doctor"], env)).out).toContain("in use by another process");
     server.kill("SIGKILL");
     await server.exited;
