@@ -70,15 +70,21 @@ class Plain {
     return this.live().findLastIndex((entry) => entry.status === "applied" && entry.at < end);
   }
 
-  /** What the days `[first, last)` cost, which are a whole month: each stretch of one owner rounded by itself. */
+  /**
+   * What the days `[first, last)` cost, which are a whole month: each stretch of days under one model rounded by
+   * itself. A change that owns no day parts no stretch (decision 0130).
+   */
   fee(first: number, last: number): number {
     const applied = this.live().filter(({ status }) => status === "applied");
-    const owners = Array.from({ length: last - first }, (_, i) => this.ownerOf(first + i));
-    return [...Map.groupBy(owners, (owner) => owner)]
-      .map(([owner, days]) => {
-        const cents = (PRICES[applied[owner]?.model ?? 0] ?? 0) * 100 * days.length;
-        return Math.floor((2 * cents + (last - first)) / (2 * (last - first)));
-      })
+    const stretches: { price: number; days: number }[] = [];
+    for (let day = first; day < last; day++) {
+      const price = PRICES[applied[this.ownerOf(day)]?.model ?? 0] ?? 0;
+      const stretch = stretches.at(-1);
+      if (stretch?.price === price) stretch.days++;
+      else stretches.push({ price, days: 1 });
+    }
+    return stretches
+      .map(({ price, days }) => Math.floor((2 * price * 100 * days + (last - first)) / (2 * (last - first))))
       .reduce((sum, cents) => sum + cents, 0);
   }
 }
