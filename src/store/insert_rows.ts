@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { jsonRows } from "./json_rows.ts";
-import type { RowOf } from "./exactly_one.ts";
+import type { RowOf } from "./row_of.ts";
 import type { Queries } from "./store.ts";
 
 /**

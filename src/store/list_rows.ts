@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
 import type { Slice } from "../core/pagination.ts";
-import type { RowOf } from "./exactly_one.ts";
+import type { RowOf } from "./row_of.ts";
 import type { Reads } from "./store.ts";
 
 type Columns<T extends PgTable> = T["_"]["columns"];

@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { RowOf } from "./exactly_one.ts";
+import type { RowOf } from "./row_of.ts";
 import { filterOnly } from "./expressions.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Queries } from "./store.ts";

@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
-import type { RowOf } from "../../store/exactly_one.ts";
+import type { RowOf } from "../../store/row_of.ts";
 import { matching } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
