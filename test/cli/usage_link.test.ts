@@ -18,6 +18,7 @@ import {
   type ServerProcess,
   startServer,
 } from "../support/process.ts";
+import { endLockHolders } from "../support/postgres.ts";
 
 // A usage store and the database that it belongs to: what is refused when one of them is another, an older or a
 // second one, and what an operator can do then.
@@ -298,19 +299,18 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     const config = readConfig({ ...place.env, LOG_LEVEL: "silent" });
     const first = await openDeps(config);
     const admin = postgres(place.env.DATABASE_URL ?? "", { max: 1 });
-    const drop = () => admin`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`;
     const isOpen = (deps: Deps) =>
       deps.usage.ping(5_000).then(
         () => true,
         () => false,
       );
-    await drop();
+    await endLockHolders(admin);
     await Bun.sleep(500);
     expect(await isOpen(first)).toBe(true);
     expect(await first.store.lock("usage store")).toBeNull();
     // Meanwhile another one has opened its own.
     await admin`UPDATE usage_link SET opening_number = opening_number + 1, opening_id = 'another'`;
-    await drop();
+    await endLockHolders(admin);
     const deadline = performance.now() + 10_000;
     while ((await isOpen(first)) && performance.now() < deadline) await Bun.sleep(50);
     expect(await isOpen(first)).toBe(false);

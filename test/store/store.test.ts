@@ -16,7 +16,7 @@ import { CONSTRAINTS } from "../../src/server/schema.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Queries, Store } from "../../src/store/store.ts";
 import { TEST_STORE } from "../support/harness.ts";
-import { testPostgres } from "../support/postgres.ts";
+import { endLockHolders, testPostgres } from "../support/postgres.ts";
 
 const NOW = Temporal.Instant.from("2026-03-10T12:00:00.120Z");
 const ALL = { limit: 1_000, offset: 0 };
@@ -255,7 +255,7 @@ describe("a lock", () => {
       const { promise: lost, resolve } = Promise.withResolvers<void>();
       const lock = await here.lock("a", resolve);
       const admin = postgres(database_url, { max: 1 });
-      await admin`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`;
+      await endLockHolders(admin);
       await lost;
       const taken = await there.lock("a");
       expect(taken).not.toBeNull();

@@ -52,3 +52,10 @@ async function createOn(admin: postgres.Sql, words = ""): Promise<string> {
   await admin.unsafe(`CREATE DATABASE ${name} ${words}`);
   return name;
 }
+
+/** Ends the sessions that hold a lock on this database, and no other database's: test files share the server. */
+export async function endLockHolders(admin: postgres.Sql): Promise<void> {
+  await admin`
+    SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
+}
