@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { SETTINGS } from "../src/core/config.ts";
 import { columnKit } from "../src/store/columns.ts";
 import { sqliteColumns } from "../src/store/columns.sqlite.ts";
@@ -21,7 +21,7 @@ function filesBelow(folder: string): string[] {
 }
 
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
-const pages = [...new Bun.Glob("{*.md,{docs,src,data,bench}/**/*.md}").scanSync(ROOT)];
+const pages = ["*.md", "{docs,src,data}/**/*.md"].flatMap((glob) => [...new Bun.Glob(glob).scanSync(ROOT)]);
 const sources = filesBelow("src");
 const code = [...sources, ...filesBelow("test"), ...filesBelow("scripts"), ...filesBelow("bench")];
 
@@ -163,10 +163,10 @@ describe("floors", () => {
   });
 });
 
-describe("families", () => {
-  /** What a folder of a family is made of, from the bottom up. */
-  const PARTS = ["model", "tables", "rules", "queries", "service", "routes", "tools"];
+/** What a folder of a family is made of, from the bottom up. */
+const PARTS = ["limits", "model", "tables", "rules", "queries", "service", "routes", "tools"];
 
+describe("families", () => {
   test("inside a folder lower files never import upper ones; rules are pure", () => {
     const rank = (path: string) => PARTS.indexOf(/\/(\w+)\.ts$/.exec(path)?.[1] ?? "");
     const wrong = importsWhere(
@@ -262,6 +262,7 @@ describe("citations and links", () => {
   });
 
   test("relative links of pages lead to files and headings", () => {
+    expect(pages.length).toBeGreaterThan(100);
     const wrong = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
         .map(([, target = ""]) => target)
@@ -283,6 +284,18 @@ describe("the map of the code", () => {
   test("every folder of src/ has a README of one screen", () => {
     const lines = (folder: string) => read(`${folder}/README.md`).split("\n").length;
     expect(folders.filter((folder) => lines(folder) > 60)).toEqual([]);
+  });
+
+  test("the README of a folder names its files, but for those that every family has", () => {
+    const missing = sources.filter(
+      (file) =>
+        folders.includes(dirname(file)) &&
+        !PARTS.includes(basename(file, ".ts")) &&
+        !read(`${dirname(file)}/README.md`)
+          .split(/[`/]/)
+          .includes(basename(file)),
+    );
+    expect(missing).toEqual([]);
   });
 
   test("the architecture and the READMEs of folders name files that exist", () => {
