@@ -54,7 +54,7 @@ export async function createDownloadStream(
     const asked_ms = performance.now();
     const idle = setTimeout(
       () => cancellation.abort(slowError(idle_ms, bytes_s)),
-      Math.min(idle_ms, patience_ms),
+      Math.max(0, Math.min(idle_ms, patience_ms)),
     );
     await room.promise;
     clearTimeout(idle);

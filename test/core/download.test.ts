@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { type WriteContent, createDownloadStream } from "../../src/core/download.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -112,6 +112,27 @@ test("who takes little, and never nothing for long, counts as gone when that add
   }
   expect(taken).toBeGreaterThan(1);
   expect(broken).toMatchObject([{ kind: "timed_out" }]);
+});
+
+test("a wait past the limit, while the process was busy, leaves no time for the next: never a negative one", async () => {
+  const timeouts = spyOn(globalThis, "setTimeout");
+  const { reader } = await open(
+    async (write) => {
+      for (;;) await write(bytes("more"));
+    },
+    20,
+    1_000_000,
+  );
+  const first = reader.read();
+  // Longer than the limit, before anything else can run.
+  Bun.sleepSync(40);
+  expect((await first).value).toEqual(bytes("more"));
+  await reader.read().catch(() => undefined);
+  await reader.cancel();
+  const delays = timeouts.mock.calls.map(([, delay_ms]) => delay_ms);
+  timeouts.mockRestore();
+  expect(delays.length).toBeGreaterThan(1);
+  expect(delays.filter((delay_ms) => delay_ms === undefined || delay_ms < 0)).toEqual([]);
 });
 
 test("who keeps the pace takes as long as it takes, however slow the making is", async () => {
