@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { PERMISSIONS, permissionsOf } from "../../src/core/access.ts";
 import { auditLogTable } from "../../src/audit/tables.ts";
-import { JOBS } from "../../src/server/jobs.ts";
-import { runJob } from "../../src/server/scheduler.ts";
 import { type Api, type Json, PASSWORD, startService, TestClock, useService } from "../support/harness.ts";
+import { runNamedJob } from "../support/jobs.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 
@@ -233,12 +232,9 @@ describe("entries", () => {
 });
 
 describe("billing runs", () => {
-  const job = JOBS.find(({ name }) => name === "billing_run");
-
   test("leave one entry whatever they bill; the hourly one none when it found nothing to do", async () => {
     const { api } = await service.addTenant();
-    if (!job) throw new Error("no such job");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "billing_run");
     expect(await entries(api, "&target_type=billing_run")).toEqual([]);
 
     const client_id = await create(api, "/clients", { name: "Acme" });
@@ -247,7 +243,7 @@ describe("billing runs", () => {
     const ids = { client_id, product_id, billing_model_id, started_at: "2025-06-01T00:00:00Z" };
     for (const external_subscription_id of ["a", "b", "c"])
       await create(api, "/subscriptions", { name: "S", external_subscription_id, ...ids });
-    await runJob(service.deps, job);
+    await runNamedJob(service, "billing_run");
     const { data: runs } = (await api("GET", "/billing-runs")).body;
     expect(runs).toMatchObject([{ status: "finished", counts: { periods: 27 } }]);
     expect(await entries(api, "&target_type=billing_run")).toMatchObject([
@@ -352,14 +348,12 @@ test("the daily job deletes what is older than AUDIT_LOG_DAYS, in batches", asyn
   });
   const total = async () => (await short.api("GET", "/audit-log")).body.meta.total;
   expect(await total()).toBe(1_102);
-  const prune = JOBS.find(({ name }) => name === "audit_log_prune");
-  if (!prune) throw new Error("no such job");
   own.set("2026-01-31T00:00:00Z");
-  await runJob(short.deps, prune);
+  await runNamedJob(short, "audit_log_prune");
   const { data } = (await (await short.signIn(short.admin_email))("GET", "/audit-log")).body;
   expect(data.map(({ operation }: Json) => operation)).toEqual(["login", "login", "add_company"]);
   own.set("2026-01-31T00:00:00.001Z");
-  await runJob(short.deps, prune);
+  await runNamedJob(short, "audit_log_prune");
   expect(
     (await (await short.signIn(short.admin_email))("GET", "/audit-log?operation=add_company")).body.meta
       .total,

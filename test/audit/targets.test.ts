@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { JOBS } from "../../src/server/jobs.ts";
-import { runJob } from "../../src/server/scheduler.ts";
 import { type Api, type Service, type Json, startService, TestClock } from "../support/harness.ts";
+import { runNamedJob } from "../support/jobs.ts";
 import { openReceiver, type Receiver } from "../support/webhook_receiver.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
@@ -58,12 +58,6 @@ async function subscribe(api: Api) {
     started_at: "2026-03-01T00:00:00Z",
   });
   return { id: subscription.id, small, middle, large };
-}
-
-async function runNamed(name: string): Promise<void> {
-  const job = JOBS.find((one) => one.name === name);
-  if (!job) throw new Error(`No such job: ${name}`);
-  await runJob(service.deps, job);
 }
 
 describe("what an entry is about", () => {
@@ -137,7 +131,7 @@ describe("what the system does", () => {
       "idempotency-key": "upgrade",
     });
     expect(answer.status).toBe(422);
-    await runNamed("billing_model_changes");
+    await runNamedJob(service, "billing_model_changes");
     const { body } = await api("GET", "/audit-log?operation=apply_billing_model_change");
     const applied = new Map(body.data.map(({ target, actor }: Json) => [target.id, actor.kind]));
     expect(applied).toEqual(new Map(changes.map(({ id }) => [id, "system"])));
@@ -147,7 +141,7 @@ describe("what the system does", () => {
   test("housekeeping leaves no entry", async () => {
     const before = (await auditEntries(service.api)).length;
     for (const name of ["event_prune", "webhook_log_prune", "credit_thresholds", "billing_model_changes"]) {
-      await runNamed(name);
+      await runNamedJob(service, name);
     }
     expect((await auditEntries(service.api)).length).toBe(before);
   });

@@ -2,11 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { LIMITS } from "../../src/idempotency/limits.ts";
 import { idempotencyKeyTable } from "../../src/idempotency/tables.ts";
-import { JOBS } from "../../src/server/jobs.ts";
-import { runJob } from "../../src/server/scheduler.ts";
 import type { Reads } from "../../src/store/store.ts";
 import { clientTable } from "../../src/tenancy/clients/tables.ts";
 import { type Answer, type Api, type Json, TestClock, useService } from "../support/harness.ts";
+import { runNamedJob } from "../support/jobs.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 const service = useService({ clock });
@@ -260,9 +259,7 @@ describe("time", () => {
       for (let i = 0; i < copies.length; i += 100)
         await q.insert(idempotency_keys).values(copies.slice(i, i + 100));
     });
-    const prune = JOBS.find(({ name }) => name === "idempotency_keys_prune");
-    if (!prune) throw new Error("no such job");
-    await runJob(service.deps, prune);
+    await runNamedJob(service, "idempotency_keys_prune");
     const left = await rows();
     expect(left.filter(({ company_id }) => company_id === tenant.company_id)).toEqual([kept]);
     expect(left.filter(({ expires_at }) => expires_at <= "2026-04-02T00:00:00.000Z")).toEqual([]);

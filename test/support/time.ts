@@ -2,7 +2,7 @@ import { JOBS } from "../../src/server/jobs.ts";
 import { runJob } from "../../src/server/scheduler.ts";
 import type { Service, TestClock } from "./harness.ts";
 
-/** Lets some seconds go by on a house's clock, step by step, with all that runs every second at each of them. */
+/** Advances the service's clock by some seconds, step by step, and runs at each step the jobs that run every second. */
 export async function pass(service: Service, clock: TestClock, steps_s: readonly number[]): Promise<void> {
   for (const seconds of steps_s) {
     clock.set(clock.now().add({ seconds }).toString());

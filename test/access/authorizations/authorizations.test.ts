@@ -3,9 +3,8 @@ import { call } from "../../../src/app/operation.ts";
 import { authorizationTable } from "../../../src/access/authorizations/tables.ts";
 import { authorizationRequestTable, authorizationTokenTable } from "../../../src/access/oauth/tables.ts";
 import { createClient } from "../../../src/billing/clients/service.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Service, type Json, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { OAuthClient, open, pkce, REDIRECT } from "../oauth/fixtures.ts";
 
 const NOW = "2026-03-10T12:00:00Z";
@@ -115,11 +114,9 @@ describe("the audit log", () => {
 });
 
 describe("what is forgotten", () => {
-  const job = JOBS.find(({ name }) => name === "authorizations_prune");
-
   async function prune(now: string): Promise<void> {
     clock.set(now);
-    if (job) await runJob(service.deps, job);
+    await runNamedJob(service, "authorizations_prune");
   }
 
   /** Whether the agent may still show its page: it is registered. */

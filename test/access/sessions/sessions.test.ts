@@ -2,9 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { PASSWORD_COST } from "../../../src/core/passwords.ts";
 import { endedTokenTable } from "../../../src/access/sessions/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { apiOf, PASSWORD, startService, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";
 const SIGNED_IN_AT = "2026-03-10T12:00:00Z";
@@ -174,13 +173,11 @@ describe("signing out", () => {
   test("what was ended is forgotten when the token has expired by itself", async () => {
     const ended_tokens = service.deps.store.read.use(endedTokenTable);
     const count = () => service.deps.store.read.$count(ended_tokens);
-    const job = JOBS.find(({ name }) => name === "sessions_prune");
-    if (!job) throw new Error("There is no such job");
     await withToken(await tokenOf(service.admin_email))("POST", "/logout");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "sessions_prune");
     expect(await count()).toBeGreaterThan(0);
     clock.set("2026-03-11T12:00:00Z");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "sessions_prune");
     expect(await count()).toBe(0);
     clock.set(SIGNED_IN_AT);
   });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, FLAT, GRADUATED, PER_UNIT, useBooks } from "../fixtures.ts";
 
-import { changeTo, changesOf, eventsOf, runJobs } from "./fixtures.ts";
+import { changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
 
 let company: Company;
 /** Flat models of 10 and 20 EUR a month. */
@@ -164,11 +164,11 @@ describe("a change in the future", () => {
     expect([status, body.data.status, body.data.applied_at]).toEqual([200, "scheduled", null]);
     expect((await company.api("GET", `/subscriptions/${id}`)).body.data.billing_model_id).toBe(ten);
     billing.clock.set("2024-04-15T23:59:59.999Z");
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     expect((await changesOf(company.api, id))[0].status).toBe("scheduled");
     billing.clock.set("2024-04-16T00:00:01Z");
-    await runJobs(billing.service);
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
+    await applyDueChanges(billing.service);
     const applied = { ...body.data, status: "applied", applied_at: "2024-04-16T00:00:01.000Z" };
     expect(await changesOf(company.api, id)).toEqual([
       { ...applied, updated_at: "2024-04-16T00:00:01.000Z" },
@@ -191,7 +191,7 @@ describe("a change in the future", () => {
     await change(id, twenty, "2024-05-01T00:00:00Z");
     billing.clock.set("2024-07-02T00:00:00Z");
     await company.run({ subscription_ids: [id] });
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     const changes = await changesOf(company.api, id);
     expect(
       changes.map((one: Json) => [one.old_billing_model_id, one.new_billing_model_id, one.status]),

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, FLAT, useBooks } from "../fixtures.ts";
 import { tally } from "../subscriptions/fixtures.ts";
-import { changeTo, changesOf, eventsOf, runJobs } from "./fixtures.ts";
+import { changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
 
 let company: Company;
 /** Flat models of 10 and 20 EUR a month. */
@@ -47,10 +47,10 @@ describe("at once", () => {
       billing.clock.set("2024-03-20T12:00:02Z");
       const path = `/subscriptions/${id}/billing-model-changes/${change_id}`;
       const [, ...cancels] = await Promise.all([
-        runJobs(billing.service),
+        applyDueChanges(billing.service),
         company.api("DELETE", path),
         company.api("DELETE", path),
-        runJobs(billing.service),
+        applyDueChanges(billing.service),
       ]);
       const answers = cancels.slice(0, 2).map((answer) => (answer as Answer).status);
       const [{ status }] = await changesOf(company.api, id);
@@ -77,7 +77,7 @@ describe("at once", () => {
       ids.push(id);
     }
     billing.clock.set("2024-03-22T00:00:00Z");
-    await Promise.all(Array.from({ length: 6 }, () => runJobs(billing.service)));
+    await Promise.all(Array.from({ length: 6 }, () => applyDueChanges(billing.service)));
     for (const id of ids) {
       expect((await eventsOf(billing.service, company, id)).slice(2)).toEqual(
         Array(2).fill("billing_model_change.applied"),

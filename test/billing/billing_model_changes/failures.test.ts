@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
-import { changesOf, changeTo, eventsOf, makeDue, runJobs } from "./fixtures.ts";
+import { changesOf, changeTo, eventsOf, makeDue, applyDueChanges } from "./fixtures.ts";
 
 const billing = useBooks();
 let company: Company;
@@ -37,7 +37,7 @@ test("a change that fails stays scheduled with its error, keeps later ones waiti
 
   const attempt = async (time: string) => {
     billing.clock.set(time);
-    await withoutUsage(() => runJobs(billing.service));
+    await withoutUsage(() => applyDueChanges(billing.service));
     const [first, second] = await changesOf(company.api, id);
     expect([first.status, second.status]).toEqual(["scheduled", "scheduled"]);
     return [first.attempts, first.last_error, second.attempts];
@@ -54,7 +54,7 @@ test("a change that fails stays scheduled with its error, keeps later ones waiti
   expect(await changesOf(company.api, id)).toHaveLength(2);
 
   billing.clock.set("2024-04-01T01:00:30Z");
-  await runJobs(billing.service);
+  await applyDueChanges(billing.service);
   const changes = await changesOf(company.api, id);
   expect(changes).toMatchObject([
     { status: "applied", last_error: null, attempts: 3, old_billing_model_id: first_model },
@@ -78,7 +78,7 @@ test("a change that fails holds up no other subscription, and can be cancelled",
     const [{ id: change_id }] = await changesOf(company.api, id);
     await makeDue(billing.service, change_id, "2024-03-25T00:00:00.000Z");
   }
-  await withoutUsage(() => runJobs(billing.service));
+  await withoutUsage(() => applyDueChanges(billing.service));
   const [[of_stuck], [of_free]] = [await changesOf(company.api, stuck), await changesOf(company.api, free)];
   expect([of_stuck.status, of_free.status]).toEqual(["scheduled", "applied"]);
   const path = `/subscriptions/${stuck}/billing-model-changes/${of_stuck.id}`;

@@ -1,9 +1,8 @@
 import { eq } from "drizzle-orm";
 import { billingModelChangeTable } from "../../../src/billing/billing_model_changes/tables.ts";
 import { eventTable } from "../../../src/webhooks/events/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import type { Answer, Api, Service, Json, Tenant } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 
 /** POST /subscriptions/{id}/billing-model-changes. */
 export function changeTo(
@@ -28,11 +27,9 @@ export async function changesOf(api: Api, id: number): Promise<Json[]> {
   return (await api("GET", `/subscriptions/${id}/billing-model-changes`)).body.data;
 }
 
-/** Runs a job, by default the one that applies what is due. */
-export async function runJobs({ deps }: Service, name = "billing_model_changes"): Promise<void> {
-  const job = JOBS.find((candidate) => candidate.name === name);
-  if (!job) throw new Error(`There is no job ${name}`);
-  await runJob(deps, job);
+/** Runs the job that applies plan changes that are due. */
+export async function applyDueChanges(service: Service): Promise<void> {
+  await runNamedJob(service, "billing_model_changes");
 }
 
 /** The rows of the outbox that tell of a subscription's changes and credits, first written first. */

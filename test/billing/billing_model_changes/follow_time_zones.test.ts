@@ -6,7 +6,7 @@ import { followZoneRules } from "../../../src/billing/billing_model_changes/serv
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import type { Json } from "../../support/harness.ts";
 import { type Company, CREDIT, FLAT, useBooks } from "../fixtures.ts";
-import { changesOf, changeTo, outboxOf, runJobs } from "./fixtures.ts";
+import { changesOf, changeTo, outboxOf, applyDueChanges } from "./fixtures.ts";
 
 // What is to happen at the end of a billing period follows the company's time zone.
 
@@ -81,7 +81,7 @@ test.each(ZONES)("a downgrade that waits for a period that has not begun follows
     data: { effective_at: JUNE[timezone] },
   });
   billing.clock.set("2024-08-01T12:00:00Z");
-  await runJobs(billing.service);
+  await applyDueChanges(billing.service);
   await company.run({ subscription_ids: [id] });
   expect(await totalsOf(company, id)).toEqual(["220.00", "31.00", "31.00"]);
 });

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Json } from "../../support/harness.ts";
 import { type Company, FLAT, useBooks } from "../fixtures.ts";
-import { changeTo, changesOf, runJobs } from "./fixtures.ts";
+import { changeTo, changesOf, applyDueChanges } from "./fixtures.ts";
 
 // Random histories of a subscription, driven over HTTP and held against a model that knows nothing but lists and
 // days.
@@ -130,7 +130,7 @@ async function step(plain: Plain, id: number, now: number, command: Command): Pr
     const then = now + command.days * DAY_MS;
     billing.clock.set(textOf(then));
     if (!command.runs) return then;
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     plain.applyDue(then);
     return then;
   }
@@ -192,7 +192,7 @@ test("histories of changes, cancels and clock jumps come out as the plain model'
       now = START + (DAYS + 2) * DAY_MS + 3_600_000;
       billing.clock.set(textOf(now));
       if (history.length % 2 === 0) await company.run({ subscription_ids: [id] });
-      await runJobs(billing.service);
+      await applyDueChanges(billing.service);
       plain.applyDue(now);
       await company.run({ subscription_ids: [id] });
       await check(plain, id);

@@ -3,7 +3,7 @@ import { sum } from "../../../src/core/money.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 import { tally } from "../subscriptions/fixtures.ts";
-import { changeTo, changesOf, eventsOf, runJobs } from "./fixtures.ts";
+import { changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
 
 // POST /subscriptions/{id}/billing-model-changes/{changeId}/void
 
@@ -253,7 +253,7 @@ describe("at once", () => {
       const [, gone, , next] = await Promise.all([
         learn(),
         voided(id, made.id),
-        runJobs(billing.service),
+        applyDueChanges(billing.service),
         changeTo(company.api, id, ten, "2024-04-10T00:00:00Z"),
       ]);
       expect([gone.status, next.status], JSON.stringify([gone.body, next.body])).toEqual([200, 200]);

@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, FLAT, useBooks } from "../fixtures.ts";
-import { changeTo, changesOf, eventsOf, outboxOf, runJobs } from "../billing_model_changes/fixtures.ts";
+import {
+  changeTo,
+  changesOf,
+  eventsOf,
+  outboxOf,
+  applyDueChanges,
+} from "../billing_model_changes/fixtures.ts";
 import { tally } from "../subscriptions/fixtures.ts";
 
 let company: Company;
@@ -211,10 +217,10 @@ describe("a downgrade", () => {
     ]);
     const local = async () => (await ahead.api("GET", `/subscriptions/${id}/credits`)).body.data.allocated;
     billing.clock.set("2024-03-30T15:59:59.999Z");
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     expect(await local()).toBe(1000);
     billing.clock.set("2024-03-30T16:00:01Z");
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     expect(await local()).toBe(500);
     expect(await eventsOf(billing.service, ahead, id)).toEqual([
       "billing_model_change.scheduled",

@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { companyTimezoneTable } from "../../../src/tenancy/companies/tables.ts";
 import type { Json } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { type Company, FLAT, useBooks } from "../fixtures.ts";
-import { outboxOf, runJobs } from "../billing_model_changes/fixtures.ts";
+import { outboxOf } from "../billing_model_changes/fixtures.ts";
 
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 const NOW = "2024-03-15T10:00:00.000Z";
@@ -25,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe("thresholds", () => {
-  const look = () => runJobs(billing.service, "credit_thresholds");
+  const look = () => runNamedJob(billing.service, "credit_thresholds");
   const told = async (of: Company, id: number) =>
     (await outboxOf(billing.service, of, id))
       .filter((row) => row.type === "credits.threshold_reached")

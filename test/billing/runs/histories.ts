@@ -4,7 +4,7 @@ import { sum } from "../../../src/core/money.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import { recheckBilling } from "../../../src/billing/runs/service.ts";
 import type { Answer, Json } from "../../support/harness.ts";
-import { changesOf, changeTo, runJobs } from "../billing_model_changes/fixtures.ts";
+import { changesOf, changeTo, applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { type BillingFixture, type Company, CREDIT, FLAT, GRADUATED, PACKAGE, VOLUME } from "../fixtures.ts";
 
 // Random histories of subscriptions in a company, and a twin of it that learns everything at the end and is billed
@@ -221,7 +221,7 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     return "";
   },
   async apply({ billing }) {
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     return "";
   },
 };
@@ -305,7 +305,7 @@ export async function liveThrough(
   try {
     await live(history);
     billing.clock.set(END);
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     await tell(history);
     await twin.run();
     await company.run();

@@ -1,16 +1,11 @@
+import { runNamedJob } from "../../support/jobs.ts";
 import { expect, test } from "bun:test";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { makeCommandFolder, run, runHere } from "../../support/process.ts";
 import { FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
 const billing = useBooks();
 
-async function runBillingJob(wanted = "billing_run"): Promise<boolean> {
-  const job = JOBS.find(({ name }) => name === wanted);
-  if (!job) throw new Error(`There is no job ${wanted}`);
-  return runJob(billing.service.deps, job);
-}
+const runBillingJob = (name = "billing_run") => runNamedJob(billing.service, name);
 
 test("the job bills every company, makes missed months good and runs twice without harm", async () => {
   billing.clock.set("2024-04-01T01:00:00Z");

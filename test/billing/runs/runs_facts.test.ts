@@ -3,7 +3,8 @@ import { eq } from "drizzle-orm";
 import { sum } from "../../../src/core/money.ts";
 import { billingModelChangeTable } from "../../../src/billing/billing_model_changes/tables.ts";
 import type { Json } from "../../support/harness.ts";
-import { changesOf, changeTo, makeDue, runJobs } from "../billing_model_changes/fixtures.ts";
+import { runNamedJob } from "../../support/jobs.ts";
+import { changesOf, changeTo, makeDue, applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { type Company, FLAT, PACKAGE, PER_UNIT, useBooks } from "../fixtures.ts";
 
 // What a run goes by, and what it tells.
@@ -36,7 +37,7 @@ describe("a change that is due", () => {
     expect(await changesOf(company.api, id)).toMatchObject([
       { status: "applied", adjustment_billing_record_ids: [] },
     ]);
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
     expect(await charges(company, id)).toEqual(["15.49"]);
   });
 
@@ -104,7 +105,7 @@ describe("a subscription that has ended", () => {
     ]);
     await company.use(later, ["2024-03-09T00:00:00Z", "4"]);
     billing.clock.set("2024-03-11T02:30:10Z");
-    await runJobs(billing.service, "billing_recheck");
+    await runNamedJob(billing.service, "billing_recheck");
     billing.clock.set("2024-06-01T12:00:00Z");
     expect((await company.run()).counts).toMatchObject({ periods: 0, adjustments: 0, not_due: 0 });
     expect(await charges(company, later)).toEqual(["11.00", "2.00"]);
@@ -123,7 +124,7 @@ describe("a subscription that has ended", () => {
 describe("late usage that changes no amount", () => {
   const recheck = async (at: string) => {
     billing.clock.set(at);
-    await runJobs(billing.service, "billing_recheck");
+    await runNamedJob(billing.service, "billing_recheck");
   };
   const told = async (company: Company) =>
     (await company.api("GET", "/events?type=billing_record.adjusted&limit=200")).body.meta.total;

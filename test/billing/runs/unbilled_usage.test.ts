@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { instant, iso } from "../../../src/core/time.ts";
-import { changeTo, runJobs } from "../billing_model_changes/fixtures.ts";
+import { changeTo } from "../billing_model_changes/fixtures.ts";
 import type { Json } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { type Company, PER_UNIT, useBooks } from "../fixtures.ts";
 
 const billing = useBooks();
 
-const recheck = () => runJobs(billing.service, "billing_recheck");
+const recheck = () => runNamedJob(billing.service, "billing_recheck");
 const unbilled = async ({ api }: Company, filter = "") =>
   (await api("GET", `/unbilled-usage${filter}`)).body.data;
 const told = async ({ api }: Company) =>

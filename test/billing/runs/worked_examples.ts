@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { instant } from "../../../src/core/time.ts";
 import type { Json } from "../../support/harness.ts";
-import { runJobs } from "../billing_model_changes/fixtures.ts";
+import { applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import type { BillingFixture, Company } from "../fixtures.ts";
 
 // A worked example: what happens to one subscription, through the public interface, and the bills that follow
@@ -150,7 +150,7 @@ async function take(
   } else if ("cancel" in step) {
     await ask(company, "POST", `${path}/cancel`, { at: step.cancel });
   } else if ("apply" in step) {
-    await runJobs(billing.service);
+    await applyDueChanges(billing.service);
   } else {
     const periods = step.bill.length === 0 ? [undefined] : step.bill;
     for (const period of periods) {

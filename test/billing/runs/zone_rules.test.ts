@@ -14,8 +14,9 @@ import { insertRecords } from "../../../src/billing/records/queries.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { companyTimezoneTable } from "../../../src/tenancy/companies/tables.ts";
 import type { Json } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { propertyCases } from "../../support/properties.ts";
-import { changeTo, runJobs } from "../billing_model_changes/fixtures.ts";
+import { changeTo } from "../billing_model_changes/fixtures.ts";
 import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
 // On 1 March 2024 Kazakhstan moved Almaty from +06 to +05. Who bills with the zone's old rules and learns the new
@@ -77,7 +78,7 @@ describe("after a zone's rules have changed", () => {
     await learnNewRules(company);
     expect((await company.run()).counts).toMatchObject({ periods: 0, adjustments: 0, failed: 0 });
     for (const period of ["2024-01", "2024-02", "2024-03"]) await company.run({ period });
-    await runJobs(billing.service, "billing_recheck");
+    await runNamedJob(billing.service, "billing_recheck");
     expect(await company.records(id)).toEqual(before);
 
     billing.clock.set("2024-07-02T00:00:00Z");

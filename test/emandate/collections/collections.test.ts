@@ -3,9 +3,8 @@ import { eq } from "drizzle-orm";
 import { insertRun } from "../../../src/emandate/collections/queries.ts";
 import { findConfig, saveConfig } from "../../../src/emandate/merchant_config/queries.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { addMandate, answer, at, NO_FUNDS, paymentsOf, recordedEvents } from "../payments/fixtures.ts";
 
 const clock = new TestClock(at("2026-01-31"));
@@ -30,11 +29,7 @@ async function run({ api }: Tenant, body: object = {}): Promise<Json> {
 
 const rows = (payments: Json[]) => payments.map(({ period_key, status }) => `${period_key} ${status}`);
 
-async function runTheJob(): Promise<void> {
-  const job = JOBS.find(({ name }) => name === "collections");
-  if (!job) throw new Error("No such job");
-  await runJob(service.deps, job);
-}
+const runTheJob = () => runNamedJob(service, "collections");
 
 const NO_COUNTS = { due: 0, scheduled: 0, skipped: 0, submitted: 0, refused: 0 };
 

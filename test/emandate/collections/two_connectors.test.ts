@@ -9,9 +9,8 @@ import { emandateBankListTable } from "../../../src/emandate/merchant_config/tab
 import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
 import { requireMandate } from "../../../src/emandate/mandates/queries.ts";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Service, type Json, startService, type Tenant, TestClock } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { addMandate, getPayment, paymentsOf } from "../payments/fixtures.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
@@ -73,12 +72,10 @@ const orderNos = (lines: string[]) => lines.map((line) => line.split(",")[0]);
 
 /** Time goes by with the polling, so that nobody is asked any more. */
 async function pass(tenant: Tenant, hours: number): Promise<void> {
-  const job = JOBS.find(({ name }) => name === "mandate_orders");
-  if (!job) throw new Error("No such job");
   for (let left = hours; left > 0; left -= 12) {
     const some = Math.min(left, 12);
     clock.set(clock.now().add({ hours: some }).toString());
-    await runJob(service.deps, job);
+    await runNamedJob(service, "mandate_orders");
   }
   tenant.api = await service.signIn(tenant.admin_email);
 }
@@ -196,11 +193,9 @@ describe("a company with mandates of both", () => {
 
   test("sees which of FPX's banks are online as long as mandates go on with it", async () => {
     const tenant = await merchant("sandbox");
-    const job = JOBS.find(({ name }) => name === "emandate_banks");
-    if (!job) throw new Error("No such job");
     const t = service.deps.store.read.use(emandateBankListTable);
     const asked = async () => {
-      await runJob(service.deps, job);
+      await runNamedJob(service, "emandate_banks");
       return service.deps.store.read.select().from(t).where(eq(t.company_id, tenant.company_id));
     };
     expect(await asked()).toEqual([]);
@@ -265,9 +260,7 @@ describe("a debit that left in no file", () => {
     const { id, order_no } = await debit(tenant, mandate);
     await pass(tenant, 60);
     expect((await getPayment(tenant.api, id)).attempts[0].flagged_at).not.toBeNull();
-    const job = JOBS.find(({ name }) => name === "collections");
-    if (!job) throw new Error("No such job");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "collections");
     const [latest] = (await tenant.api("GET", "/emandate/collections")).body.data;
     expect(orderNos(await fileOf(tenant, latest.id))).toEqual([order_no]);
     expect((await getPayment(tenant.api, id)).attempts[0].flagged_at).toBeNull();
@@ -320,9 +313,7 @@ describe("a debit that left in no file", () => {
     const mandate = await addMandate(service.deps, tenant, null, { connector: "fpx" });
     const { id } = await debit(tenant, mandate);
     await setStatus(mandate, "terminated");
-    const job = JOBS.find(({ name }) => name === "collections");
-    if (!job) throw new Error("No such job");
-    for (let i = 0; i < 3; i++) await runJob(service.deps, job);
+    for (let i = 0; i < 3; i++) await runNamedJob(service, "collections");
     expect((await tenant.api("GET", "/emandate/collections")).body.meta.total).toBe(1);
     expect((await getPayment(tenant.api, id)).status).toBe("cancelled");
   });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { addMandate, answer, at, getPayment, NO_FUNDS, paymentsOf } from "../payments/fixtures.ts";
 
@@ -30,9 +29,7 @@ const read = async ({ api }: Tenant, id: number): Promise<Json> =>
 async function amend(tenant: Tenant, id: number, change: object): Promise<Json> {
   expect((await tenant.api("POST", `/emandate/mandates/${id}/amend`, change)).status).toBe(202);
   clock.set(clock.now().add({ seconds: 3 }).toString());
-  const job = JOBS.find(({ name }) => name === "mandate_orders");
-  if (!job) throw new Error("No such job");
-  await runJob(service.deps, job);
+  await runNamedJob(service, "mandate_orders");
   const mandate = await read(tenant, id);
   expect(mandate.amendment).toBeNull();
   return mandate;
@@ -146,9 +143,7 @@ describe("an amended frequency", () => {
     await tenant.api("PUT", "/emandate/config", { auto_collect: false });
     const id = await addMandate(service.deps, tenant, "2026-03-05");
     await amend(tenant, id, { frequency: "Weekly" });
-    const job = JOBS.find(({ name }) => name === "collections");
-    if (!job) throw new Error("No such job");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "collections");
     expect(await rows(tenant, id)).toEqual(["2026-03 scheduled"]);
     expect((await tenant.api("GET", "/emandate/collections")).body.data).toEqual([]);
     expect((await run(tenant)).counts.submitted).toBe(1);

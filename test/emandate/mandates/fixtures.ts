@@ -1,6 +1,4 @@
 import { expect } from "bun:test";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import {
   type Api,
   type Service,
@@ -9,6 +7,7 @@ import {
   TestClock,
   useService,
 } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 
 /** A house with a clock of its own, and what a company does with mandates in it. */
 export interface EmandateFixture {
@@ -95,11 +94,7 @@ export function emandateFixtureOf(service: Service, clock: TestClock): EmandateF
     read,
     async pass(duration) {
       clock.set(clock.now().toZonedDateTimeISO("UTC").add(duration).toInstant().toString());
-      for (const name of BY_TIME) {
-        const job = JOBS.find((one) => one.name === name);
-        if (!job) throw new Error(`No job ${name}`);
-        await runJob(service.deps, job);
-      }
+      for (const name of BY_TIME) await runNamedJob(service, name);
     },
     async mandateIn(status) {
       const { id } = await mandate();

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/emandate/limits.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Api, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
 let scheme: StandIn;
@@ -29,8 +28,7 @@ afterAll(async () => {
   await scheme.stop();
 });
 
-const job = JOBS.find(({ name }) => name === "emandate_banks");
-const refresh = () => (job ? runJob(service.deps, job) : Promise.reject(new Error("There is no such job")));
+const refresh = () => runNamedJob(service, "emandate_banks");
 const list = async (api: Api, query = ""): Promise<Json[]> => {
   const { status, body } = await api("GET", `/emandate/banks${query}`);
   expect(status).toBe(200);

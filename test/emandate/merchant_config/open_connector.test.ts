@@ -9,10 +9,9 @@ import { openSecrets } from "../../../src/core/secret_box.ts";
 import { keyPlace, openConnector } from "../../../src/emandate/merchant_config/open_connector.ts";
 import { findConfig } from "../../../src/emandate/merchant_config/queries.ts";
 import { emandateConfigTable } from "../../../src/emandate/merchant_config/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { makeKey } from "../../support/certificates.ts";
 import { type Service, startService, type Tenant } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { order } from "../scheme/fixtures.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
@@ -152,11 +151,9 @@ test("a key that an older key sealed is sealed by the newest, and stays the same
       .set({ private_key_sealed: before })
       .where(eq(emandate_configs.company_id, tenant.company_id));
   });
-  const job = JOBS.find(({ name }) => name === "emandate_reseal");
-  if (!job) throw new Error("There is no such job");
-  await runJob(service.deps, job);
+  await runNamedJob(service, "emandate_reseal");
   const after = await stored(tenant);
   expect(openSecrets([new_key]).open(after.private_key_sealed ?? "", place)).toBe(pem);
-  await runJob(service.deps, job);
+  await runNamedJob(service, "emandate_reseal");
   expect(await stored(tenant)).toEqual(after);
 });

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../../src/emandate/limits.ts";
 import { LIMITS as HTTP_LIMITS } from "../../../src/http/limits.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Answer, type Service, type Json, startService, TestClock } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 import { type EmandateFixture, emandateFixtureOf } from "../mandates/fixtures.ts";
 import { schemeCallbackTable } from "../../../src/emandate/results/tables.ts";
@@ -211,10 +210,8 @@ describe("a callback", () => {
     // The scheme's own are written down all the same.
     expect((await post(confirmation())).status).toBe(200);
     expect((await written()).length).toBe(before + 1);
-    const job = JOBS.find(({ name }) => name === "scheme_callbacks_prune");
-    if (!job) throw new Error("No such job");
     clock.set(now.add({ hours: 24 * 7 + 1 }).toString());
-    await runJob(service.deps, job);
+    await runNamedJob(service, "scheme_callbacks_prune");
     clock.set(now.toString());
     const left = await written();
     expect(left.length).toBeGreaterThan(0);
@@ -224,12 +221,10 @@ describe("a callback", () => {
   test("is forgotten after 400 days", async () => {
     await post("");
     const now = clock.now();
-    const job = JOBS.find(({ name }) => name === "scheme_callbacks_prune");
-    if (!job) throw new Error("No such job");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "scheme_callbacks_prune");
     expect(await written()).not.toEqual([]);
     clock.set(now.add({ hours: 24 * 400 + 1 }).toString());
-    await runJob(service.deps, job);
+    await runNamedJob(service, "scheme_callbacks_prune");
     clock.set(now.toString());
     expect(await written()).toEqual([]);
   });

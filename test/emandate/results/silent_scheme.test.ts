@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { iso } from "../../../src/core/time.ts";
 import { mandateOrderTable } from "../../../src/emandate/orders/tables.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob, startJobs } from "../../../src/server/scheduler.ts";
+import { startJobs } from "../../../src/server/scheduler.ts";
 import { type Service, startService, type Tenant, TestClock } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { openStandIn, type StandIn } from "../scheme/fake_fpx.ts";
 
 // A company whose FPX never answers, and one whose mandates go on meanwhile.
@@ -65,8 +65,6 @@ async function makeDue(): Promise<void> {
 const statusQueries = () =>
   scheme.requests.filter(({ path }) => path === "/FPXMain/sellerNVPTxnStatus.jsp").length;
 
-const polling = JOBS.find(({ name }) => name === "mandate_orders");
-
 test.each(["by hand", "by time"])("does not hold up another's polling, %s", async (how) => {
   silence = Promise.withResolvers<void>();
   const other = await service.addTenant();
@@ -75,14 +73,13 @@ test.each(["by hand", "by time"])("does not hold up another's polling, %s", asyn
   clock.set(clock.now().add({ seconds: 5 }).toString());
   await makeDue();
   const asked = statusQueries();
-  if (!polling) throw new Error("No such job");
   const stop =
     how === "by time"
       ? startJobs(service.deps)
       : (
           (polled) => () =>
             polled
-        )(runJob(service.deps, polling));
+        )(runNamedJob(service, "mandate_orders"));
   const statusOf = async () => (await other.api("GET", `/emandate/mandates/${id}`)).body.data.status;
   try {
     for (let i = 0; i < 400 && (await statusOf()) !== "pending_approval"; i++) await Bun.sleep(10);

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { exchange } from "../../access/api_keys/fixtures.ts";
 import { publish } from "../consents/fixtures.ts";
 import { upload } from "../documents/fixtures.ts";
@@ -18,9 +17,7 @@ beforeAll(async () => {
 });
 
 async function runExpiry(times = 1): Promise<void> {
-  const job = JOBS.find(({ name }) => name === "loan_application_expiry");
-  if (!job) throw new Error("No such job");
-  await Promise.all(Array.from({ length: times }, () => runJob(service.deps, job)));
+  await Promise.all(Array.from({ length: times }, () => runNamedJob(service, "loan_application_expiry")));
 }
 
 const read = (id: number, { agent } = loans) => done(agent("GET", `/agent/applications/${id}`));

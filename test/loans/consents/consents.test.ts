@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { addMachine } from "../../access/api_keys/fixtures.ts";
 import { type Borrowing, idOf, openBorrowing, tally } from "../documents/fixtures.ts";
 import { define, EVIDENCE, publish, TEXT } from "./fixtures.ts";
@@ -168,18 +167,16 @@ describe("consents", () => {
     const id = await loans.apply();
     const stays = await idOf(grant(id, lasting.id));
     const ends = await idOf(grant(id, short.id));
-    const job = JOBS.find(({ name }) => name === "consent_expiry");
-    if (!job) throw new Error("No such job");
     const mine = async () =>
       (await consentEvents("consent.expired")).filter(([, consent]) => consent === ends);
     clock.set("2026-03-11T11:58:59.999Z");
-    await runJob(service.deps, job);
+    await runNamedJob(service, "consent_expiry");
     expect(await mine()).toEqual([]);
     clock.set("2026-03-11T11:59:00Z");
     const late = await revoke(ends);
     expect([late.status, late.body.error]).toEqual([409, `Cannot revoke consent ${ends}: it is expired`]);
-    await Promise.all([runJob(service.deps, job), runJob(service.deps, job)]);
-    await runJob(service.deps, job);
+    await Promise.all([runNamedJob(service, "consent_expiry"), runNamedJob(service, "consent_expiry")]);
+    await runNamedJob(service, "consent_expiry");
     expect(await mine()).toEqual([["consent.expired", ends, "expired"]]);
     expect((await consentsOf(id)).map((one) => [one.id, one.status])).toEqual([
       [stays, "granted"],

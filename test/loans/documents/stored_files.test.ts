@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { checkFiles } from "../../../src/loans/documents/file_check.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { type Borrowing, filesOf, folderOf, idOf, openBorrowing, PDF, sha256 } from "./fixtures.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
@@ -18,9 +17,7 @@ beforeAll(async () => {
 const folder = () => folderOf(service);
 
 async function sweep(): Promise<void> {
-  const job = JOBS.find(({ name }) => name === "loan_documents");
-  if (!job) throw new Error("No such job");
-  expect(await runJob(service.deps, job)).toBe(true);
+  expect(await runNamedJob(service, "loan_documents")).toBe(true);
 }
 
 describe("deletion", () => {

@@ -2,10 +2,9 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVENT_TYPES } from "../../../src/webhooks/events/model.ts";
-import { JOBS } from "../../../src/server/jobs.ts";
-import { runJob } from "../../../src/server/scheduler.ts";
 import { doEverythingWithMandates } from "./mandate_activity.ts";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { exchange } from "../../access/api_keys/fixtures.ts";
 import {
   addDraft,
@@ -96,18 +95,12 @@ async function doEverything(): Promise<void> {
   await add(`${credits}/upgrade`, { new_billing_model_id: large.id });
   await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
   await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
-  await run("credit_thresholds");
+  await runNamedJob(service, "credit_thresholds");
   const gone = await subscribe(flat.id, "gone");
   const ahead = clock.now().add({ minutes: 30 }).epochMilliseconds;
   await add("/usage/events", { external_subscription_id: "gone", usage: 1, timestamp: ahead });
   await add(`/subscriptions/${gone.id}/cancel`, { at: "now" });
-  await run("billing_recheck");
-}
-
-async function run(name: string): Promise<void> {
-  const job = JOBS.find((one) => one.name === name);
-  if (!job) throw new Error(`No such job: ${name}`);
-  await runJob(service.deps, job);
+  await runNamedJob(service, "billing_recheck");
 }
 
 /** Brings loan applications into every state. */
@@ -121,8 +114,8 @@ async function doLoans(): Promise<void> {
   await doDocuments(loans, id);
   await doConsents(loans, id);
   clock.set("2026-06-20T12:00:00Z");
-  await run("loan_application_expiry");
-  await run("consent_expiry");
+  await runNamedJob(service, "loan_application_expiry");
+  await runNamedJob(service, "consent_expiry");
 }
 
 async function doDocuments(loans: Loans, application_id: number): Promise<void> {
