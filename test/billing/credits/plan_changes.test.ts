@@ -9,25 +9,13 @@ import {
   applyDueChanges,
 } from "../billing_model_changes/fixtures.ts";
 import { tally } from "../subscriptions/fixtures.ts";
+import { JANUARY, NOW, plan } from "./fixtures.ts";
 
 let company: Company;
 /** Plans of 1,000, 2,000 and 500 credits a month. */
 let middle: number;
 let large: number;
 let small: number;
-
-const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
-const NOW = "2024-03-15T10:00:00.000Z";
-
-function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}): Json {
-  const credit_plan = {
-    monthly_credits,
-    credit_consumption: "per_unit",
-    overage_rate: "0.02",
-    ...plan_given,
-  };
-  return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
-}
 
 const billing = useBooks();
 

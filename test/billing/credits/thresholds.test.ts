@@ -1,23 +1,10 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { companyTimezoneTable } from "../../../src/tenancy/companies/tables.ts";
-import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { type Company, FLAT, useBooks } from "../fixtures.ts";
 import { outboxOf } from "../billing_model_changes/fixtures.ts";
-
-const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
-const NOW = "2024-03-15T10:00:00.000Z";
-
-function plan(monthly_credits: number, given: Json = {}, plan_given: Json = {}): Json {
-  const credit_plan = {
-    monthly_credits,
-    credit_consumption: "per_unit",
-    overage_rate: "0.02",
-    ...plan_given,
-  };
-  return { billing_type_id: 6, price: 31, name: `Plan ${monthly_credits}`, credit_plan, ...given };
-}
+import { JANUARY, NOW, plan } from "./fixtures.ts";
 
 const billing = useBooks();
 
