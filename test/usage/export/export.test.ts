@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { SHARED_LIMITS } from "../../../src/core/limits.ts";
@@ -14,19 +14,17 @@ import {
 } from "../../usage_store/duckdb/export_files.ts";
 import { modelEvent } from "../../usage_store/arbitrary_events.ts";
 import { addSubscription, ms, search, send, uuid } from "../fixtures.ts";
-import { type SearchFixture, openSearchFixture } from "../search/fixtures.ts";
+import { useSearchFixture } from "../search/fixtures.ts";
 
 const FORMATS = ["csv", "ndjson", "parquet"] as const;
 type Format = (typeof FORMATS)[number];
 
-let fixture: SearchFixture;
+const fixture = useSearchFixture();
 let token: string;
 
 beforeAll(async () => {
-  fixture = await openSearchFixture();
   token = await signIn(fixture.service, fixture.service.admin_email);
 });
-afterAll(() => fixture.service.stop());
 
 async function signIn(service: Service, email: string): Promise<string> {
   return (await service.anonymous("POST", "/login", { email, password: PASSWORD })).body.token;

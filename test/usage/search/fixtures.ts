@@ -1,10 +1,11 @@
+import { beforeAll } from "bun:test";
 import {
   type Api,
   type Service,
   type Json,
-  startService,
   type Tenant,
   TestClock,
+  useService,
 } from "../../support/harness.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, send, uuid } from "../fixtures.ts";
@@ -37,9 +38,16 @@ const EVENTS: [subscription: string, at: string, usage: number, metadata?: Recor
   ["b1", "2025-12-09T00:00:00Z", 160],
 ];
 
-export async function openSearchFixture(): Promise<SearchFixture> {
+/** A service with them for the tests of a file; the records are there before the first test. */
+export function useSearchFixture(): SearchFixture {
   const clock = new TestClock("2026-03-09T16:30:00.000Z");
-  const service = await startService({ clock, timezone: "Asia/Kuala_Lumpur" });
+  const service = useService({ clock, timezone: "Asia/Kuala_Lumpur" });
+  const fixture = { service } as SearchFixture;
+  beforeAll(async () => void Object.assign(fixture, await addRecords(service)));
+  return fixture;
+}
+
+async function addRecords(service: Service): Promise<Omit<SearchFixture, "service">> {
   const other = await service.addTenant();
   const a = await addCatalog(service);
   const b = { ...(await addCatalog(service)), product_id: a.product_id };
@@ -57,11 +65,5 @@ export async function openSearchFixture(): Promise<SearchFixture> {
   const theirs = await send(other.api, { external_subscription_id: "a1", usage: 7 });
   if (sent.status !== 201 || theirs.status !== 201)
     throw new Error(`Cannot send: ${JSON.stringify(sent.body)}`);
-  return {
-    service,
-    other,
-    client: await service.addUser(service, "client", a.client_id),
-    subscriptions,
-    foreign,
-  };
+  return { other, client: await service.addUser(service, "client", a.client_id), subscriptions, foreign };
 }

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Api, Service, Json } from "../../support/harness.ts";
+import { describe, expect, test } from "bun:test";
+import type { Json } from "../../support/harness.ts";
 import { addSubscription, ms, send } from "../fixtures.ts";
-import { NOW, type SearchFixture, openSearchFixture } from "./fixtures.ts";
+import { NOW, useSearchFixture } from "./fixtures.ts";
 
 const PATH = "/usage/metadata-keys";
 
-let fixture: SearchFixture;
-let service: Service;
-let api: Api;
-
-beforeAll(async () => {
-  fixture = await openSearchFixture();
-  ({ service } = fixture);
-  ({ api } = service);
-});
-afterAll(() => service.stop());
+const fixture = useSearchFixture();
+const { service } = fixture;
+const { api } = service;
 
 async function list(query = "", as = api, path = PATH): Promise<Json> {
   const answer = await as("GET", path + query);

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Api, Service, Json } from "../../support/harness.ts";
+import { describe, expect, test } from "bun:test";
+import type { Json } from "../../support/harness.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, search, send, uuid } from "../fixtures.ts";
-import { NOW, type SearchFixture, openSearchFixture } from "./fixtures.ts";
+import { NOW, useSearchFixture } from "./fixtures.ts";
 
 const HOUR = 3_600_000;
 
-let fixture: SearchFixture;
-let service: Service;
-let api: Api;
-
-beforeAll(async () => {
-  fixture = await openSearchFixture();
-  ({ service } = fixture);
-  ({ api } = service);
-});
-afterAll(() => service.stop());
+const fixture = useSearchFixture();
+const { service } = fixture;
+const { api } = service;
 
 /** The numbers of the events found, in their order. */
 async function find(body: Json, as = api, path = "/usage/search"): Promise<number[]> {
