@@ -79,9 +79,9 @@ export const createMandatePayment = operation({
       };
       const payment = exactlyOne(await queries.insertPayments(tx, [planned]));
       await recordEvents(tx, [paymentEvent(payment)]);
-      if (is_ahead) return { payment_id: payment.id, orders: [] };
+      if (is_ahead) return { id: payment.id, orders: [] };
       const { orders } = await submitPayments(tx, [payment.id], { today, collection_run_id: null });
-      return { payment_id: payment.id, orders };
+      return { id: payment.id, orders };
     });
   },
 });
@@ -105,7 +105,7 @@ export const retryMandatePayment = operation({
       if (orders.length === 0) {
         throw cannot("retry", id, refused[0]?.response_message ?? "its mandate is not active");
       }
-      return { payment_id: id, orders };
+      return { id, orders };
     });
   },
 });
@@ -140,18 +140,18 @@ async function findDetail(tx: ReadTx, id: number): Promise<MandatePaymentDetail>
 }
 
 /**
- * Persists a payment's orders by `submit`, then sends them. Errors: conflict where the connector can't be opened,
- * before anything is written, and those of `submit`.
+ * Persists a payment's orders by `submit`, then sends them; the audit entry names the payment by the id that `submit`
+ * returns. Errors: conflict where the connector can't be opened, before anything is written, and those of `submit`.
  */
 async function debitNow(
   ctx: Context,
   { connector: name }: StoredMandate,
-  submit: (tx: Tx) => Promise<{ payment_id: number; orders: readonly MandateOrder[] }>,
+  submit: (tx: Tx) => Promise<{ id: number; orders: readonly MandateOrder[] }>,
 ): Promise<MandatePaymentDetail> {
   const connector = await openConnector(ctx, await findConfig(readTx(ctx)), name);
-  const { payment_id, orders } = await transaction(ctx, submit);
+  const { id, orders } = await transaction(ctx, submit);
   await sendDebits(ctx, scopeOf(ctx.actor), new Map([[name, connector]]), orders);
-  return findDetail(readTx(ctx), payment_id);
+  return findDetail(readTx(ctx), id);
 }
 
 /** Nothing was due before there was a mandate. Errors: invalid. */

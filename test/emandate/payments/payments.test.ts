@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { mandateTable } from "../../../src/emandate/mandates/tables.ts";
-import { type Tenant, TestClock, useService } from "../../support/harness.ts";
+import { type Json, type Tenant, TestClock, useService } from "../../support/harness.ts";
 import {
   addMandate,
   answer,
@@ -43,6 +43,21 @@ async function freshTenant(on = "2026-03-10"): Promise<Tenant> {
 }
 
 describe("debits by hand", () => {
+  test("the audit entry names the payment, not its mandate", async () => {
+    const tenant = await freshTenant();
+    const mandates = [
+      await addMandate(service.deps, tenant, null),
+      await addMandate(service.deps, tenant, null),
+    ];
+    const ids: number[] = [];
+    // The other way round, so that the numbers of payments and mandates cannot be the same.
+    for (const mandate of mandates.toReversed()) ids.push((await debit(tenant, mandate)).body.data.id);
+    const { body } = await tenant.api("GET", "/audit-log?operation=create_mandate_payment");
+    expect(body.data.toReversed().map(({ target }: Json) => target)).toEqual(
+      ids.map((id) => ({ type: "mandate_payment", id })),
+    );
+  });
+
   test("one that is due is submitted at once, with its order; paid, settled, and with its events", async () => {
     const tenant = await freshTenant();
     const mandate = await addMandate(service.deps, tenant, null);
