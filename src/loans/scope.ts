@@ -1,4 +1,5 @@
 import type { Context } from "../app/context.ts";
+import { readTx, transaction } from "../app/transaction.ts";
 import { type Actor, type Environment, environmentOf, scopeOf } from "../core/access.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -18,16 +19,13 @@ export function loanScopeOf(actor: Actor): LoanScope {
   return { company_id, environment, ...(is_agent ? { agent_key_id: actor.agent_key_id } : {}) };
 }
 
-/** Reads of committed loan rows that the caller may see. Errors: those of loanScopeOf. */
-export function loanReadTx({ store, actor, now }: Context): ReadTx<LoanScope> {
-  return { q: store.read, scope: loanScopeOf(actor), now };
+/** As readTx, for the loan rows that the caller may see. Errors: those of loanScopeOf. */
+export function loanReadTx(ctx: Context): ReadTx<LoanScope> {
+  return { ...readTx(ctx), scope: loanScopeOf(ctx.actor) };
 }
 
-/** Runs `work` in one transaction of the caller on loans; see Store.tx. Errors: those of loanScopeOf. */
-export async function loanTransaction<T>(
-  { store, actor, now }: Context,
-  work: (tx: Tx<LoanScope>) => Promise<T>,
-): Promise<T> {
-  const scope = loanScopeOf(actor);
-  return store.tx((q) => work({ q, scope, now }));
+/** As transaction, for the loan rows that the caller may see. Errors: those of loanScopeOf. */
+export async function loanTransaction<T>(ctx: Context, work: (tx: Tx<LoanScope>) => Promise<T>): Promise<T> {
+  const scope = loanScopeOf(ctx.actor);
+  return transaction(ctx, (tx) => work({ ...tx, scope }));
 }
