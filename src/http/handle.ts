@@ -65,8 +65,8 @@ export interface ServedRow extends Row {
 }
 
 /**
- * Serves a request: authenticates the caller, counts the request, reads the body, claims the Idempotency-Key, checks
- * the input, runs the row and stores its response. Each step may refuse it, in this order.
+ * Serves a request: authenticates the caller, counts the request, reads the body, checks the input, claims the
+ * Idempotency-Key, runs the row and stores its response. Each step may refuse it, in this order.
  */
 export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Promise<unknown> {
   const { request, server, set } = arrival;
