@@ -8,7 +8,7 @@ import * as postgresSchema from "../src/server/schema.postgres.ts";
 import * as sqliteSchema from "../src/server/schema.sqlite.ts";
 import { defineTables } from "../src/server/schema.ts";
 
-// The house rules that no linter knows. See docs/style.md.
+// The project's rules that no linter knows. See docs/style.md.
 
 const ROOT = join(import.meta.dir, "..");
 const FILE_LINES = 400;

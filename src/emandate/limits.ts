@@ -43,8 +43,8 @@ export const LIMITS = {
   scheme_callbacks_minute: 600,
   scheme_callback_days: 400,
   /** Callbacks of no company, mostly unsigned ones: how many are recorded, and for how long. */
-  scheme_callbacks_nobodys: 10_000,
-  scheme_callback_nobodys_days: 7,
+  scheme_callbacks_unmatched: 10_000,
+  scheme_callback_unmatched_days: 7,
   /** Recorded callbacks of one order that change nothing: the customer's browser can repeat a signed one. */
   scheme_callbacks_order: 50,
   /** A private key or certificate as PEM text, and how long an RSA key may be: longer ones sign too slowly. */

@@ -53,8 +53,8 @@ export async function findFormStructure(
 }
 
 /** How many forms the caller may see. */
-export function countForms(tx: ReadTx): Promise<number> {
-  return tx.q.$count(tx.q.use(formTable), inScope(tx)).then(Number);
+export async function countForms(tx: ReadTx): Promise<number> {
+  return tx.q.$count(tx.q.use(formTable), inScope(tx));
 }
 
 export async function insertForm(

@@ -33,7 +33,7 @@ export const listForms = operation({
     ),
 });
 
-/** Lists the client's own forms by id; whole when no page is asked for. */
+/** Lists the client's own forms by id; whole unless a page is requested. */
 export const listMyForms = operation({
   name: "list_my_forms",
   permission: "forms:read",

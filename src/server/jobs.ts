@@ -88,7 +88,7 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "webhook_reseal",
-    summary: "Seal webhook secrets with the newest key of SECRETS_KEY",
+    summary: "Encrypt webhook secrets with the newest key of SECRETS_KEY",
     cron: "55 35 3 * * *",
     runs_at_start: true,
     run: (ctx) => call(ctx, resealWebhookSecrets, {}),
@@ -133,14 +133,14 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "mandates_expire",
-    summary: "End the mandates whose last day has passed",
+    summary: "Expire mandates whose last day has passed",
     cron: "* * * * * *",
     due: listCompaniesWithExpiredMandates,
     run: (ctx) => call(ctx, expireMandates, {}),
   },
   {
     name: "mandate_orders",
-    summary: "Ask the debit scheme what became of orders",
+    summary: "Query the debit scheme for the status of orders",
     cron: "* * * * * *",
     due: listCompaniesWithDueOrders,
     at_once: EMANDATE_LIMITS.scheme_companies,
@@ -148,13 +148,13 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "scheme_callbacks_prune",
-    summary: "Forget callbacks of the debit scheme of more than 400 days ago",
+    summary: "Delete callbacks of the debit scheme that are older than 400 days",
     cron: "10 55 3 * * *",
     run: (ctx) => call(ctx, pruneSchemeCallbacks, {}),
   },
   {
     name: "collections",
-    summary: "Collect what is due of active mandates, by hand and again",
+    summary: "Debit what is due: collections, debits by hand and retries",
     // The quarters of an hour are the same in Kuala Lumpur.
     cron: "5 */15 * * * *",
     runs_at_start: true,
@@ -162,14 +162,14 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "emandate_banks",
-    summary: "Ask the debit scheme which banks are online, for companies that work with FPX",
+    summary: "Refresh the list of banks, for companies that work with FPX",
     cron: "20 */5 * * * *",
     at_once: EMANDATE_LIMITS.scheme_companies,
     run: (ctx) => call(ctx, refreshEmandateBanks, {}),
   },
   {
     name: "emandate_reseal",
-    summary: "Seal private keys with the newest key of SECRETS_KEY",
+    summary: "Encrypt private keys with the newest key of SECRETS_KEY",
     cron: "50 35 3 * * *",
     run: (ctx) => call(ctx, resealEmandateKey, {}),
   },

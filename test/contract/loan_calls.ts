@@ -3,7 +3,7 @@ import { addDraft, addProgram, APPLICATION, done, lead, openLoans } from "../loa
 import { PDF, upload } from "../loans/documents/fixtures.ts";
 import type { Answer, Service, Json, TestClock } from "../support/harness.ts";
 
-/** The calls of which the table of bad input is made, on a program of the house's company in production. */
+/** The calls of which the table of bad input is made, on a program of the service's company in production. */
 export async function openCalls(service: Service, clock: TestClock) {
   const loans = await openLoans(service);
   const staging = await openLoans(service, service, "staging");

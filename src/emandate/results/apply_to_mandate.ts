@@ -89,7 +89,7 @@ async function onLateConfirmation(tx: Tx, received: MandateResult): Promise<Resu
   if (isFinal(mandate.status)) return known(received);
   if (order.kind === "termination") {
     if (nextStatus(mandate, "ended_by_bank") === null) return flag(tx, received, "confirmed_too_late");
-    return settle(tx, received, "ended_by_bank", {}, { reason: "Ended as was asked" });
+    return settle(tx, received, "ended_by_bank", {}, { reason: "Ended as requested" });
   }
   const { amendment: wanted } = order;
   const is_free = is_last && mandate.amendment === null;

@@ -38,13 +38,13 @@ export async function receiveCallback(ctx: Context, body: string): Promise<void>
   });
   const { order_no, amount, result, company_id } = callback;
   const order = await findOrderByNumber(store.read, order_no);
-  const results = { order_no, response_code: result.code };
+  const received = { order_no, response_code: result.code };
   // FPX has no orders of the sandbox.
   const is_known = order?.company_id === company_id && order.connector === "fpx";
-  if (!is_known) return refuse(notFound("Order", order_no), results);
+  if (!is_known) return refuse(notFound("Order", order_no), received);
   if (compare(amount, order.amount) !== 0) {
     const problem = `Cannot take the callback: order ${order_no} has another amount`;
-    return refuse(new AppError("malformed", problem), { ...results, company_id });
+    return refuse(new AppError("malformed", problem), { ...received, company_id });
   }
   logComplaints(log, company_id, [{ result }]);
   const outcome = await store.tx(async (q) => {
@@ -54,7 +54,7 @@ export async function receiveCallback(ctx: Context, body: string): Promise<void>
     const applied = is_repeated ? "repeated" : await applyResult(tx, order, result);
     if (applied === "applied") await auditResults(ctx, tx, [{ order, result }]);
     else if (earlier.length >= LIMITS.scheme_callbacks_order) return applied;
-    const note = { ...blank, ...results, company_id, outcome: applied, reason: result.message };
+    const note = { ...blank, ...received, company_id, outcome: applied, reason: result.message };
     await insertCallback(q, now, note);
     return applied;
   });
@@ -71,7 +71,7 @@ async function isFull(
     const most = LIMITS.scheme_callbacks_order;
     return (await listOrderCallbacks({ q, scope: { company_id }, now }, order_no, most)).length >= most;
   }
-  const since = now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days });
-  const most = LIMITS.scheme_callbacks_nobodys;
+  const since = now.subtract({ hours: 24 * LIMITS.scheme_callback_unmatched_days });
+  const most = LIMITS.scheme_callbacks_unmatched;
   return (await countUnmatchedCallbacks(q, since, most)) >= most;
 }

@@ -45,7 +45,7 @@ export const pollOrders = operation({
   },
 });
 
-/** Applies a callback of the scheme; its signature is the authentication. Errors: malformed, not_found. Decision 0095. */
+/** Applies a callback of the scheme, which its signature authenticates. Errors: malformed, not_found. Decision 0095. */
 export const takeSchemeCallback = operation({
   name: "take_scheme_callback",
   permission: "session:open",
@@ -148,7 +148,7 @@ export const pruneSchemeCallbacks = retention({
     ({ q, now }, limit) =>
       deleteOldCallbacks(q, now.subtract({ hours: 24 * LIMITS.scheme_callback_days }), limit),
     ({ q, now }, limit) =>
-      deleteOldCallbacks(q, now.subtract({ hours: 24 * LIMITS.scheme_callback_nobodys_days }), limit, {
+      deleteOldCallbacks(q, now.subtract({ hours: 24 * LIMITS.scheme_callback_unmatched_days }), limit, {
         only_unmatched: true,
       }),
   ],

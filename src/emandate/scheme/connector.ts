@@ -5,7 +5,7 @@ import type { FrequencyMode } from "../products/model.ts";
 export const CONNECTORS = ["sandbox", "fpx"] as const;
 export type ConnectorName = (typeof CONNECTORS)[number];
 
-/** The amount in MYR with which a customer authorizes a mandate. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
+/** The amount in MYR with which a mandate is authorized. See docs/emandate_fpx.md#what-is-known-and-what-is-not. */
 export const AUTHORIZATION_AMOUNT = "1.00";
 
 /** The kinds of instructions to the scheme. */

@@ -6,7 +6,8 @@ import { validityOf } from "../../core/pem.ts";
 import { schemeBanks } from "./banks.ts";
 import type { OrderKind, SchemeOrder } from "./connector.ts";
 
-// The messages between FPX and a seller. Field names leave out the prefix `fpx_` of the wire. See docs/emandate_fpx.md#what-is-known-and-what-is-not.
+// The messages between FPX and a seller. Field names leave out the prefix `fpx_` of the wire.
+// See docs/emandate_fpx.md#what-is-known-and-what-is-not.
 
 /** A message's fields by name; a missing field counts as empty. */
 export type Fields = Readonly<Record<string, string>>;
@@ -184,7 +185,7 @@ export function parseMessage(text: string): Fields {
   for (const [name, value] of new URLSearchParams(trimmed)) {
     if (!name.startsWith("fpx_")) continue;
     const known = name.slice("fpx_".length);
-    if (fields.has(known)) throw new InvalidMessage(`the field ${name} is there twice`);
+    if (fields.has(known)) throw new InvalidMessage(`the field ${name} is repeated`);
     fields.set(known, value);
   }
   return Object.fromEntries(fields);

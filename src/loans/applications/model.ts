@@ -117,7 +117,7 @@ export const LoanApplication = Type.Object(
     environment: oneOf(ENVIRONMENTS),
     company_id: Id,
     agent_client_id: nullable(
-      Type.String({ description: "clientId of the agent's key; null when a user made it" }),
+      Type.String({ description: "the clientId of the loan agent's key; null for a user's application" }),
     ),
     program_id: Id,
     program_snapshot: Type.Unsafe<LoanProgram>(

@@ -21,7 +21,7 @@ export const reviewLoanApplication = operation({
   run: (ctx, { id }) => changeApplication(ctx, id, "review"),
 });
 
-/** Sends an application back to the borrower for documents, consents or fields. Errors: not_found, conflict, invalid. */
+/** Sends an application back for documents, consents or fields. Errors: not_found, conflict, invalid. */
 export const requestLoanAction = operation({
   name: "request_loan_action",
   permission: "lending:write",

@@ -72,18 +72,18 @@ export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender"
 
 export const agentApplicationRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/applications", listAgentApplications, {
-    summary: "List the agent's loan applications",
+    summary: "List the loan agent's applications",
     description: FILTERS,
   }),
   route("POST /agent/applications", createLoanApplication, {
     summary: "Create a loan application",
     description:
-      "Creates a draft. Formats are checked now; the program's ranges, age, income, documents and consents on submission. external_reference is your own id, unique among the agent's applications.",
+      "Creates a draft. Formats are checked now; the program's ranges, age, income, documents and consents on submission. external_reference is your own id, unique among the loan agent's applications.",
     status: 201,
     errors: [409],
   }),
   route("GET /agent/applications/:id", getAgentApplication, {
-    summary: "Get one of the agent's loan applications",
+    summary: "Get one of the loan agent's applications",
   }),
   route("PUT /agent/applications/:id", updateLoanApplication, {
     summary: "Change a loan application",

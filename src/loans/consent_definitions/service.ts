@@ -20,7 +20,7 @@ import {
 import * as queries from "./queries.ts";
 import { type DefinitionTrigger, nextDefinitionStatus, textOf, textSha256 } from "./rules.ts";
 
-/** Lists definitions by code, locale and version; whole when no page is asked for. */
+/** Lists definitions by code, locale and version; whole unless a page is requested. */
 export const listConsentDefinitions = operation({
   name: "list_consent_definitions",
   permission: "lending:read",

@@ -29,7 +29,7 @@ export function checkRevocable(consent: ConsentState, now: Temporal.Instant): vo
   throw new AppError("conflict", `Cannot revoke consent ${consent.id}: it is ${status}`);
 }
 
-/** The evidence of a consent. Errors: invalid when captured in the future, or so long ago that the consent has expired. */
+/** The evidence of a consent. Errors: invalid when captured in the future, or so long ago that it has expired. */
 export function readEvidence(
   { method, captured_at, ip = null, user_agent = null }: GivenEvidence,
   validity_days: number | null,

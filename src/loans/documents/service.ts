@@ -23,7 +23,7 @@ import * as queries from "./queries.ts";
 import { checkDeletable, documentEvent, downloadName, nextStatus } from "./rules.ts";
 import { receiveUpload } from "./upload.ts";
 
-/** Lists an application's documents, superseded ones included; whole when no page is asked for. Errors: not_found. */
+/** Lists an application's documents, superseded ones included; whole unless a page is requested. Errors: not_found. */
 export const listLoanDocuments = operation({
   name: "list_loan_documents",
   permission: "lending:read",

@@ -19,7 +19,7 @@ import {
 import * as queries from "./queries.ts";
 import { newTerms, type ProgramTrigger, programTransition, readTerms } from "./rules.ts";
 
-/** Lists the lender's programs by id; whole when no page is asked for. */
+/** Lists the lender's programs by id; whole unless a page is requested. */
 export const listLoanPrograms = operation({
   name: "list_loan_programs",
   permission: "lending:read",

@@ -9,7 +9,7 @@ import {
 } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 
-/** A house with a clock of its own, and what a company does with mandates in it. */
+/** A service with a clock of its own, and what a company does with mandates in it. */
 export interface EmandateFixture {
   service: Service;
   clock: TestClock;
@@ -48,7 +48,7 @@ export const STATES = Object.keys(WAYS).map((state) => {
 
 const BY_TIME = ["mandate_orders", "mandates_expire"];
 
-/** A world for the tests of a file. */
+/** The fixture for the tests of a file. */
 export function useEmandateFixture(now = "2026-03-10T04:00:00Z"): EmandateFixture {
   const clock = new TestClock(now);
   return emandateFixtureOf(useService({ clock }), clock);
@@ -59,7 +59,7 @@ export async function openEmandateFixture(now = "2026-03-10T04:00:00Z"): Promise
   return emandateFixtureOf(await startService({ clock }), clock);
 }
 
-/** What a company does with mandates in a house. */
+/** What a company does with mandates in a service. */
 export function emandateFixtureOf(service: Service, clock: TestClock): EmandateFixture {
   let customers = 0;
 

@@ -4,7 +4,7 @@ import { useEmandateFixture } from "../mandates/fixtures.ts";
 
 const emandate = useEmandateFixture();
 
-/** What the house did to a record, the first first. */
+/** What the system did to a record, the first first. */
 async function entries(type: string, id: number): Promise<Json[]> {
   const api = await emandate.service.signIn(emandate.service.admin_email);
   emandate.service.api = api;
@@ -18,13 +18,13 @@ test("what polling moved has an entry by the system, with the order and the sche
   await emandate.act(id, "authorize");
   for (let step = 0; step < 2; step++) await emandate.pass({ seconds: 5 });
   const { order_no } = await emandate.read(id);
-  const by_house = {
+  const by_system = {
     actor: { kind: "system" },
     origin: "job",
     operation: "apply_scheme_answer",
     outcome: "ok",
   };
-  const approved = { ...by_house, input: { order_no, response_code: "00", message: "Approved" } };
+  const approved = { ...by_system, input: { order_no, response_code: "00", message: "Approved" } };
   expect(await entries("mandate", id)).toMatchObject([approved, approved]);
 
   const { body } = await emandate.service.api("POST", `/emandate/mandates/${id}/payments`, {

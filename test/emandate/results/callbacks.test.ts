@@ -199,7 +199,7 @@ describe("a callback", () => {
     const { id: _, ...row } = last;
     const t = service.deps.store.read.use(schemeCallbackTable);
     const missing =
-      LIMITS.scheme_callbacks_nobodys - (await written()).filter((one) => one.company_id === null).length;
+      LIMITS.scheme_callbacks_unmatched - (await written()).filter((one) => one.company_id === null).length;
     for (let left = missing; left > 0; left -= 500) {
       const rows = Array.from({ length: Math.min(left, 500) }, () => row);
       await service.deps.store.tx((q) => q.insert(t).values(rows));

@@ -249,7 +249,7 @@ describe("what nobody confirms", () => {
     expect([now, status_reason]).toEqual(["active", "Not confirmed within 48 hours"]);
     expect(events[0].type).toBe("emandate.mandate.termination_refused");
     expect(await file(order_no, "00,")).toEqual([1, 0, 0]);
-    expect(await read()).toMatchObject({ status: "terminated", status_reason: "Ended as was asked" });
+    expect(await read()).toMatchObject({ status: "terminated", status_reason: "Ended as requested" });
   });
 
   test("can be withdrawn: an end and a change, each once", async () => {

@@ -111,7 +111,7 @@ describe("asking FPX how an order stands", () => {
     [
       "a field twice",
       (sent) => new Response(`${written(scheme.confirmation(sent)).trim()}&fpx_debitAuthCode=00`),
-      "twice",
+      "repeated",
     ],
   ])("answered by %s, it stays pending, and is not sent again", async (_, answer, why) => {
     scheme.answerStatus(({ fields }) => answer(fields));

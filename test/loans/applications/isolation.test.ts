@@ -13,10 +13,10 @@ let fixtures: Environments[];
 
 interface Environments extends Loans {
   name: string;
-  /** The world's own programs and applications. */
+  /** The environment's own programs and applications. */
   programs: number[];
   applications: number[];
-  /** Applications of other agents in the same world: its lender's, not its agent's. */
+  /** Applications of other agents in the same environment: its lender's, not its agent's. */
   others: number[];
   /** The ids of its own records, one of each kind. */
   records: Record<Kind, number>;
@@ -53,7 +53,7 @@ beforeAll(async () => {
       );
 });
 
-/** A call on one record of another world, or of one's own. */
+/** A call on one record of another environment or company, or of one's own. */
 type Call = readonly [method: string, suffix: string, body: object | undefined];
 const AGENT_CALLS: readonly Call[] = [
   ["GET", "", undefined],
@@ -154,7 +154,7 @@ async function take(step: Step): Promise<void> {
   expectOwn(await caller[step.do](method, path, body), caller === owner);
 }
 
-/** Another world's record is not there; one's own is, whatever its state allows. */
+/** Another environment's record is not there; one's own is, whatever its state allows. */
 function expectOwn({ status, body }: Json, is_own: boolean): void {
   if (is_own) expect([200, 201, 409]).toContain(status);
   else expect([status, body.error]).toEqual([404, expect.stringMatching(/ \d+ not found$/)]);
@@ -174,7 +174,7 @@ test("whatever is called in whatever order, no environment sees or changes anoth
         expect([name, mine]).toEqual([name, applications.slice(-200)]);
         const came_in = await ids(done(lender("GET", "/lender/applications?limit=200")));
         expect([name, came_in.filter((id: number) => !everything.includes(id))]).toEqual([name, []]);
-        // Each world has texts of one code, which is nobody else's.
+        // Each environment has texts of one code, which no other has.
         for (const texts of [
           lender("GET", "/lender/consent-definitions"),
           agent("GET", "/agent/consent-definitions"),

@@ -84,7 +84,7 @@ describe("states", () => {
 
 describe("what runs out", () => {
   test.each(["draft", "action_required", "approved"] as const)(
-    "from its instant on, an application in %s can only expire, before the house has written that down",
+    "from its instant on, an application in %s can only expire, before the job has marked it",
     (status) => {
       const at = (milliseconds: number) => ({
         id: 7,

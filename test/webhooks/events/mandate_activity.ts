@@ -6,19 +6,19 @@ import { STATES, type EmandateFixture, emandateFixtureOf } from "../../emandate/
 
 /** Does something of every kind with mandates and payments. It takes months: the admin is signed in anew. */
 export async function doEverythingWithMandates(service: Service, clock: TestClock): Promise<Api> {
-  const world = emandateFixtureOf(service, clock);
-  for (const state of STATES) await world.mandateIn(state);
-  const { id } = await world.mandateIn("suspended");
-  await world.act(id, "resume");
-  await world.act(id, "amend", { amount: "20.00" }, 202);
-  await world.pass({ seconds: 5 });
-  for (const end of [() => refuse(world, id), () => world.act(id, "withdraw")]) {
-    await world.act(id, "amend", { amount: "30.00" }, 202);
+  const emandate = emandateFixtureOf(service, clock);
+  for (const state of STATES) await emandate.mandateIn(state);
+  const { id } = await emandate.mandateIn("suspended");
+  await emandate.act(id, "resume");
+  await emandate.act(id, "amend", { amount: "20.00" }, 202);
+  await emandate.pass({ seconds: 5 });
+  for (const end of [() => refuse(emandate, id), () => emandate.act(id, "withdraw")]) {
+    await emandate.act(id, "amend", { amount: "30.00" }, 202);
     await end();
-    await world.act(id, "terminate");
+    await emandate.act(id, "terminate");
     await end();
   }
-  return doPayments(world);
+  return doPayments(emandate);
 }
 
 /** The bank refuses what it was last asked: in the sandbox it never does. */
@@ -52,31 +52,31 @@ async function contradict(
   await api("POST", `/emandate/flags/${body.data[0].id}/resolve`, { note: "An old message" });
 }
 
-async function doPayments(world: EmandateFixture): Promise<Api> {
+async function doPayments(emandate: EmandateFixture): Promise<Api> {
   const pay = async (due_date?: string): Promise<Json> => {
-    const { id } = await world.mandateIn("active");
+    const { id } = await emandate.mandateIn("active");
     const day = due_date === undefined ? {} : { due_date };
     const path = `/emandate/mandates/${id}/payments`;
-    const { status, body } = await world.service.api("POST", path, { amount: "10.00", ...day });
+    const { status, body } = await emandate.service.api("POST", path, { amount: "10.00", ...day });
     if (status !== 201) throw new Error(JSON.stringify(body));
     return body.data;
   };
   for (const name of ["payment_insufficient_funds", "payment_account_closed", "payment_charged_back"]) {
     const { id: payment_id } = await pay();
-    if (name === "payment_charged_back") await world.scenario("payment_paid", { payment_id });
-    await world.scenario(name, { payment_id });
+    if (name === "payment_charged_back") await emandate.scenario("payment_paid", { payment_id });
+    await emandate.scenario(name, { payment_id });
   }
-  await contradict(world, await pay());
+  await contradict(emandate, await pay());
   const { id } = await pay("2026-12-01");
-  await world.service.api("POST", `/emandate/payments/${id}/cancel`, {});
+  await emandate.service.api("POST", `/emandate/payments/${id}/cancel`, {});
   // A month that nobody collected.
-  const mandate = await world.mandate("Ahmad", { bankscheme_txn_amount: "10.00" });
-  await world.act(mandate.id, "authorize");
+  const mandate = await emandate.mandate("Ahmad", { bankscheme_txn_amount: "10.00" });
+  await emandate.act(mandate.id, "authorize");
   for (const name of ["mandate_authorized", "mandate_activated"]) {
-    await world.scenario(name, { mandate_id: mandate.id });
+    await emandate.scenario(name, { mandate_id: mandate.id });
   }
-  await world.pass({ months: 3 });
-  const api = await world.service.signIn(world.service.admin_email);
+  await emandate.pass({ months: 3 });
+  const api = await emandate.service.signIn(emandate.service.admin_email);
   await api("POST", "/emandate/collections/run", {});
   return api;
 }
