@@ -38,7 +38,7 @@ export function replay(found: FoundKey, digest: string, now: Temporal.Instant): 
   }
   const seconds = Math.ceil(now.until(instant(found.lease_until)).total("seconds"));
   if (found.state === "in_progress" || (found.state === "committed" && seconds > 0)) {
-    throw new AppError("conflict", "The request with this Idempotency-Key is under way: try again", {
+    throw new AppError("conflict", "The request with this Idempotency-Key is in progress: try again", {
       retry_after_s: Math.max(1, Math.min(seconds, LIMITS.idempotency_retry_s)),
     });
   }
@@ -47,7 +47,7 @@ export function replay(found: FoundKey, digest: string, now: Temporal.Instant): 
   const target = target_type === null ? "" : ` (${target_type}${target_id === null ? "" : ` ${target_id}`})`;
   throw new AppError(
     "conflict",
-    `The request with this Idempotency-Key was carried out${target}, and its answer is not kept: look the record up`,
+    `The request with this Idempotency-Key was carried out${target}, but its response was not stored: look the record up`,
   );
 }
 

@@ -7,11 +7,11 @@ import { type ToolCall, callTool } from "./call_tool.ts";
 import type { ToolSet } from "./tool_set.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
-const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and metered usage. Times are UTC unless they say otherwise; amounts are exact decimals as text, in the currency beside them. To explain a charge: find the subscription, get its overview, then search its usage with aggregate and group_by. What bills or takes away asks for a person's consent first.`;
+const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and metered usage. Times are UTC unless they say otherwise; amounts are exact decimals as text, in the currency beside them. To explain a charge: find the subscription, get its overview, then search its usage with aggregate and group_by. Get a person's consent before you call a tool that bills or deletes.`;
 
 /**
  * The protocol's server for one request. The SDK's own tool registry is not used: it rebuilds every schema for
- * each request, and exposes the message of whatever is thrown. The handshake's instructions name the company's day.
+ * each request, and exposes the message of whatever is thrown. The handshake's instructions name the company's date.
  */
 export async function serverFor(
   deps: Deps,

@@ -14,8 +14,8 @@ const given = SearchUsage.properties;
 /** The filter of events, the same for search and export. */
 const eventFilter = {
   relative: describe(given.relative, "A window up to now, or a calendar month in the company's zone"),
-  start_time: describe(given.start_time, "From this Unix time in milliseconds on; without relative"),
-  end_time: describe(given.end_time, "Up to, without, this Unix time in milliseconds; without relative"),
+  start_time: describe(given.start_time, "From this Unix time in milliseconds on; not with relative"),
+  end_time: describe(given.end_time, "Before this Unix time in milliseconds; not with relative"),
   subscription_ids: describe(given.subscription_ids, "Only these subscriptions"),
   external_subscription_ids: describe(
     given.external_subscription_ids,
@@ -39,12 +39,12 @@ const searchInput = {
   ...eventFilter,
   aggregate: describe(given.aggregate, "Sums instead of events"),
   group_by: {
-    ...describe(given.group_by, "What the sums are by; left out, one row for all"),
+    ...describe(given.group_by, "What to group the sums by; without it, one row for all"),
     "x-schema": GROUP_BY,
   },
   sort_by: describe(given.sort_by, "Default timestamp; for sums, the total"),
   sort_order: describe(given.sort_order, "Default desc"),
-  limit: describe(given.limit, "Events per page, default 50; for sums the first so many, default all"),
+  limit: describe(given.limit, "Events per page, default 50; for sums, how many groups, default all"),
   cursor: describe(given.cursor, "Only for events"),
 };
 
@@ -55,7 +55,7 @@ const UsageAnswer = Type.Object({
 });
 
 const SEARCH =
-  "For questions such as how much by model this month set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
+  "For questions such as usage by model this month, set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
 
 /** Searches events or sums. REST returns all sums; here a limit cuts them off. */
 async function searchOf(ctx: Context, { limit, ...input }: SearchUsage): Promise<Static<typeof UsageAnswer>> {
@@ -88,7 +88,7 @@ const { relative, external_subscription_id } = listMetadataKeys.input.properties
 const metadataKeys = {
   operations: [listMetadataKeys],
   input: {
-    relative: describe(relative, "Which window of time"),
+    relative: describe(relative, "The window of time"),
     external_subscription_id: describe(
       external_subscription_id,
       "Only this subscription, by your own system's id",
@@ -115,7 +115,7 @@ const makeLink = tool({
   name: "billing_export_usage",
   title: "Link to a usage export",
   description:
-    "Makes a link to a file of all usage events that a search finds, for the person to open; it works for 15 minutes and needs no sign-in, so give it to nobody else. Use it when a person wants the raw data, in place of reading page after page.",
+    "Makes a link to a file of all usage events that a search finds, for the person to open; it works for 15 minutes and needs no sign-in, so share it with nobody else. Use it when a person wants the raw data, instead of reading page after page.",
   ...action(createExportLink),
   input: { ...exportInput, ...clientFilter },
 });
@@ -145,7 +145,7 @@ const makeMyLink = tool({
   name: "billing_export_my_usage",
   title: "Link to an export of my usage",
   description:
-    "Makes a link to a file of all your usage events that a search finds; it works for 15 minutes and needs no sign-in, so give it to nobody else.",
+    "Makes a link to a file of all your usage events that a search finds; it works for 15 minutes and needs no sign-in, so share it with nobody else.",
   ...action(createExportLink),
   level: "client",
   input: exportInput,

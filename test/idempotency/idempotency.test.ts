@@ -217,7 +217,7 @@ describe("many at once", () => {
       else {
         expect([answer.status, answer.body.error]).toEqual([
           409,
-          "The request with this Idempotency-Key is under way: try again",
+          "The request with this Idempotency-Key is in progress: try again",
         ]);
         expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
       }
@@ -347,7 +347,7 @@ describe("what is not kept", () => {
     clock.set("2026-03-10T12:00:00Z");
     expect([status, body.error]).toEqual([
       409,
-      `The request with this Idempotency-Key was carried out (client ${first.body.data.id}), and its answer is not kept: look the record up`,
+      `The request with this Idempotency-Key was carried out (client ${first.body.data.id}), but its response was not stored: look the record up`,
     ]);
     expect(await names(tenant.api)).toEqual(["X"]);
   });

@@ -5,7 +5,7 @@ import { makeCommandFolder, startServer } from "../support/process.ts";
 const KEY = { "idempotency-key": "killed" };
 const post = (api: Api) => api("POST", "/clients", { name: "Killed" }, KEY);
 const LOST =
-  "The request with this Idempotency-Key was carried out (client 1), and its answer is not kept: look the record up";
+  "The request with this Idempotency-Key was carried out (client 1), but its response was not stored: look the record up";
 
 /** Sends the request to a server that hangs before its Nth transaction, and kills it there. */
 async function killBefore(env: Record<string, string>, nth: number): Promise<void> {

@@ -255,7 +255,7 @@ describe("writes", () => {
       answers.filter(({ is_error }) => !is_error).map(({ structured }) => structured.data.id),
     );
     expect(ids.size).toBe(1);
-    for (const { is_error, text } of answers) if (is_error) expect(text).toContain("under way: try again");
+    for (const { is_error, text } of answers) if (is_error) expect(text).toContain("in progress: try again");
     expect((await service.api("GET", "/products?search=At once")).body.data).toHaveLength(1);
   });
 

@@ -47,7 +47,7 @@ export const NewUsageEvent = strict(
 
 const batch = Type.Array(NewUsageEvent, { minItems: 1, maxItems: LIMITS.usage_batch });
 
-/** The body of an ingest request. What arrives is checked by validate_events.ts, so that its type says nothing. */
+/** The body of an ingest request, of unknown type: validate_events.ts checks it. */
 export const RecordUsage = Type.Unsafe<unknown>(
   Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })]),
 );
@@ -59,7 +59,7 @@ export const UsageCloudEvent = Type.Object(
     id: Type.String({
       minLength: 1,
       description:
-        "A UUID is the event's id as it is; any other becomes a UUIDv5 with its source, so that it is unique within that",
+        "A UUID is the event's id; any other text becomes a UUIDv5 of source and id, so it is unique within its source",
     }),
     source: Type.String({ minLength: 1 }),
     type: Type.String({ minLength: 1 }),
@@ -74,13 +74,13 @@ export const UsageCloudEvent = Type.Object(
   { title: "UsageCloudEvent", additionalProperties: true },
 );
 
-/** Any number up to a request's bound, none too. */
+/** A batch of CloudEvents; it may be empty. */
 export const UsageCloudEvents = Type.Array(UsageCloudEvent, { maxItems: LIMITS.usage_batch });
 
-/** A CloudEvent or a batch of them, as it came: checked by cloud_events.ts. */
+/** A CloudEvent or a batch of them, unchecked: cloud_events.ts does that. */
 export const RecordCloudEvents = strict({ body: Type.Unknown(), is_batch: Type.Boolean() });
 
-/** How many events were stored by the request, and how many had been before. */
+/** How many events the request stored, and how many were stored before. */
 export const RecordedUsage = Type.Object(
   { accepted: Type.Integer(), duplicates: Type.Integer() },
   { title: "RecordedUsage" },

@@ -60,7 +60,7 @@ function filterOf<T extends TSchema>(item: T) {
   return Type.Optional(Type.Array(item, { minItems: 1, maxItems: LIMITS.usage_filter_ids }));
 }
 
-/** What is searched. Every field given narrows further; within a list any entry may match. */
+/** A search. Every field narrows it further; within a list any entry may match. */
 export const SearchUsage = strict(
   {
     client_ids: filterOf(Id),
@@ -86,7 +86,7 @@ export const SearchUsage = strict(
       Type.String({
         minLength: 1,
         maxLength: LIMITS.usage_search_text_length,
-        description: `1 to ${LIMITS.usage_search_text_length} characters, found in any text value whatever the case`,
+        description: `1 to ${LIMITS.usage_search_text_length} characters, found in any text value, ignoring case`,
       }),
     ),
     start_time: Type.Optional(Milliseconds),
@@ -102,7 +102,7 @@ export const SearchUsage = strict(
       Type.String({
         maxLength: LIMITS.usage_cursor_length,
         description:
-          "the next_cursor of the page before, in place of page; the rest of the search stays as it was",
+          "The next_cursor of the previous page, instead of page; send the rest of the search unchanged",
       }),
     ),
     aggregate: Type.Optional(Type.Boolean()),
@@ -118,10 +118,10 @@ export const SearchUsage = strict(
 );
 export type SearchUsage = Static<typeof SearchUsage>;
 
-/** What of a search does not decide which events it finds, and in which order. */
+/** Fields of a search that decide neither which events it finds nor their order. */
 export const PAGING = ["page", "limit", "cursor", "aggregate", "group_by"] as const;
 
-/** One page of events, newest first unless asked otherwise. */
+/** One page of events, newest first by default. */
 const UsagePage = Type.Object(
   {
     data: Type.Array(UsageEvent),
@@ -168,7 +168,7 @@ const UsageAggregations = Type.Object({ data: Type.Array(UsageAggregation) }, { 
 export const FoundUsage = Type.Union([UsagePage, UsageAggregations]);
 export type FoundUsage = Static<typeof FoundUsage>;
 
-/** Which metadata is asked about: that of the newest events which meet every condition. */
+/** The events whose metadata is listed: the newest that meet every condition. */
 export const ListMetadataKeys = strict({
   external_subscription_id: Type.Optional(Type.String({ maxLength: SHARED_LIMITS.external_id_length })),
   start_time: Type.Optional(Milliseconds),
@@ -180,10 +180,10 @@ export const ListMetadataKeys = strict({
 const MetadataKey = Type.Object(
   {
     key: Type.String(),
-    count: Type.Integer({ description: "In how many of the events it holds a value" }),
+    count: Type.Integer({ description: "How many of the events have a value for it" }),
     samples: Type.Array(
       Type.String({
-        description: `Of a number or boolean its JSON text; over ${LIMITS.usage_keys_sample_length} characters cut, with …`,
+        description: `A number or boolean as its JSON text; cut after ${LIMITS.usage_keys_sample_length} characters, with …`,
       }),
       { maxItems: LIMITS.usage_keys_samples },
     ),
@@ -191,15 +191,15 @@ const MetadataKey = Type.Object(
   { title: "MetadataKey" },
 );
 
-/** The keys, the most frequent first, and how much they rest on. */
+/** The keys, the most frequent first, and how many events they come from. */
 export const MetadataKeys = Type.Object(
   {
     data: Type.Array(MetadataKey, { maxItems: LIMITS.usage_keys }),
     meta: Type.Object(
       {
-        events: Type.Integer({ description: "How many events were looked at, the newest ones" }),
-        all_events: Type.Boolean({ description: "Whether that is all" }),
-        all_keys: Type.Boolean({ description: "Whether every key of theirs is in the list" }),
+        events: Type.Integer({ description: "How many events were examined: the newest" }),
+        all_events: Type.Boolean({ description: "Whether these are all events that match" }),
+        all_keys: Type.Boolean({ description: "Whether the list has all of their keys" }),
       },
       { title: "MetadataKeysMeta" },
     ),

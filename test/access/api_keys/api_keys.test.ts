@@ -240,7 +240,7 @@ describe("an Idempotency-Key", () => {
     const again = await tenant.api("POST", path, body, headers);
     expect([first.status, again.status]).toEqual([action === "" ? 201 : 200, 409]);
     expect(again.body.error).toBe(
-      `The request with this Idempotency-Key was carried out (api_key ${first.body.data.id}), and its answer is not kept: look the record up`,
+      `The request with this Idempotency-Key was carried out (api_key ${first.body.data.id}), but its response was not stored: look the record up`,
     );
     const idempotency_keys = service.deps.store.read.use(idempotencyKeyTable);
     const rows = await service.deps.store.read.select().from(idempotency_keys);
