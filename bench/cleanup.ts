@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * What must be undone at the end, however it comes: processes, files. DuckDB in this process is not closed
- * here, since closing it at work crashes the process: whoever opens it closes it.
+ * What must be undone when the process ends, for whatever reason: processes, files. DuckDB in this process is closed
+ * by the code that opens it, since closing it while it works crashes the process.
  */
 export class Cleanup {
   readonly #undo: (() => void | Promise<void>)[] = [];
@@ -22,7 +22,7 @@ export class Cleanup {
     this.#undo.push(undo);
   }
 
-  /** Makes a folder that goes with the rest. */
+  /** Makes a folder that is deleted at the end. */
   folder(): string {
     const folder = mkdtempSync(join(tmpdir(), "meterhouse-bench-"));
     this.#folders.add(folder);
@@ -33,13 +33,13 @@ export class Cleanup {
     return folder;
   }
 
-  /** Undoes everything, last first. Whoever calls again waits for the same. */
+  /** Undoes everything, last first. A second call waits for the first. */
   run(): Promise<void> {
     this.#running ??= this.#run();
     return this.#running;
   }
 
-  /** Cleans up before a signal ends the process, whatever the measurement makes of its server's end. */
+  /** Cleans up before a signal ends the process, even if the measurement fails when its server ends. */
   onSignals(): void {
     for (const [signal, code] of [
       ["SIGINT", 130],

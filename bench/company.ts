@@ -43,9 +43,12 @@ export class Company {
     return this.#service.origin;
   }
 
-  /** Signs the admin in, for as long as the data directory keeps its secret. */
+  /** Signs the admin in; the token holds as long as the data directory's secret. */
   async signIn(): Promise<void> {
-    const { token } = await this.ask(SignedIn, "POST", "/login", { email: this.email, password: PASSWORD });
+    const { token } = await this.fetchJson(SignedIn, "POST", "/login", {
+      email: this.email,
+      password: PASSWORD,
+    });
     this.#token = token;
   }
 
@@ -72,7 +75,12 @@ export class Company {
   }
 
   /** Calls once and checks the answer. Errors: throws when it is not of the shape. */
-  async ask<T extends TSchema>(shape: T, method: string, path: string, body?: unknown): Promise<Static<T>> {
+  async fetchJson<T extends TSchema>(
+    shape: T,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<Static<T>> {
     const response = await this.fetch(method, path, body);
     const answer: unknown = await response.json();
     if (!Value.Check(shape, answer))
@@ -108,7 +116,7 @@ export class Company {
 
   async #create(count: number, path: string, body: (i: number) => unknown): Promise<number[]> {
     const ids: number[] = [];
-    for (let i = 0; i < count; i++) ids.push((await this.ask(Created, "POST", path, body(i))).data.id);
+    for (let i = 0; i < count; i++) ids.push((await this.fetchJson(Created, "POST", path, body(i))).data.id);
     return ids;
   }
 }

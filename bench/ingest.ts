@@ -3,7 +3,7 @@ import { batches, type Event, history, recent } from "./events.ts";
 import { runLoad } from "./load.ts";
 import { takeTurns, type Turns } from "./plan.ts";
 import { RawUsage } from "./raw_usage.ts";
-import type { Bench, Stage } from "./stage.ts";
+import type { Bench, BenchContext } from "./bench.ts";
 import type { Measured } from "./stats.ts";
 import { type Goal, rateRow, round, type Row } from "./table.ts";
 
@@ -29,16 +29,16 @@ export const ingest: Bench = {
   name: "ingest",
   summary: "POST /usage/events in batches of 1, 100 and 1,000 against typed chunks in-process",
   needs_events: true,
-  async run(stage) {
-    const raw = await RawUsage.open(stage.cleanup);
+  async run(context) {
+    const raw = await RawUsage.open(context.cleanup);
     const rows: Row[] = [];
     for (const { sending, goal } of [
       { sending: BATCHES, goal: BATCH_GOAL },
       { sending: SINGLES, goal: SINGLE_GOAL },
       { sending: LARGE_BATCHES, goal: undefined },
     ]) {
-      stage.progress(ingestOf(sending));
-      const { subject, peer } = await compareIngest(stage, raw, sending);
+      context.progress(ingestOf(sending));
+      const { subject, peer } = await compareIngest(context, raw, sending);
       const cell = { name: "typed chunks in-process", per_s: peer.per_s };
       const reached = goal === undefined ? {} : { goal: atLeast(goal, subject.per_s / peer.per_s) };
       rows.push(rateRow(ingestOf(sending), "events", { subject, peer: cell, ...reached }));
@@ -54,8 +54,8 @@ export function ingestOf({ size, connections }: Sending): string {
 }
 
 /** The events a second that the service stores, and those that the raw engine stores. */
-export function compareIngest(stage: Stage, raw: RawUsage, sending: Sending): Promise<Turns> {
-  const { plan, company } = stage;
+export function compareIngest(context: BenchContext, raw: RawUsage, sending: Sending): Promise<Turns> {
+  const { plan, company } = context;
   const events = sending.size === 1 ? plan.single_events : plan.batched_events;
   return takeTurns(plan, {
     peer: () => raw.write(recentEvents(company, plan.batched_events)),
@@ -68,8 +68,8 @@ export function atLeast(goal: number, reached: number): Goal {
   return { text: `≥ ${goal.toPrecision(2)} ×`, met: reached >= goal };
 }
 
-/** Stores the plan's events by the service's own door. */
-export async function seedEvents({ plan, company, progress }: Stage): Promise<void> {
+/** Stores the plan's events over the service's API. */
+export async function seedEvents({ plan, company, progress }: BenchContext): Promise<void> {
   progress(`storing ${plan.events.toLocaleString("en-US")} events`);
   const events = history(company.subscriptions, plan.events, Temporal.Now.instant().epochMilliseconds);
   const { origin } = company;
@@ -78,7 +78,7 @@ export async function seedEvents({ plan, company, progress }: Stage): Promise<vo
   progress(`stored at ${round(per_s * SEED_BATCH)} events/s (making them took its share)`);
 }
 
-/** The bytes of the requests that store the events, made as they are asked for. */
+/** The bytes of the requests that store the events, made on demand. */
 export function* requestsOf(company: Company, events: Iterable<Event>, size: number): Generator<Uint8Array> {
   for (const body of batches(events, size)) yield company.request("POST", EVENTS_PATH, body);
 }

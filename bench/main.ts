@@ -14,10 +14,10 @@ import { pressure } from "./pressure.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
 import { search } from "./search.ts";
 import { FIRST_EMAIL, Service } from "./service.ts";
-import type { Bench, Progress, Stage } from "./stage.ts";
+import type { Bench, Progress, BenchContext } from "./bench.ts";
 import { machine, printRows, type Row } from "./table.ts";
 
-/** In this order: what writes events comes before what reads them. */
+/** In this order: what writes events before what reads them. */
 const BENCHES: readonly Bench[] = [
   signIn,
   getClient,
@@ -65,7 +65,7 @@ set for 100k.
   --mandates N  for \`collections\`: how many (${MANDATES / 1e3}k)
   --events N  usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
               for \`billing\` ${MONTH_EVENTS / 1e6}m)
-  --keep DIR  for \`usage\` and \`billing\`: keep the events in DIR, or take up those kept there
+  --keep DIR  for \`usage\` and \`billing\`: keep the events in DIR, or use those stored there
   --quick     less than a minute in all, to see that everything works; its figures mean little
   --help      this text
 
@@ -93,7 +93,7 @@ function pick<T extends { name: string }>(known: readonly T[], names: readonly s
   return names.length === 0 ? known : known.filter(({ name }) => names.includes(name));
 }
 
-/** Lets the work tell how far it is, and undoes what it did, however it ends. */
+/** Runs the work with progress on standard error, and cleans up however it ends. */
 async function withCleanup<T>(work: (cleanup: Cleanup, progress: Progress) => Promise<T>): Promise<T> {
   const cleanup = new Cleanup();
   cleanup.onSignals();
@@ -120,14 +120,14 @@ async function measure(
   const company = new Company(service, 1, FIRST_EMAIL);
   await company.signIn();
   await company.makeRecords({ clients: 20, products: 3, subscriptions: 50 });
-  const stage: Stage = { plan, service, company, cleanup, progress };
+  const context: BenchContext = { plan, service, company, cleanup, progress };
   const rows: Row[] = [];
   let seeded = false;
   for (const bench of benches) {
-    if (bench.needs_events && !seeded) await seedEvents(stage);
+    if (bench.needs_events && !seeded) await seedEvents(context);
     seeded ||= bench.needs_events;
     progress(bench.name);
-    rows.push(...(await bench.run(stage)));
+    rows.push(...(await bench.run(context)));
   }
   progress("done");
   return rows;
@@ -167,7 +167,7 @@ async function main(): Promise<void> {
     const mandates = values.mandates === undefined ? MANDATES : readCount(values.mandates);
     return withCleanup((cleanup, progress) => measureCollections(mandates, { cleanup, progress }));
   }
-  if (keep !== undefined) throw new Error("Cannot keep anything: --keep is for `usage` and `billing`");
+  if (keep !== undefined) throw new Error("Cannot use --keep: it is for `usage` and `billing`");
   const benches = pick(BENCHES, positionals);
   const plan = sized(quick ? QUICK : FULL);
   const rows = await withCleanup((cleanup, progress) => measure(benches, plan, { cleanup, progress }));

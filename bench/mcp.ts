@@ -1,8 +1,8 @@
-import { authorize, toolRequest } from "./agent.ts";
+import { authorize, toolRequest } from "./oauth_client.ts";
 import { Connection } from "./connection.ts";
 import { takeTurns } from "./plan.ts";
 import { PASSWORD } from "./service.ts";
-import type { Bench } from "./stage.ts";
+import type { Bench } from "./bench.ts";
 import { timeEach } from "./stats.ts";
 import { latencyRow } from "./table.ts";
 
@@ -10,7 +10,7 @@ import { latencyRow } from "./table.ts";
 const ADDED_MS = 1;
 const CALLS = 2_000;
 
-/** One agent, one call after the other, against the same record on REST. */
+/** One OAuth client, one call after the other, against the same record on REST. */
 export const callTool: Bench = {
   name: "tool",
   summary: "tools/call of one client against GET of the same client",
@@ -21,7 +21,7 @@ export const callTool: Bench = {
     const call = toolRequest(token, "billing_find_clients", args);
     const get = company.request("GET", "/clients/1");
     const connection = await Connection.open(company.origin);
-    const ask = async (request: Uint8Array) => {
+    const send = async (request: Uint8Array) => {
       const { status, body } = await connection.send(request);
       if (status !== 200 || Buffer.from(body).includes('"isError"'))
         throw new Error(`Cannot measure a tool: ${status} ${Buffer.from(body).toString()}`);
@@ -29,8 +29,8 @@ export const callTool: Bench = {
     const bounds = { times: CALLS, seconds: plan.seconds };
     try {
       const { subject, peer } = await takeTurns(plan, {
-        peer: () => timeEach(bounds, () => ask(get)),
-        subject: () => timeEach(bounds, () => ask(call)),
+        peer: () => timeEach(bounds, () => send(get)),
+        subject: () => timeEach(bounds, () => send(call)),
       });
       const added = subject.p50_ms - peer.p50_ms;
       const goal = { text: `adds under ${ADDED_MS} ms: ${added.toFixed(2)} ms`, met: added < ADDED_MS };

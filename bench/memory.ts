@@ -2,7 +2,7 @@ import type { Service } from "./service.ts";
 
 const SAMPLE_MS = 200;
 
-/** Follows the service's memory until it is stopped, and then says how much it grew at most, in bytes. */
+/** Samples the service's memory until stopped, then returns its largest growth in bytes. */
 export function watchMemory(service: Service): { stop(): Promise<number> } {
   const read = () => service.metric("process_resident_memory_bytes");
   const watch = { on: true };

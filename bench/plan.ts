@@ -12,7 +12,7 @@ export interface Plan {
   batched_events: number;
   /** Events that one round sends one by one. */
   single_events: number;
-  /** How often a round asks each search, if `seconds` allow it. */
+  /** How often a round repeats each search, if `seconds` allow it. */
   searches: number;
   /** How long events arrive steadily. */
   arrival_seconds: number;

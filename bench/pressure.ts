@@ -1,7 +1,7 @@
 import { recentEvents, requestsOf } from "./ingest.ts";
 import { repeat, runArrivals, runLoad } from "./load.ts";
 import { SEARCH_PATH } from "./search.ts";
-import type { Bench, Stage } from "./stage.ts";
+import type { Bench, BenchContext } from "./bench.ts";
 import { medianOf, type Measured } from "./stats.ts";
 import { figureRow, type Goal, ms, spread } from "./table.ts";
 
@@ -21,11 +21,11 @@ export const pressure: Bench = {
   name: "pressure",
   summary: "GET one client while aggregates run at full load; the longest wait under a steady ingest",
   needs_events: true,
-  async run(stage) {
-    stage.progress(READ_UNDER_AGGREGATES);
-    const read = await readUnderAggregates(stage);
-    stage.progress(`${STEADY_INGEST}, ${stage.plan.arrival_seconds} s`);
-    const ingest = await steadyIngest(stage);
+  async run(context) {
+    context.progress(READ_UNDER_AGGREGATES);
+    const read = await readUnderAggregates(context);
+    context.progress(`${STEADY_INGEST}, ${context.plan.arrival_seconds} s`);
+    const ingest = await steadyIngest(context);
     return [
       figureRow(READ_UNDER_AGGREGATES, `${ms(read.p99_ms)} ms p99`, spread(read), readGoal(read)),
       figureRow(STEADY_INGEST, `${ms(ingest.max_ms)} ms longest`, spread(ingest), stallGoal(ingest)),
@@ -34,7 +34,7 @@ export const pressure: Bench = {
 };
 
 /** The time that a GET of a small record takes while aggregates run all the time. */
-export async function readUnderAggregates({ plan, company }: Stage): Promise<Measured> {
+export async function readUnderAggregates({ plan, company }: BenchContext): Promise<Measured> {
   const { origin } = company;
   const aggregate = company.request("POST", SEARCH_PATH, { aggregate: true, group_by: "client" });
   const get = company.request("GET", `/clients/${company.subscriptions[0]?.client_id}`);
@@ -51,7 +51,7 @@ export async function readUnderAggregates({ plan, company }: Stage): Promise<Mea
 }
 
 /** The time that an ingest request takes at a steady rate, from when it should have gone out. */
-export function steadyIngest({ plan, company }: Stage): Promise<Measured> {
+export function steadyIngest({ plan, company }: BenchContext): Promise<Measured> {
   const events = recentEvents(company, EVENTS_PER_S * plan.arrival_seconds);
   return runArrivals({
     origin: company.origin,

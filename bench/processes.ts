@@ -67,7 +67,7 @@ export async function runProcess(
   throw new Error(`Cannot go on: bun ${words.join(" ")} ended with ${code}: ${printed.trim()}`);
 }
 
-/** Whatever else it prints are warnings. Reading also keeps a full pipe from halting it. */
+/** Prints the rest of its output, which are warnings. Reading also keeps a full pipe from blocking it. */
 async function passOn(lines: AsyncIterable<string>): Promise<void> {
   for await (const line of lines) process.stderr.write(`${line}\n`);
 }

@@ -8,7 +8,7 @@ import { repeat, runLoad } from "./load.ts";
 import { takeTurns } from "./plan.ts";
 import { startProcess } from "./processes.ts";
 import { PASSWORD } from "./service.ts";
-import type { Bench, Stage } from "./stage.ts";
+import type { Bench, BenchContext } from "./bench.ts";
 import { type Measured, measured } from "./stats.ts";
 import { type Row, rateRow } from "./table.ts";
 
@@ -48,14 +48,14 @@ export const getClient: Bench = {
   name: "get",
   summary: "GET one client against a bare Elysia route that answers the same",
   needs_events: false,
-  run: (stage) => read(stage, "GET one client", "/clients/1"),
+  run: (context) => read(context, "GET one client", "/clients/1"),
 };
 
 export const listSubscriptions: Bench = {
   name: "list",
   summary: "GET 50 subscriptions with their relations against a bare Elysia route that answers the same",
   needs_events: false,
-  run: (stage) => read(stage, "list 50 subscriptions with relations", "/subscriptions"),
+  run: (context) => read(context, "list 50 subscriptions with relations", "/subscriptions"),
 };
 
 /** New clients, against the same insert in this process, one durable commit each. */
@@ -82,7 +82,7 @@ export const createClient: Bench = {
   },
 };
 
-async function read({ plan, company, cleanup }: Stage, what: string, path: string): Promise<Row[]> {
+async function read({ plan, company, cleanup }: BenchContext, what: string, path: string): Promise<Row[]> {
   const request = company.request("GET", path);
   const expected = await answerTo(company.origin, request);
   const file = join(cleanup.folder(), "answer.json");

@@ -2,9 +2,9 @@ import { type DuckDBConnection, DuckDBInstance, type Json } from "@duckdb/node-a
 import type { Company } from "./company.ts";
 import { Connection, type RawAnswer } from "./connection.ts";
 import { takeTurns, type Turns } from "./plan.ts";
-import { type SearchRange, type Question, QUESTIONS, type Said, type Search } from "./questions.ts";
+import { type SearchRange, type Query, QUERIES, type Answer, type Search } from "./queries.ts";
 import { ENGINE } from "./raw_usage.ts";
-import type { Bench, Stage } from "./stage.ts";
+import type { Bench, BenchContext } from "./bench.ts";
 import { timeEach } from "./stats.ts";
 import { figureRow, type Goal, latencyRow, ms } from "./table.ts";
 
@@ -14,10 +14,10 @@ const GOAL = { factor: 1.3, more_ms: 3 };
 /** Five searches, one after the other on one connection, each against its SQL on a copy of the same file. */
 export const search: Bench = {
   name: "search",
-  summary: "POST /usage/search, five questions against the same SQL in-process on a copy of the file",
+  summary: "POST /usage/search, five searches against the same SQL in-process on a copy of the file",
   needs_events: true,
-  async run(stage) {
-    const { service, company, progress } = stage;
+  async run(context) {
+    const { service, company, progress } = context;
     progress("search: copying the usage store");
     const copy = await StoreCopy.open(await service.copyUsage());
     const events = (await copy.countEvents()).toLocaleString("en-US");
@@ -26,11 +26,11 @@ export const search: Bench = {
       `${ms(service.started_ms)} ms`,
     );
     const rows = [start];
-    const asked = currentSearch(company);
-    for (const question of QUESTIONS) {
-      progress(`search: ${question.what}`);
-      const { subject, peer } = await compareSearch(stage, copy, question, asked);
-      const what = `${question.what}, ${events} events`;
+    const range = currentSearch(company);
+    for (const query of QUERIES) {
+      progress(`search: ${query.what}`);
+      const { subject, peer } = await compareSearch(context, copy, query, range);
+      const what = `${query.what}, ${events} events`;
       const named = { name: "the same SQL in-process", p50_ms: peer.p50_ms };
       rows.push(latencyRow(what, { subject, peer: named, goal: searchGoal(subject.p50_ms, peer.p50_ms) }));
     }
@@ -89,22 +89,22 @@ export class Searcher {
     this.#search = wanted;
   }
 
-  static async open(company: Company, wanted: Search, asked: SearchRange): Promise<Searcher> {
-    const request = company.request("POST", SEARCH_PATH, wanted.body(asked));
+  static async open(company: Company, wanted: Search, range: SearchRange): Promise<Searcher> {
+    const request = company.request("POST", SEARCH_PATH, wanted.body(range));
     return new Searcher(await Connection.open(company.origin), request, wanted);
   }
 
-  /** Asks once; the answer is read by nobody. Errors: throws Unanswered when it is none. */
+  /** Sends the search once; the response is not read. Errors: throws UnexpectedStatus. */
   async send(): Promise<RawAnswer> {
     const answer = await this.#connection.send(this.#request);
     if (answer.status === 200) return answer;
-    throw new Unanswered(this.#search.what, answer);
+    throw new UnexpectedStatus(this.#search.what, answer);
   }
 
-  /** Asks once and says what the answer says. Errors: throws Unanswered when it is none. */
-  async ask(): Promise<Said> {
+  /** Sends the search once and reads its answer. Errors: throws UnexpectedStatus. */
+  async answer(): Promise<Answer> {
     const { body } = await this.send();
-    return this.#search.fromAnswer(JSON.parse(new TextDecoder().decode(body)));
+    return this.#search.fromResponse(JSON.parse(new TextDecoder().decode(body)));
   }
 
   close(): void {
@@ -112,8 +112,8 @@ export class Searcher {
   }
 }
 
-/** The service does not answer this question. */
-export class Unanswered extends Error {
+/** The service answered with another status than was expected. */
+export class UnexpectedStatus extends Error {
   readonly status: number;
 
   constructor(what: string, { status, body }: RawAnswer) {
@@ -122,19 +122,19 @@ export class Unanswered extends Error {
   }
 }
 
-/** The time that a search takes over HTTP, and that its SQL takes on the copy: both must say the same. */
+/** The time that a search takes over HTTP, and its SQL on the copy: both must give the same answer. */
 export async function compareSearch(
-  { plan, company }: Stage,
+  { plan, company }: BenchContext,
   copy: StoreCopy,
-  question: Question,
-  asked: SearchRange,
+  query: Query,
+  range: SearchRange,
 ): Promise<Turns> {
-  const sql = question.sql(asked);
-  const searcher = await Searcher.open(company, question, asked);
+  const sql = query.sql(range);
+  const searcher = await Searcher.open(company, query, range);
   try {
-    const [said, peer_said] = [await searcher.ask(), question.fromRows(await copy.read(sql))];
-    if (!Bun.deepEquals(said, peer_said))
-      throw new Error(`Cannot compare ${question.what}: ${said.join(" ")} is not ${peer_said.join(" ")}`);
+    const [answer, peer_answer] = [await searcher.answer(), query.fromRows(await copy.read(sql))];
+    if (!Bun.deepEquals(answer, peer_answer))
+      throw new Error(`Cannot compare ${query.what}: ${answer.join(" ")} is not ${peer_answer.join(" ")}`);
     const bounds = { times: plan.searches, seconds: plan.seconds };
     return await takeTurns(plan, {
       peer: () => timeEach(bounds, () => copy.read(sql)),

@@ -7,10 +7,10 @@ import { type ServerProcess, startProcess } from "./processes.ts";
 export const FIRST_EMAIL = "admin@example.com";
 export const PASSWORD = "correct horse battery";
 
-/** Who may read its numbers. */
+/** The token that reads its metrics. */
 const METRICS_TOKEN = "metrics-are-for-the-benchmark-only";
 
-/** The usage store; what it keeps beside it has a longer name. */
+/** The usage store's file; other files of the store have longer names. */
 const USAGE_FILE = "usage.duckdb";
 
 const REST_MS = 3_000;

@@ -4,7 +4,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { allow, authorize, register } from "../bench/agent.ts";
+import { allow, authorize, register } from "../bench/oauth_client.ts";
 import { Cleanup } from "../bench/cleanup.ts";
 import { FIRST_EMAIL, PASSWORD, Service } from "../bench/service.ts";
 
@@ -30,7 +30,7 @@ const SUITES = [
 const INSPECTOR = "@modelcontextprotocol/inspector@2.12.0";
 const BASELINES = join(import.meta.dir, "../test/mcp");
 
-/** The suites can't authorize: a door beside the service sends the token with each request, as it came else. */
+/** A reverse proxy that adds the token to each request, since the suites can't authorize. */
 function startProxy(target: string, token: string): { url: string; stop: () => Promise<void> } {
   const server = Bun.serve({
     port: 0,
@@ -40,7 +40,7 @@ function startProxy(target: string, token: string): { url: string; stop: () => P
       const { pathname, search } = new URL(request.url);
       const headers = new Headers(request.headers);
       headers.set("authorization", `Bearer ${token}`);
-      // What names this door names the service behind it; anything else is the suite's own forgery.
+      // The proxy's own origin stands for the service's; any other is forged by the suite on purpose.
       if (headers.get("origin") === `http://localhost:${server.port}`) headers.set("origin", target);
       headers.delete("host");
       const body = request.method === "GET" ? null : await request.arrayBuffer();
@@ -50,7 +50,7 @@ function startProxy(target: string, token: string): { url: string; stop: () => P
   return { url: `http://localhost:${server.port}/api/v1/mcp`, stop: () => server.stop(true) };
 }
 
-/** One line a scenario. */
+/** One line for each scenario. */
 function summaryOf(printed: string): string {
   return printed
     .split("\n")
@@ -66,7 +66,7 @@ async function run(name: string, command: string[], cwd: string): Promise<boolea
   return code === 0;
 }
 
-/** The suite of the authorization server, with a user's part played on the page that it asks for. */
+/** The suite of the authorization server; the user's consent is submitted here. */
 async function runAuthorization(origin: string, cwd: string): Promise<boolean> {
   const redirect = `http://127.0.0.1:${CALLBACK_PORT}/callback`;
   const client_id = await register(origin, redirect);

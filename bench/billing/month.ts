@@ -8,7 +8,7 @@ import { runProcess } from "../processes.ts";
 import { ENGINE } from "../raw_usage.ts";
 import { FIRST_EMAIL, Service } from "../service.ts";
 import { shaped } from "../shape.ts";
-import type { Progress } from "../stage.ts";
+import type { Progress } from "../bench.ts";
 
 const CLIENTS = 40;
 const PRODUCTS = 6;
@@ -67,7 +67,7 @@ const Created = Type.Object({ data: Type.Object({ id: Type.Integer() }) });
 const dataDir = (folder: string) => join(folder, "data");
 const monthFile = (folder: string) => join(folder, "month.json");
 
-/** Makes a month with so many events in `keep` or in a folder that goes, or takes up the one kept there. */
+/** Makes a month with so many events, in `keep` or in a folder that is deleted at the end, or opens the one in `keep`. */
 export async function openMonth(
   cleanup: Cleanup,
   events: number,
@@ -79,7 +79,7 @@ export async function openMonth(
   const month = shaped(Month, read, monthFile(folder));
   if (month.events !== events)
     throw new Error(`Cannot use ${folder}: it holds ${month.events} events, not ${events}`);
-  // A copy: what is kept stays unbilled.
+  // A copy, so that the month in `keep` stays unbilled.
   const data_dir = join(cleanup.folder(), "data");
   cpSync(dataDir(folder), data_dir, { recursive: true });
   const service = new Service(cleanup, data_dir);
@@ -130,7 +130,7 @@ async function makeMonth(
 
 async function makeRecords(company: Company, month: Month): Promise<void> {
   const create = async (path: string, body: unknown) =>
-    (await company.ask(Created, "POST", path, body)).data.id;
+    (await company.fetchJson(Created, "POST", path, body)).data.id;
   const clients = await inParallel(CLIENTS, (i) => create("/clients", { name: `Client ${i}` }));
   const products = await inParallel(PRODUCTS, (i) => create("/products", { name: `Product ${i}` }));
   const models = await inParallel(MODELS.length, (i) =>

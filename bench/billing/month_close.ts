@@ -6,7 +6,7 @@ import { type Finding, finding, printFindings } from "../goals/finding.ts";
 import { runArrivals } from "../load.ts";
 import { watchMemory } from "../memory.ts";
 import type { Service } from "../service.ts";
-import type { Progress } from "../stage.ts";
+import type { Progress } from "../bench.ts";
 import type { Measured } from "../stats.ts";
 import { machine, spread } from "../table.ts";
 import { type Month, openMonth } from "./month.ts";
@@ -47,7 +47,7 @@ const Totals = Type.Object({
   data: Type.Array(Type.Object({ total_usage: Type.Number(), event_count: Type.Integer() })),
 });
 
-/** What a run came to, as whoever waits for it sees. */
+/** The outcome of a run, as its caller sees it. */
 interface Close {
   seconds: number;
   /** The processor time that the server took, on all cores. */
@@ -129,12 +129,12 @@ async function watchRun(
   company: Company,
   { name, subscriptions }: Month,
 ): Promise<Pick<Close, "seconds" | "moves" | "still_s">> {
-  const before = await company.ask(Runs, "GET", "/billing-runs?limit=1");
+  const before = await company.fetchJson(Runs, "GET", "/billing-runs?limit=1");
   const started = performance.now();
-  const posted = company.ask(OneRun, "POST", "/billing-runs", { period: name });
+  const posted = company.fetchJson(OneRun, "POST", "/billing-runs", { period: name });
   let [moves, still_ms, moved_at, seen] = [0, 0, started, 0];
   while (true) {
-    const { data } = await company.ask(Runs, "GET", "/billing-runs?limit=1");
+    const { data } = await company.fetchJson(Runs, "GET", "/billing-runs?limit=1");
     const run = data.find(({ id }) => id !== before.data[0]?.id);
     const now = performance.now();
     if (run && run.counts.periods !== seen) {
@@ -156,7 +156,7 @@ async function check(company: Company, { from, to, events, subscriptions }: Mont
   const ids: number[] = [];
   for (let page = 1; ids.length === (page - 1) * PAGE; page++) {
     const path = `/billing-records?limit=${PAGE}&page=${page}`;
-    const { data } = await company.ask(Records, "GET", path);
+    const { data } = await company.fetchJson(Records, "GET", path);
     if (data.length === 0) break;
     ids.push(...data.map(({ id }) => id));
   }
@@ -166,14 +166,16 @@ async function check(company: Company, { from, to, events, subscriptions }: Mont
   const billed = { events: 0, units: "0" };
   for (let start = 0; start < ids.length; start += READ_AT_ONCE) {
     const some = ids.slice(start, start + READ_AT_ONCE);
-    const records = await Promise.all(some.map((id) => company.ask(Record, "GET", `/billing-records/${id}`)));
+    const records = await Promise.all(
+      some.map((id) => company.fetchJson(Record, "GET", `/billing-records/${id}`)),
+    );
     const lines = records.flatMap(({ data }) => data.lines.filter(({ kind }) => kind === "usage"));
     billed.events += lines.reduce((all, { event_count }) => all + (event_count ?? 0), 0);
     billed.units = sum([billed.units, ...lines.map(({ quantity }) => quantity)]);
   }
   const [start_time, end_time] = [from, to].map((text) => Temporal.Instant.from(text).epochMilliseconds);
   const range = { start_time, end_time, aggregate: true };
-  const [stored] = (await company.ask(Totals, "POST", "/usage/search", range)).data;
+  const [stored] = (await company.fetchJson(Totals, "POST", "/usage/search", range)).data;
   if (
     billed.events !== events ||
     stored?.event_count !== events ||
@@ -183,7 +185,7 @@ async function check(company: Company, { from, to, events, subscriptions }: Mont
 
   for (let i = 0; i < VERIFIED; i++) {
     const id = ids[Math.floor(Math.random() * ids.length)];
-    const { data } = await company.ask(Verified, "GET", `/billing-records/${id}/verify`);
+    const { data } = await company.fetchJson(Verified, "GET", `/billing-records/${id}/verify`);
     if (!data.matches) throw new Error(`Cannot go on: record ${id} does not hold what its events say`);
   }
 }

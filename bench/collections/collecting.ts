@@ -4,7 +4,7 @@ import type { Company } from "../company.ts";
 import { type Finding, finding, printFindings } from "../goals/finding.ts";
 import { runArrivals } from "../load.ts";
 import { watchMemory } from "../memory.ts";
-import type { Progress } from "../stage.ts";
+import type { Progress } from "../bench.ts";
 import type { Measured } from "../stats.ts";
 import { machine, round, spread } from "../table.ts";
 import { type Mandates, openMandates } from "./mandates.ts";
@@ -27,7 +27,7 @@ const OneRun = Type.Object({ data: Run });
 const Payments = Type.Object({ meta: Type.Object({ total: Type.Integer() }) });
 const Results = Type.Object({ data: Type.Object({ applied: Type.Integer(), rejected: Type.Integer() }) });
 
-/** How a run went, as whoever waits for it sees it. */
+/** The outcome of a run, as its caller sees it. */
 interface Collected {
   run: Run;
   seconds: number;
@@ -108,7 +108,7 @@ async function collect({ service, company, date }: Mandates): Promise<Collected>
     const started = performance.now();
     const run = await finished(
       company,
-      await company.ask(OneRun, "POST", "/emandate/collections/run", { date }),
+      await company.fetchJson(OneRun, "POST", "/emandate/collections/run", { date }),
     );
     const seconds = (performance.now() - started) / 1_000;
     const taken_s = (await cpu_s()) - before_s;
@@ -124,7 +124,7 @@ async function finished(company: Company, begun: Static<typeof OneRun>): Promise
   let { data: run } = begun;
   while (run.status === "running") {
     await Bun.sleep(POLL_MS);
-    ({ data: run } = await company.ask(OneRun, "GET", `/emandate/collections/${run.id}`));
+    ({ data: run } = await company.fetchJson(OneRun, "GET", `/emandate/collections/${run.id}`));
   }
   if (run.status === "finished" && run.error === null) return run;
   throw new Error(`Cannot go on: the run came to ${JSON.stringify(run)}`);
@@ -133,7 +133,7 @@ async function finished(company: Company, begun: Static<typeof OneRun>): Promise
 /** Every mandate has one payment, and every payment was sent. */
 async function check({ company, count }: Mandates, { counts }: Run): Promise<void> {
   const total = async (query: string) =>
-    (await company.ask(Payments, "GET", `/emandate/payments?limit=1${query}`)).meta.total;
+    (await company.fetchJson(Payments, "GET", `/emandate/payments?limit=1${query}`)).meta.total;
   const found = [
     counts.due,
     counts.scheduled,
@@ -159,7 +159,7 @@ async function sendResults({ company }: Mandates, run_id: number): Promise<SentR
   const lines = columns.map(([order_no = "", , , , , amount = ""]) => `${order_no},${amount},00`);
   const started = performance.now();
   const csv = ["order_no,amount,response_code", ...lines].join("\r\n");
-  const answer = await company.ask(Results, "POST", `${path}/results`, csv);
+  const answer = await company.fetchJson(Results, "POST", `${path}/results`, csv);
   const { applied } = answer.data;
   if (applied !== lines.length)
     throw new Error(`Cannot go on: the results came to ${JSON.stringify(answer)}`);

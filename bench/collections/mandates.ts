@@ -10,7 +10,7 @@ import type { Queries } from "../../src/store/store.ts";
 import type { Cleanup } from "../cleanup.ts";
 import { Company } from "../company.ts";
 import { FIRST_EMAIL, Service } from "../service.ts";
-import type { Progress } from "../stage.ts";
+import type { Progress } from "../bench.ts";
 
 /** Rows that are written in one transaction. */
 const BLOCK = 500;
@@ -27,7 +27,7 @@ export interface Mandates {
 
 /**
  * Makes a company with so many active mandates in a temporary folder, a customer for each, and starts the service.
- * They are due tomorrow, so that nothing is collected before it is asked for.
+ * They are due tomorrow, so that nothing is collected before the run starts.
  */
 export async function openMandates(cleanup: Cleanup, count: number, progress: Progress): Promise<Mandates> {
   const service = new Service(cleanup, cleanup.folder());

@@ -12,10 +12,10 @@ import type { Cleanup } from "../cleanup.ts";
 import { Company, type RecordCounts } from "../company.ts";
 import { HISTORY_DAYS } from "../events.ts";
 import { runProcess } from "../processes.ts";
-import { DAY_MS } from "../questions.ts";
+import { DAY_MS } from "../queries.ts";
 import { PASSWORD, Service } from "../service.ts";
 import { shaped } from "../shape.ts";
-import type { Progress } from "../stage.ts";
+import type { Progress } from "../bench.ts";
 
 /**
  * The companies of the deployment, in this order: a large one, a middle one and a small one, one that stores
@@ -65,20 +65,20 @@ const Manifest = Type.Object({
 });
 export type Manifest = Static<typeof Manifest>;
 
-/** The service with many companies and their events, and who asks in the name of four of them. */
+/** The service with many companies and their events; four of the companies are queried. */
 export interface Deployment {
   manifest: Manifest;
   service: Service;
   companies: Record<(typeof NAMED)[number], Company>;
 }
 
-/** Where the service keeps its data inside of a deployment's folder. */
+/** The service's data directory in a deployment's folder. */
 export const dataDir = (folder: string) => join(folder, "data");
 const manifestFile = (folder: string) => join(folder, "bench.json");
 
 /**
- * Makes a deployment with so many events, in `keep` or in a folder that goes at the end; or takes up the one
- * that `keep` holds. The service runs when it is done.
+ * Makes a deployment with so many events, in `keep` or in a folder that is deleted at the end; or opens the one
+ * that `keep` has. The service then runs.
  */
 export async function openDeployment(
   cleanup: Cleanup,

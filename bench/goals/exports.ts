@@ -2,25 +2,25 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { watchMemory } from "../memory.ts";
-import { Unanswered } from "../search.ts";
+import { UnexpectedStatus } from "../search.ts";
 import { round } from "../table.ts";
 import { FORMATS, type Format } from "./files.ts";
 import { type Finding, finding } from "./finding.ts";
-import type { Part, Scene } from "./part.ts";
+import type { Part, PartContext } from "./part.ts";
 
 /** Exports of the large company's last events, and what they take of the server's memory. */
 export const exports: Part = {
   name: "export",
   summary: "export of CSV, NDJSON and Parquet: rows a second, and how much the server grows",
-  async run(scene) {
-    const { plan, events } = scene;
-    const rows = Math.min(plan.file_rows, scene.deployment.manifest.companies[0]?.events ?? 0);
+  async run(context) {
+    const { plan, events } = context;
+    const rows = Math.min(plan.file_rows, context.deployment.manifest.companies[0]?.events ?? 0);
     const findings: Finding[] = [];
     for (const format of FORMATS) {
       const what = `export of ${rows.toLocaleString("en-US")} rows as ${format}`;
       findings.push(
-        await scene.attempt(what, async () => {
-          const { per_s, grown } = await exportRows(scene, format, rows);
+        await context.attempt(what, async () => {
+          const { per_s, grown } = await exportRows(context, format, rows);
           const measured = `${round(per_s)} rows/s, the server grew by ${Math.round(grown / 2 ** 20)} MiB`;
           return finding(what, events, { measured });
         }),
@@ -32,14 +32,14 @@ export const exports: Part = {
 
 /** Exports so many of the large company's rows to a file, and reads that they are all there. */
 async function exportRows(
-  scene: Scene,
+  context: PartContext,
   format: Format,
   rows: number,
 ): Promise<{ per_s: number; grown: number }> {
-  const { manifest, companies, service } = scene.deployment;
+  const { manifest, companies, service } = context.deployment;
   const { from_ms, until_ms, companies: made } = manifest;
   const span_ms = (until_ms - from_ms) * (rows / (made[0]?.events ?? rows));
-  const file = join(scene.cleanup.folder(), `export.${format}`);
+  const file = join(context.cleanup.folder(), `export.${format}`);
   const growth = watchMemory(service);
   try {
     const before = performance.now();
@@ -49,7 +49,10 @@ async function exportRows(
       format,
     });
     if (!response.ok)
-      throw new Unanswered(`export ${format}`, { status: response.status, body: await response.bytes() });
+      throw new UnexpectedStatus(`export ${format}`, {
+        status: response.status,
+        body: await response.bytes(),
+      });
     await Bun.write(file, response);
     const per_s = (rows / (performance.now() - before)) * 1_000;
     const written = await countRows(format, file);

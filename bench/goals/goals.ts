@@ -1,13 +1,13 @@
 import type { Cleanup } from "../cleanup.ts";
 import type { Plan } from "../plan.ts";
-import type { Progress } from "../stage.ts";
+import type { Progress } from "../bench.ts";
 import { machine } from "../table.ts";
 import { openDeployment } from "./deployment.ts";
 import { exports } from "./exports.ts";
 import { type Finding, notMeasured, printFindings } from "./finding.ts";
 import { imports } from "./imports.ts";
 import { ingest, pressure } from "./ingest.ts";
-import { type Part, Scene } from "./part.ts";
+import { type Part, PartContext } from "./part.ts";
 import { peers } from "./peers.ts";
 import { writeResults } from "./results.ts";
 import { searches } from "./searches.ts";
@@ -24,14 +24,14 @@ const KILLED: Finding = notMeasured(
 
 export interface GoalOptions {
   parts: readonly Part[];
-  /** A folder to keep the deployment in, or to take up one that was kept. */
+  /** A folder to store the deployment in, or with one to use again. */
   keep: string | undefined;
   /** Whether later runs may be compared with this one. */
   write: boolean;
 }
 
 /**
- * Measures the goals for usage and prints them. A part that fails is told of and the others go on.
+ * Measures the goals for usage and prints them. A part that fails is reported and the others go on.
  * Gives whether all parts were measured.
  */
 export async function measureGoals(
@@ -40,22 +40,22 @@ export async function measureGoals(
   { cleanup, progress }: { cleanup: Cleanup; progress: Progress },
 ): Promise<boolean> {
   const deployment = await openDeployment(cleanup, plan.events, { keep, progress });
-  const scene = new Scene(plan, deployment, cleanup, progress);
+  const context = new PartContext(plan, deployment, cleanup, progress);
   const findings: Finding[] = [];
   for (const part of parts) {
     progress(`part: ${part.name}`);
     try {
       await deployment.service.start();
-      const found = await part.run(scene);
+      const found = await part.run(context);
       findings.push(...found);
-      // At once: a long run that is ended keeps what it has found.
-      if (write) progress(`kept in ${writeResults(plan.events, found)}`);
+      // At once, so that a long run that is stopped loses no finding.
+      if (write) progress(`stored in ${writeResults(plan.events, found)}`);
     } catch (error) {
-      scene.failed = true;
+      context.failed = true;
       findings.push(notMeasured(part.summary, error instanceof Error ? error.message : String(error)));
     }
   }
-  scene.closeCopy();
+  context.closeCopy();
   await deployment.service.stop();
   progress("done");
   console.log(`${machine()}
@@ -64,5 +64,5 @@ ${plan.rounds === 1 ? "one round" : `medians of ${plan.rounds} rounds`}, all sid
 load included. In brackets: the goal is set for another number of events.
 
 ${printFindings(parts === PARTS ? [...findings, KILLED] : findings)}`);
-  return !scene.failed;
+  return !context.failed;
 }

@@ -20,11 +20,11 @@ const DONE = /(\d+) accepted, .* in ([\d.]+) s/;
 export const imports: Part = {
   name: "import",
   summary: "import of CSV, NDJSON and Parquet against the engine's own load of the same file",
-  async run(scene) {
-    const rows = scene.plan.file_rows;
-    const { cleanup, deployment } = scene;
+  async run(context) {
+    const rows = context.plan.file_rows;
+    const { cleanup, deployment } = context;
     const printed_rows = rows.toLocaleString("en-US");
-    scene.progress(`writing files of ${printed_rows} rows`);
+    context.progress(`writing files of ${printed_rows} rows`);
     // The deployment's own server would only take from the cores.
     await deployment.service.stop();
     const folder = cleanup.folder();
@@ -46,14 +46,14 @@ export const imports: Part = {
         const rate = rows / (await importFile(cleanup, { data_dir: copy, company_id, file, rows }));
         rmSync(copy, { recursive: true });
         const raw_rate = rows / ((before_s + (await loadRaw(connection, reader))) / 2);
-        return finding(what, scene.events, {
+        return finding(what, context.events, {
           measured: `${round(rate)} rows/s`,
           peer: `${round(raw_rate)} rows/s, the engine's own load`,
           ratio: `${factor(rate / raw_rate)} ×`,
           goal: { text: `≥ ${GOAL} ×`, met: rate / raw_rate >= GOAL },
         });
       };
-      findings.push(await scene.attempt(what, work));
+      findings.push(await context.attempt(what, work));
     }
     connection.closeSync();
     instance.closeSync();
@@ -69,7 +69,7 @@ async function loadRaw(connection: DuckDBConnection, reader: string): Promise<nu
   return (performance.now() - before) / 1_000;
 }
 
-/** Imports a file on the command line and gives the seconds that it says it took. */
+/** Imports a file on the command line and returns the seconds that the command reports. */
 async function importFile(
   cleanup: Cleanup,
   { data_dir, company_id, file, rows }: { data_dir: string; company_id: number; file: string; rows: number },

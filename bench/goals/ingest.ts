@@ -10,7 +10,7 @@ import {
 import { RawUsage } from "../raw_usage.ts";
 import { factor, ms, round } from "../table.ts";
 import { type Finding, finding } from "./finding.ts";
-import type { Part, Scene } from "./part.ts";
+import type { Part, PartContext } from "./part.ts";
 
 const MILLION = 1_000_000;
 /** The goals for batches, as the store grows. */
@@ -21,13 +21,13 @@ const BATCH_GOALS = [{ at: 10 * MILLION, ratio: 0.35 }, LAST_BATCH_GOAL];
 export const ingest: Part = {
   name: "ingest",
   summary: "ingest over HTTP with all events stored, against typed chunks in-process",
-  async run(scene) {
-    const raw = await RawUsage.open(scene.cleanup);
+  async run(context) {
+    const raw = await RawUsage.open(context.cleanup);
     try {
-      const goal = BATCH_GOALS.find(({ at }) => scene.events <= at) ?? LAST_BATCH_GOAL;
+      const goal = BATCH_GOALS.find(({ at }) => context.events <= at) ?? LAST_BATCH_GOAL;
       return [
-        await beside(scene, raw, BATCHES, goal),
-        await beside(scene, raw, SINGLES, { ratio: SINGLE_GOAL }),
+        await beside(context, raw, BATCHES, goal),
+        await beside(context, raw, SINGLES, { ratio: SINGLE_GOAL }),
       ];
     } finally {
       raw.close();
@@ -35,22 +35,22 @@ export const ingest: Part = {
   },
 };
 
-/** What long questions do to short ones, and what the store's own work does to ingest. */
+/** How long queries slow short ones down, and the store's own work slows ingest. */
 export const pressure: Part = {
   name: "pressure",
   summary: "GET one client while aggregates run at full load; the longest wait under a steady ingest",
-  async run(scene) {
-    const { events, plan } = scene;
-    const { large, writer } = scene.deployment.companies;
+  async run(context) {
+    const { events, plan } = context;
+    const { large, writer } = context.deployment.companies;
     const steady = `${STEADY_INGEST}, ${plan.arrival_seconds} s`;
     return [
-      await scene.attempt(READ_UNDER_AGGREGATES, async () => {
-        const read = await readUnderAggregates(scene.stage(large));
+      await context.attempt(READ_UNDER_AGGREGATES, async () => {
+        const read = await readUnderAggregates(context.benchContext(large));
         const measured = `p50 ${ms(read.p50_ms)}, p99 ${ms(read.p99_ms)} ms`;
         return finding(READ_UNDER_AGGREGATES, events, { measured, goal: readGoal(read) });
       }),
-      await scene.attempt(steady, async () => {
-        const waited = await steadyIngest(scene.stage(writer));
+      await context.attempt(steady, async () => {
+        const waited = await steadyIngest(context.benchContext(writer));
         const { p50_ms, p99_ms, max_ms } = waited;
         const measured = `p50 ${ms(p50_ms)}, p99 ${ms(p99_ms)}, longest ${ms(max_ms)} ms`;
         return finding(steady, events, { measured, goal: stallGoal(waited) });
@@ -60,17 +60,17 @@ export const pressure: Part = {
 };
 
 function beside(
-  scene: Scene,
+  context: PartContext,
   raw: RawUsage,
   sending: Sending,
   goal: { ratio: number; at?: number },
 ): Promise<Finding> {
-  const { writer } = scene.deployment.companies;
+  const { writer } = context.deployment.companies;
   const what = ingestOf(sending);
-  return scene.attempt(what, async () => {
-    const { subject, peer } = await compareIngest(scene.stage(writer), raw, sending);
+  return context.attempt(what, async () => {
+    const { subject, peer } = await compareIngest(context.benchContext(writer), raw, sending);
     const ratio = subject.per_s / peer.per_s;
-    return finding(what, scene.events, {
+    return finding(what, context.events, {
       measured: `${round(subject.per_s)} events/s`,
       peer: `${round(peer.per_s)} events/s, typed chunks in-process`,
       ratio: `${factor(ratio)} ×`,

@@ -1,9 +1,9 @@
 import type { Cleanup } from "../cleanup.ts";
 import type { Company } from "../company.ts";
 import type { Plan } from "../plan.ts";
-import type { SearchRange } from "../questions.ts";
-import { StoreCopy, Unanswered } from "../search.ts";
-import type { Progress, Stage } from "../stage.ts";
+import type { SearchRange } from "../queries.ts";
+import { StoreCopy, UnexpectedStatus } from "../search.ts";
+import type { Progress, BenchContext } from "../bench.ts";
 import type { Deployment } from "./deployment.ts";
 import { type Finding, notMeasured } from "./finding.ts";
 
@@ -11,14 +11,14 @@ import { type Finding, notMeasured } from "./finding.ts";
 export interface Part {
   name: string;
   summary: string;
-  run(scene: Scene): Promise<Finding[]>;
+  run(context: PartContext): Promise<Finding[]>;
 }
 
-/** Statuses of a question that the service does not know. */
+/** Statuses of a request that the service does not know. */
 const UNKNOWN = [404, 422];
 
 /** What a part works with. */
-export class Scene {
+export class PartContext {
   readonly plan: Plan;
   readonly deployment: Deployment;
   readonly cleanup: Cleanup;
@@ -40,23 +40,23 @@ export class Scene {
   }
 
   /** What the benchmarks of one company work with. */
-  stage(company: Company): Stage {
+  benchContext(company: Company): BenchContext {
     const { plan, cleanup, progress, deployment } = this;
     return { plan, cleanup, progress, company, service: deployment.service };
   }
 
-  /** A question to a company is about the time of the deployment's events. */
-  asked({ id, subscriptions }: Company): SearchRange {
+  /** A company's searches end with the deployment's events. */
+  rangeOf({ id, subscriptions }: Company): SearchRange {
     return { company_id: id, now_ms: this.deployment.manifest.until_ms, subscriptions };
   }
 
-  /** Measures a line, or says why it can't be, so that the lines after it are measured all the same. */
+  /** Measures a line, or returns why that failed, so that later lines are measured all the same. */
   async attempt(what: string, work: () => Promise<Finding>): Promise<Finding> {
     this.progress(what);
     try {
       return await work();
     } catch (error) {
-      if (error instanceof Unanswered && UNKNOWN.includes(error.status))
+      if (error instanceof UnexpectedStatus && UNKNOWN.includes(error.status))
         return notMeasured(what, `the service does not answer it yet (${error.status})`);
       this.failed = true;
       return notMeasured(what, error instanceof Error ? error.message : String(error));

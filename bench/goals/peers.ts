@@ -7,20 +7,20 @@ import { openClickHouse } from "../peers/clickhouse.ts";
 import { openDuck } from "../peers/duckdb.ts";
 import type { Peer, PeerData } from "../peers/peer.ts";
 import { openPostgres } from "../peers/postgres.ts";
-import { PEER_QUESTIONS, type PeerQuestion } from "../peers/questions.ts";
+import { PEER_QUERIES, type PeerQuery } from "../peers/queries.ts";
 import { openSqlite } from "../peers/sqlite.ts";
 import { type Side, takeRounds, takeTurnsAmong } from "../plan.ts";
-import { eventsToCsv } from "../questions.ts";
+import { eventsToCsv } from "../queries.ts";
 import { Searcher } from "../search.ts";
 import { measured, timeEach } from "../stats.ts";
 import { factor, ms } from "../table.ts";
 import { type Finding, latencyFinding, notMeasured, type SizedGoal } from "./finding.ts";
-import type { Part, Scene } from "./part.ts";
+import type { Part, PartContext } from "./part.ts";
 
 /** The goal is set for so many events; loading more of them into every peer takes long. */
 const EVENTS = 10_000_000;
 const NEAR = 2;
-/** How long a peer is asked in a round; one whose first answer takes as long as `SLOW_MS` is not asked again. */
+/** How long a peer is queried in a round; one whose first answer takes over `SLOW_MS` is not queried again. */
 const SECONDS = 0.5;
 const SLOW_MS = 2_000;
 
@@ -29,25 +29,25 @@ const SUBJECT = "Meterhouse";
 /** An engine that is filled, by its name. */
 type Opened = ReadonlyMap<string, Peer>;
 
-/** The same questions about the same events, put to other engines. */
+/** The same queries over the same events, run on other engines. */
 export const peers: Part = {
   name: "peers",
   summary: "searches against PostgreSQL, SQLite, ClickHouse and plain DuckDB that hold the same events",
-  async run(scene) {
-    if (scene.events > EVENTS)
+  async run(context) {
+    if (context.events > EVENTS)
       return [
         notMeasured("searches beside other engines", "only up to 10 M events, for which the goal is set"),
       ];
-    const { opened, findings } = await openPeers(scene);
-    const { large, middle, small } = scene.deployment.companies;
+    const { opened, findings } = await openPeers(context);
+    const { large, middle, small } = context.deployment.companies;
     try {
-      findings.push(await smallRequest(scene, opened));
-      for (const question of PEER_QUESTIONS) {
+      findings.push(await smallRequest(context, opened));
+      for (const query of PEER_QUERIES) {
         for (const [size, company] of Object.entries({ large, middle, small })) {
-          const what = `${question.what}, ${size} company, beside other engines`;
-          const goal = question.aggregate && size === "large" ? "first" : "near";
-          const work = () => compare(scene, opened, { what, question, company, goal });
-          findings.push(await scene.attempt(what, work));
+          const what = `${query.what}, ${size} company, beside other engines`;
+          const goal = query.aggregate && size === "large" ? "first" : "near";
+          const work = () => compare(context, opened, { what, query, company, goal });
+          findings.push(await context.attempt(what, work));
         }
       }
       return findings;
@@ -58,33 +58,33 @@ export const peers: Part = {
 };
 
 async function compare(
-  scene: Scene,
+  context: PartContext,
   opened: Opened,
-  wanted: { what: string; question: PeerQuestion; company: Company; goal: "first" | "near" },
+  wanted: { what: string; query: PeerQuery; company: Company; goal: "first" | "near" },
 ): Promise<Finding> {
-  const { what, question, company, goal } = wanted;
-  const asked = scene.asked(company);
-  const searcher = await Searcher.open(company, question, asked);
+  const { what, query, company, goal } = wanted;
+  const range = context.rangeOf(company);
+  const searcher = await Searcher.open(company, query, range);
   try {
-    const bounds = { times: scene.plan.searches, seconds: Math.min(scene.plan.seconds, SECONDS) };
+    const bounds = { times: context.plan.searches, seconds: Math.min(context.plan.seconds, SECONDS) };
     const sides = new Map<string, Side>();
-    const said = await searcher.ask();
+    const answer = await searcher.answer();
     for (const [name, peer] of opened) {
-      const sql = question.sql(asked, peer.dividing);
+      const sql = query.sql(range, peer.dividing);
       const before = performance.now();
-      const peer_said = question.fromRows(await peer.ask(sql));
+      const peer_answer = query.fromRows(await peer.query(sql));
       const took_ms = performance.now() - before;
-      if (!Bun.deepEquals(said, peer_said))
-        throw new Error(`${name} says ${peer_said.join(" ")}, the service ${said.join(" ")}`);
+      if (!Bun.deepEquals(answer, peer_answer))
+        throw new Error(`${name} answers ${peer_answer.join(" ")}, the service ${answer.join(" ")}`);
       const first = measured(1, took_ms, [took_ms]);
       sides.set(name, async () => (took_ms > SLOW_MS ? first : peer.measure(sql, bounds)));
     }
     sides.set(SUBJECT, () => timeEach(bounds, () => searcher.send()));
-    const medians = await takeTurnsAmong(scene.plan, sides);
+    const medians = await takeTurnsAmong(context.plan, sides);
     const p50_ms = medians.get(SUBJECT)?.p50_ms ?? Number.NaN;
     medians.delete(SUBJECT);
     const best_ms = Math.min(...[...medians.values()].map((median) => median.p50_ms));
-    return latencyFinding(what, scene.events, {
+    return latencyFinding(what, context.events, {
       p50_ms,
       peer: [...medians].map(([name, median]) => `${name} ${ms(median.p50_ms)}`).join(", "),
       ratio: `${factor(p50_ms / best_ms)} × the best`,
@@ -95,15 +95,15 @@ async function compare(
   }
 }
 
-/** How much of every figure of the service is HTTP, signing in and one read, which the peers are spared. */
-async function smallRequest(scene: Scene, opened: Opened): Promise<Finding> {
-  const { large } = scene.deployment.companies;
+/** How much of every figure of the service is HTTP, authentication and one read, which the peers do without. */
+async function smallRequest(context: PartContext, opened: Opened): Promise<Finding> {
+  const { large } = context.deployment.companies;
   const request = large.request("GET", `/clients/${large.subscriptions[0]?.client_id}`);
   const connection = await Connection.open(large.origin);
-  const bounds = { times: scene.plan.searches, seconds: SECONDS };
-  const { p50_ms } = await takeRounds(scene.plan, () => timeEach(bounds, () => connection.send(request)));
+  const bounds = { times: context.plan.searches, seconds: SECONDS };
+  const { p50_ms } = await takeRounds(context.plan, () => timeEach(bounds, () => connection.send(request)));
   connection.close();
-  return latencyFinding("to compare with: GET one client over one connection", scene.events, {
+  return latencyFinding("to compare with: GET one client over one connection", context.events, {
     p50_ms,
     peer: `below: ${[...opened.values()].map(({ version }) => version).join(", ")}`,
   });
@@ -115,12 +115,12 @@ function goalOf(goal: "first" | "near", ratio: number): SizedGoal {
   return { text: `≤ ${NEAR} × the best`, met: ratio <= NEAR, at: EVENTS };
 }
 
-/** Loads every engine with the events of the copy; one that can't be used is told of, and the others go on. */
-async function openPeers(scene: Scene): Promise<{ opened: Opened; findings: Finding[] }> {
-  const { cleanup, progress } = scene;
+/** Loads every engine with the events of the copy; one that can't be used becomes a finding, and the others go on. */
+async function openPeers(context: PartContext): Promise<{ opened: Opened; findings: Finding[] }> {
+  const { cleanup, progress } = context;
   progress("writing the events to a file for the other engines");
-  const data = await writeData(scene);
-  scene.closeCopy();
+  const data = await writeData(context);
+  context.closeCopy();
   const findings: Finding[] = [];
   const open = async (name: string, opening: (cleanup: Cleanup, data: PeerData) => Promise<Peer>) => {
     const before = performance.now();
@@ -146,12 +146,12 @@ async function openPeers(scene: Scene): Promise<{ opened: Opened; findings: Find
 }
 
 /** Writes all events but the writer's, whose number grows with every run. */
-async function writeData(scene: Scene): Promise<PeerData> {
-  const { manifest, companies } = scene.deployment;
-  const folder = scene.cleanup.folder();
+async function writeData(context: PartContext): Promise<PeerData> {
+  const { manifest, companies } = context.deployment;
+  const folder = context.cleanup.folder();
   const events = join(folder, "events.csv");
-  await (await scene.copy()).read(eventsToCsv(events, companies.writer.id));
-  // PostgreSQL may read it as a user of its own.
+  await (await context.copy()).read(eventsToCsv(events, companies.writer.id));
+  // PostgreSQL may run as another user.
   chmodSync(folder, 0o755);
   return {
     events,

@@ -38,16 +38,16 @@ export function readResults(events: number): Results | undefined {
   return results.hardware === hardware() ? results : undefined;
 }
 
-/** Keeps findings for later runs; those of the same name that were kept before go. Gives the file's name. */
+/** Stores findings for later runs, in place of older ones of the same name. Returns the file's name. */
 export function writeResults(events: number, findings: readonly Finding[]): string {
   const measured_at = Temporal.Now.instant().toString({ smallestUnit: "second" });
   const names = new Set(findings.map(({ what }) => what));
-  const kept = readResults(events)?.findings.filter(({ what }) => !names.has(what)) ?? [];
+  const older = readResults(events)?.findings.filter(({ what }) => !names.has(what)) ?? [];
   const results: Results = {
     hardware: hardware(),
     machine: machine(),
     events,
-    findings: [...kept, ...findings.map((one) => ({ ...one, measured_at }))],
+    findings: [...older, ...findings.map((one) => ({ ...one, measured_at }))],
   };
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(fileOf(events), `${JSON.stringify(results, null, 2)}\n`);

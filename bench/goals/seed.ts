@@ -11,7 +11,7 @@ import { dataDir, type Manifest, readManifest } from "./deployment.ts";
 /** Events of one slot of time: companies take turns within it, so that all events come nearly in order. */
 const SLOT_EVENTS = 20_000;
 const BATCH = 1_000;
-const TOLD_EVENTS = 5_000_000;
+const PROGRESS_EVENTS = 5_000_000;
 
 /** A company of the manifest, with the ids of its subscriptions by their external ids. */
 type Seeded = Manifest["companies"][number] & { ids: ReadonlyMap<string, number> };
@@ -33,7 +33,7 @@ export async function seed(folder: string): Promise<void> {
   });
   const started = performance.now();
   let stored = 0;
-  let told = TOLD_EVENTS;
+  let progress_at = PROGRESS_EVENTS;
   // The next slot is made while one is committed.
   let committing: Promise<number> = Promise.resolve(0);
   const slots = Math.ceil(manifest.events / SLOT_EVENTS);
@@ -41,10 +41,10 @@ export async function seed(folder: string): Promise<void> {
     const appended = appendSlot(store, manifest, companies, [slot / slots, (slot + 1) / slots]);
     stored += await committing;
     committing = appended;
-    if (stored < told) continue;
+    if (stored < progress_at) continue;
     const per_s = (stored / (performance.now() - started)) * 1_000;
     process.stderr.write(`        ${stored.toLocaleString("en-US")}, ${round(per_s)} events/s\n`);
-    told += TOLD_EVENTS;
+    progress_at += PROGRESS_EVENTS;
   }
   stored += await committing;
   if (stored !== manifest.events)

@@ -1,7 +1,7 @@
 import { BATCHES, recentEvents, requestsOf } from "../ingest.ts";
 import { runLoad } from "../load.ts";
 import { type Finding, finding, notMeasured } from "./finding.ts";
-import type { Part, Scene } from "./part.ts";
+import type { Part, PartContext } from "./part.ts";
 
 const INDEX_BYTES = "meterhouse_usage_index_bytes";
 const INDEX_ENTRIES = "meterhouse_usage_index_entries";
@@ -14,25 +14,25 @@ const START_EVENTS = 50_000_000;
 export const start: Part = {
   name: "start",
   summary: "memory for deduplication, and the time that a start takes, after a stop and after kill -9",
-  async run(scene) {
-    const { service, companies } = scene.deployment;
-    const findings = [await memory(scene)];
-    scene.progress("starting after a stop");
+  async run(context) {
+    const { service, companies } = context.deployment;
+    const findings = [await memory(context)];
+    context.progress("starting after a stop");
     await service.stop();
     await service.start();
-    findings.push(started(scene, "start after a stop"));
-    scene.progress("starting after kill -9 under ingest");
-    const events = recentEvents(companies.writer, scene.plan.batched_events);
+    findings.push(started(context, "start after a stop"));
+    context.progress("starting after kill -9 under ingest");
+    const events = recentEvents(companies.writer, context.plan.batched_events);
     const requests = requestsOf(companies.writer, events, BATCHES.size);
     await runLoad({ origin: service.origin, connections: BATCHES.connections, requests, status: 201 });
     await service.kill();
     await service.start();
-    findings.push(started(scene, "start after kill -9 under ingest"));
+    findings.push(started(context, "start after kill -9 under ingest"));
     return findings;
   },
 };
 
-async function memory({ deployment: { service }, events }: Scene): Promise<Finding> {
+async function memory({ deployment: { service }, events }: PartContext): Promise<Finding> {
   const what = "memory for deduplication";
   const bytes = await service.metric(INDEX_BYTES);
   const stored = await service.metric(INDEX_ENTRIES);
@@ -46,7 +46,7 @@ async function memory({ deployment: { service }, events }: Scene): Promise<Findi
   });
 }
 
-function started({ deployment: { service }, events }: Scene, what: string): Finding {
+function started({ deployment: { service }, events }: PartContext, what: string): Finding {
   const seconds = service.started_ms / 1_000;
   return finding(`${what}, up to the first answered /health`, events, {
     measured: `${seconds.toFixed(2)} s`,

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Json } from "@duckdb/node-api";
 import type { Cleanup } from "../cleanup.ts";
-import { text } from "../questions.ts";
+import { text } from "../queries.ts";
 import type { Measured } from "../stats.ts";
 import type { Delivery, Order } from "./clickhouse/engine.ts";
 import {
@@ -35,7 +35,7 @@ export async function openClickHouse(cleanup: Cleanup, data: PeerData): Promise<
   return {
     version: `ClickHouse ${version} by chdb`,
     dividing: (dividend, divisor) => `intDiv(${dividend}, ${divisor})`,
-    ask: (statements) => engine.run(statements),
+    query: (statements) => engine.run(statements),
     measure: (statements, bounds) => engine.measure(statements, bounds),
     close: () => engine.close(),
   };
@@ -43,7 +43,7 @@ export async function openClickHouse(cleanup: Cleanup, data: PeerData): Promise<
 
 /** The engine's process. One order at a time. */
 class Engine {
-  /** The version, which is what it says first. */
+  /** The version, which is its first output. */
   readonly first: Promise<string>;
   readonly #child: Bun.Subprocess;
   #waiting: PromiseWithResolvers<Delivery> = Promise.withResolvers();
@@ -89,6 +89,6 @@ class Engine {
   async #results(): Promise<Json[][][]> {
     const delivery = await this.#waiting.promise;
     if ("results" in delivery) return delivery.results;
-    throw new Error(`Cannot ask ClickHouse: ${"error" in delivery ? delivery.error : "no rows came"}`);
+    throw new Error(`Cannot query ClickHouse: ${"error" in delivery ? delivery.error : "no rows came"}`);
   }
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DuckDBInstance, type Json } from "@duckdb/node-api";
 import type { Cleanup } from "../cleanup.ts";
-import { text } from "../questions.ts";
+import { text } from "../queries.ts";
 import { ENGINE } from "../raw_usage.ts";
 import { timeEach } from "../stats.ts";
 import {
@@ -25,17 +25,17 @@ export async function openDuck(cleanup: Cleanup, data: PeerData): Promise<Peer> 
   await connection.run(`CREATE TABLE subscriptions (${subscription_columns.join(", ")})`);
   await connection.run(subscriptionsSql(data));
   await connection.run("CHECKPOINT");
-  const ask = async (statements: readonly string[]): Promise<Json[][][]> => {
+  const query = async (statements: readonly string[]): Promise<Json[][][]> => {
     const results: Json[][][] = [];
     for (const statement of statements) results.push(await (await connection.run(statement)).getRowsJson());
     return results;
   };
-  const [version] = await ask(["SELECT version()"]);
+  const [version] = await query(["SELECT version()"]);
   return {
     version: `DuckDB ${text(version?.[0]?.[0])}`,
     dividing: (dividend, divisor) => `${dividend} // ${divisor}`,
-    ask,
-    measure: (statements, bounds) => timeEach(bounds, () => ask(statements)),
+    query,
+    measure: (statements, bounds) => timeEach(bounds, () => query(statements)),
     async close() {
       connection.closeSync();
       instance.closeSync();

@@ -1,22 +1,22 @@
 import type { Json } from "@duckdb/node-api";
 import type { Measured } from "../stats.ts";
-import type { Dividing } from "./questions.ts";
+import type { Dividing } from "./queries.ts";
 
-/** Another engine that holds the same events, in the way that someone who knows it would keep them. */
+/** Another engine with the same events, stored as an expert in it would store them. */
 export interface Peer {
   readonly version: string;
   /** How its SQL divides to a whole number. */
   readonly dividing: Dividing;
   /** The rows of each statement. */
-  ask(statements: readonly string[]): Promise<Json[][][]>;
-  /** Asks the same again and again, measured where the engine's own client is. */
+  query(statements: readonly string[]): Promise<Json[][][]>;
+  /** Repeats a query, timed where the engine's own client runs. */
   measure(statements: readonly string[], bounds: { times: number; seconds: number }): Promise<Measured>;
   close(): Promise<void>;
 }
 
 /** What a peer is loaded with. */
 export interface PeerData {
-  /** A CSV file without a head, its columns those of `events`, in the order in which the events came. */
+  /** A CSV file without a header, its columns those of `events`, in the order in which the events came. */
   events: string;
   subscriptions: readonly { id: number; company_id: number; client_id: number; product_id: number }[];
 }

@@ -32,10 +32,10 @@ const SETTINGS = {
 /** Only names the socket: it listens on no port. */
 const PORT = 5432;
 
-/** PostgreSQL with an index that answers sums by itself, asked over its socket. */
+/** PostgreSQL with an index that answers sums by itself, queried over its socket. */
 export async function openPostgres(cleanup: Cleanup, data: PeerData): Promise<Peer> {
   const folder = cleanup.folder();
-  // It may run as a user of its own.
+  // It may run as another user.
   chmodSync(folder, 0o755);
   const databaseDir = join(folder, "data");
   const settings = { ...SETTINGS, unix_socket_directories: databaseDir };
@@ -63,7 +63,7 @@ export async function openPostgres(cleanup: Cleanup, data: PeerData): Promise<Pe
   });
   await load(sql, data);
   const [version] = await sql<{ server_version: string }[]>`SHOW server_version`;
-  const ask = async (statements: readonly string[]): Promise<Json[][][]> => {
+  const query = async (statements: readonly string[]): Promise<Json[][][]> => {
     const results: Json[][][] = [];
     for (const statement of statements)
       results.push((await sql.unsafe(statement, [], { prepare: true }).values()) as Json[][]);
@@ -72,8 +72,8 @@ export async function openPostgres(cleanup: Cleanup, data: PeerData): Promise<Pe
   return {
     version: `PostgreSQL ${version?.server_version}`,
     dividing: (dividend, divisor) => `${dividend} / ${divisor}`,
-    ask,
-    measure: (statements, bounds) => timeEach(bounds, () => ask(statements)),
+    query,
+    measure: (statements, bounds) => timeEach(bounds, () => query(statements)),
     async close() {
       await sql.end();
       await server.stop();

@@ -28,13 +28,13 @@ export async function openSqlite(cleanup: Cleanup, data: PeerData): Promise<Peer
   await fill(database, data.events);
   database.run("CREATE INDEX events_company ON events (company_id, timestamp, usage, subscription_id)");
   database.run("ANALYZE");
-  const ask = async (statements: readonly string[]): Promise<Json[][][]> =>
+  const query = async (statements: readonly string[]): Promise<Json[][][]> =>
     statements.map((statement) => database.query<Json, []>(statement).values() as Json[][]);
   return {
     version: `SQLite ${database.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version}`,
     dividing: (dividend, divisor) => `${dividend} / ${divisor}`,
-    ask,
-    measure: (statements, bounds) => timeEach(bounds, () => ask(statements)),
+    query,
+    measure: (statements, bounds) => timeEach(bounds, () => query(statements)),
     close: async () => database.close(),
   };
 }

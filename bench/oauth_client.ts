@@ -15,14 +15,14 @@ interface User {
   password: string;
 }
 
-/** Registers an agent, and gives what OAuth calls its client_id. */
+/** Registers an OAuth client and returns its client_id. */
 export async function register(origin: string, redirect: string): Promise<string> {
   const registration = { client_name: "Benchmark", redirect_uris: [redirect] };
   const registered = await send(`${origin}/oauth/register`, JSON.stringify(registration));
   return Value.Parse(Registered, await registered.json()).client_id;
 }
 
-/** Has a user allow what the page asks for, as a browser would. Gives the address that the answer leads to. */
+/** Submits the user's consent on the authorization page, as a browser would. Returns the redirect's URL. */
 export async function allow(url: string, { email, password }: User): Promise<URL> {
   const { origin } = new URL(url);
   const page = await fetch(url);
@@ -34,14 +34,14 @@ export async function allow(url: string, { email, password }: User): Promise<URL
   return new URL(allowed.headers.get("location") ?? "");
 }
 
-/** Has a user allow a new agent. Gives the access token. */
+/** Lets a user authorize a new OAuth client. Returns the access token. */
 export async function authorize(origin: string, user: User): Promise<string> {
   const client_id = await register(origin, REDIRECT);
   const code_verifier = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
   const code_challenge = new Bun.CryptoHasher("sha256").update(code_verifier).digest("base64url");
   const common = { client_id, redirect_uri: REDIRECT };
-  const asked = { ...common, response_type: "code", code_challenge, code_challenge_method: "S256" };
-  const back = await allow(`${origin}/oauth/authorize?${new URLSearchParams(asked).toString()}`, user);
+  const request = { ...common, response_type: "code", code_challenge, code_challenge_method: "S256" };
+  const back = await allow(`${origin}/oauth/authorize?${new URLSearchParams(request).toString()}`, user);
   const code = back.searchParams.get("code") ?? "";
   const grant = new URLSearchParams({ ...common, grant_type: "authorization_code", code, code_verifier });
   const issued = await send(`${origin}/oauth/token`, grant);

@@ -5,13 +5,13 @@ import type { Service } from "./service.ts";
 import type { Row } from "./table.ts";
 
 /** What a benchmark works with. */
-export interface Stage {
+export interface BenchContext {
   plan: Plan;
   service: Service;
-  /** In whose name requests are sent. */
+  /** The company that requests are sent for. */
   company: Company;
   cleanup: Cleanup;
-  /** Tells whoever waits what is being measured. */
+  /** Prints what is being measured. */
   progress: Progress;
 }
 
@@ -23,5 +23,5 @@ export interface Bench {
   summary: string;
   /** Whether the usage store must hold the plan's events first. */
   needs_events: boolean;
-  run(stage: Stage): Promise<Row[]>;
+  run(context: BenchContext): Promise<Row[]>;
 }

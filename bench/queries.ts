@@ -10,32 +10,32 @@ const HOUR_MS = 3_600_000;
 /** The events of a page. */
 export const PAGE = 50;
 
-/** What a question is put to: a company, and the end of the time that it asks about. */
+/** What a search is about: a company, and the end of its period. */
 export interface SearchRange {
   company_id: number;
   now_ms: number;
   subscriptions: readonly Subscription[];
 }
 
-/** A search as a request, and what both sides must say alike, read from its answer. */
+/** A search as a request, and how to read its answer. */
 export interface Search {
   what: string;
-  body(asked: SearchRange): Record<string, unknown>;
-  fromAnswer(answer: unknown): Said;
+  body(range: SearchRange): Record<string, unknown>;
+  fromResponse(answer: unknown): Answer;
 }
 
 /**
  * A search beside the SQL that someone who knows the tables would write. All SQL about the service's own
- * tables stands in this file.
+ * tables is in this file.
  */
-export interface Question extends Search {
-  sql(asked: SearchRange): string[];
-  /** What both sides must say, read from the rows of each statement. */
-  fromRows(results: readonly Json[][][]): Said;
+export interface Query extends Search {
+  sql(range: SearchRange): string[];
+  /** The answer, read from the rows of each statement. */
+  fromRows(results: readonly Json[][][]): Answer;
 }
 
 /** An answer in brief: a count or the groups' totals, and what the rows are known by. */
-export type Said = (string | number)[];
+export type Answer = (string | number)[];
 
 const Page = Type.Object({
   meta: Type.Object({ total: Type.Integer() }),
@@ -52,7 +52,7 @@ export function pageSearch(what: string, body: Record<string, unknown>): Search 
   return {
     what,
     body: () => ({ ...body, limit: PAGE }),
-    fromAnswer(answer) {
+    fromResponse(answer) {
       const { meta, data } = shaped(Page, answer, "a page");
       return [meta.total, ...data.map(({ id }) => id)];
     },
@@ -63,22 +63,22 @@ export function pageSearch(what: string, body: Record<string, unknown>): Search 
 export function totalsSearch(what: string, body: Search["body"]): Search {
   return {
     what,
-    body: (asked) => ({ ...body(asked), aggregate: true }),
-    fromAnswer: (answer) =>
+    body: (range) => ({ ...body(range), aggregate: true }),
+    fromResponse: (answer) =>
       shaped(Groups, answer, "groups")
         .data.toSorted((a, b) => (a.group_key < b.group_key ? -1 : 1))
         .flatMap(({ group_key, total_usage, event_count }) => [group_key, total_usage, event_count]),
   };
 }
 
-/** The days of the last 30, as a search asks for them. */
+/** The last 30 days, as fields of a search. */
 export const lastDays = ({ now_ms }: SearchRange) => ({
   group_by: "day",
   start_time: now_ms - 30 * DAY_MS,
   end_time: now_ms,
 });
 
-function page(what: string, body: Record<string, unknown>, condition?: string): Question {
+function page(what: string, body: Record<string, unknown>, condition?: string): Query {
   return {
     ...pageSearch(what, body),
     sql: ({ company_id }) => [
@@ -93,10 +93,10 @@ function page(what: string, body: Record<string, unknown>, condition?: string): 
   };
 }
 
-function totals(what: string, body: Search["body"], sql: (asked: SearchRange) => string): Question {
+function totals(what: string, body: Search["body"], sql: (range: SearchRange) => string): Query {
   return {
     ...totalsSearch(what, body),
-    sql: (asked) => [sql(asked)],
+    sql: (range) => [sql(range)],
     fromRows: ([rows]) =>
       (rows ?? []).flatMap(([key, total, count]) => [text(key), Number(total), Number(count)]),
   };
@@ -108,7 +108,7 @@ const SUMS = "sum(usage) AS total, count(*) AS events, min(usage), max(usage)";
 /** A day that is counted since 1970, as an answer writes it. */
 const DAY_KEY = "strftime(make_date(day::INTEGER), '%Y-%m-%d') AS key";
 
-/** Sums by day over whole hours as they are kept, and over the events of the two hours that are cut. */
+/** Sums by day: whole hours from the sums by hour, the two cut hours from the events. */
 function lastDaysSql({ company_id, now_ms }: SearchRange): string {
   const [start_ms, end_ms] = [now_ms - 30 * DAY_MS, now_ms];
   const [first, last] = [Math.ceil(start_ms / HOUR_MS), Math.floor(end_ms / HOUR_MS)];
@@ -123,7 +123,7 @@ function lastDaysSql({ company_id, now_ms }: SearchRange): string {
     GROUP BY day ORDER BY key`;
 }
 
-export const QUESTIONS: readonly Question[] = [
+export const QUERIES: readonly Query[] = [
   page("first page, newest first", {}),
   page(
     "page of a metadata filter (two pairs)",
@@ -151,16 +151,16 @@ export const QUESTIONS: readonly Question[] = [
   ),
 ];
 
-/** Groups of what only the metadata says. */
-export const METADATA_GROUPS: Question = totals(
+/** Groups by a key of the metadata. */
+export const METADATA_GROUPS: Query = totals(
   "aggregate by a metadata key, all time",
   () => ({ group_by: "metadata:region" }),
   ({ company_id }) => `SELECT json_extract_string(metadata, '$.region') AS key, ${SUMS}
     FROM usage_events WHERE company_id = ${company_id} GROUP BY key ORDER BY key`,
 );
 
-/** Beside the raw scan: every event of the company is read, whatever tables would spare that. */
-export const ALL_DAYS: Question = totals(
+/** Compared with a raw scan: every event of the company is read, although sums would do. */
+export const ALL_DAYS: Query = totals(
   "aggregate by day, all time",
   () => ({ group_by: "day" }),
   ({ company_id }) => `SELECT ${DAY_KEY}, total, events FROM (

@@ -5,18 +5,18 @@ import {
   lastDays,
   PAGE,
   pageSearch,
-  type Said,
+  type Answer,
   type Search,
   text,
   totalsSearch,
-} from "../questions.ts";
+} from "../queries.ts";
 
-/** A search of the service, and the same question in the SQL of every peer. */
-export interface PeerQuestion extends Search {
+/** A search of the service, and the same query in the SQL of every peer. */
+export interface PeerQuery extends Search {
   aggregate: boolean;
-  sql(asked: SearchRange, dividing: Dividing): string[];
-  /** What the service must say too, read from a peer's rows. */
-  fromRows(results: readonly Json[][][]): Said;
+  sql(range: SearchRange, dividing: Dividing): string[];
+  /** The answer, read from a peer's rows. */
+  fromRows(results: readonly Json[][][]): Answer;
 }
 
 /** The one thing in which the dialects differ here: how a number is divided to a whole one. */
@@ -25,19 +25,19 @@ export type Dividing = (dividend: string, divisor: number) => string;
 const MILLIONTHS = 1e6;
 const SUMS = "sum(usage) AS total, count(*) AS events, min(usage) AS low, max(usage) AS high";
 
-function days(what: string, body: Search["body"], condition: (asked: SearchRange) => string): PeerQuestion {
+function days(what: string, body: Search["body"], condition: (range: SearchRange) => string): PeerQuery {
   return {
     ...totalsSearch(what, body),
     aggregate: true,
-    sql: (asked, dividing) => [
+    sql: (range, dividing) => [
       `SELECT ${dividing("timestamp", DAY_MS)} AS day, ${SUMS} FROM events
-       WHERE company_id = ${asked.company_id}${condition(asked)} GROUP BY day ORDER BY day`,
+       WHERE company_id = ${range.company_id}${condition(range)} GROUP BY day ORDER BY day`,
     ],
     fromRows: ([rows = []]) => rows.flatMap(([day, total, events]) => group(dayText(day), total, events)),
   };
 }
 
-export const PEER_QUESTIONS: readonly PeerQuestion[] = [
+export const PEER_QUERIES: readonly PeerQuery[] = [
   days(
     "by day over 30 days",
     lastDays,
@@ -74,7 +74,7 @@ export const PEER_QUESTIONS: readonly PeerQuestion[] = [
   },
 ];
 
-function group(key: string, total: Json | undefined, events: Json | undefined): Said {
+function group(key: string, total: Json | undefined, events: Json | undefined): Answer {
   return [key, Number(total) / MILLIONTHS, Number(events)];
 }
 
