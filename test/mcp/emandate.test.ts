@@ -151,6 +151,8 @@ test("an agent's day: from a customer's name to a debit that is tried again and 
   const payment = await ask("emandate_debit", asked);
   expect(await ask("emandate_debit", asked)).toEqual(payment);
   const payment_id = payment.id;
+  // Concise results leave the attempts whole: files of results refer to their order numbers.
+  expect(payment.attempts).toMatchObject([{ order_no: `D${payment_id}-1`, response_code: null }]);
   await ask("emandate_run_scenario", { scenario: "payment_insufficient_funds", payment_id });
   const [failed] = await cheap("emandate_find_payments", { mandate_id });
   expect(failed).toMatchObject({ id: payment_id, status: "retry_scheduled", amount: "25.00" });
@@ -174,6 +176,7 @@ test("an agent's day: from a customer's name to a debit that is tried again and 
   expect(ended.status).toBe("pending_termination");
   const [told] = await cheap("emandate_find_mandates", { mandate_id });
   expect(told.payments).toHaveLength(1);
+  expect([told.order_no, told.payments[0].order_no]).toEqual([expect.any(String), undefined]);
   expect(told.events.length).toBeGreaterThan(5);
 
   expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeLessThan(2_000);

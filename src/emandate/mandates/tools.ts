@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type TObject, Type } from "@sinclair/typebox";
 import { call } from "../../app/operation.ts";
 import { Id, oneOf } from "../../core/schema.ts";
 import { decode } from "../../core/validate.ts";
@@ -46,6 +46,15 @@ const MANDATE_DETAILS = [
 ];
 
 const mandateFinder = finder("mandate_id", listMandates, getMandate);
+const { payments, events } = getMandate.output.properties;
+
+/** Without the mandate's order_no, which concise results therefore show; they leave out those of payments. */
+const output: TObject = Type.Object({
+  data: Type.Array(
+    Type.Object({ ...Mandate.properties, payments: Type.Optional(payments), events: Type.Optional(events) }),
+  ),
+  meta: Type.Optional(listMandates.output.properties.meta),
+});
 
 const findMandates = tool({
   name: "emandate_find_mandates",
@@ -53,6 +62,7 @@ const findMandates = tool({
   description:
     "Finds direct debit mandates by status, customer, product, or text in the customer's name or email or the reference, newest first; or one by mandate_id, with its payments and history. status_reason explains the status.",
   ...mandateFinder,
+  output,
   details: MANDATE_DETAILS,
   input: {
     mandate_id: Type.Optional(describe(Id, "One mandate; the other filters then do not apply")),

@@ -53,6 +53,8 @@ const debit = tool({
   description:
     "Takes money from a customer's account under an active mandate: at once where it is due today or earlier, else on its due date. Counts towards max_no_debit. Can't be undone here. Ask the person first; emandate_get_setup says whether the money is real.",
   ...action(createMandatePayment, "mandate_id"),
+  // Without its attempts, which concise results therefore leave whole.
+  output: dataOf(MandatePayment),
   brief_output: true,
   is_destructive: true,
   is_open_world: true,
