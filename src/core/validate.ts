@@ -31,7 +31,7 @@ export class Checker<T extends TSchema> {
   /** The value as its schema decodes it. Errors: invalid, naming every broken rule. */
   read(value: unknown): StaticDecode<T> {
     const check = this.#check;
-    const whole: unknown = this.#defaults ? Object.assign({ ...this.#defaults }, value) : value;
+    const whole: unknown = this.#defaults && isObject(value) ? { ...this.#defaults, ...value } : value;
     if (!check.Check(whole)) throw invalidInput(check.Errors(whole));
     return check.Decode(whole);
   }
@@ -43,6 +43,10 @@ export class Checker<T extends TSchema> {
   get #check(): TypeCheck<T> {
     return (this.#compiled ??= TypeCompiler.Compile(this.#schema));
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The AppError of an input that does not fit its schema: every broken rule with its place. */

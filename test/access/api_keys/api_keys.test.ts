@@ -212,6 +212,28 @@ describe("revoking", () => {
   });
 });
 
+describe("rotating", () => {
+  test.each([
+    ["null", "", "must be an object"],
+    ["[]", "", "must be an object"],
+    ["5", "", "must be an object"],
+    ['""', "", "must be an object"],
+    ['{"__proto__":{"grace_hours":0}}', "/__proto__", "is not a known field; known are grace_hours"],
+  ])("refuses the body %s, and keeps the secret", async (body, path, message) => {
+    const { id, last4 } = await addKey(service, "agent");
+    const answer = await service.api("POST", `/api-keys/${id}/rotate`, body);
+    expect(answer).toMatchObject({ status: 422, body: { details: [{ path, message }] } });
+    const { data } = (await service.api("GET", `/api-keys/${id}`)).body;
+    expect(data).toMatchObject({ last4, old_secret_ends_at: null });
+  });
+
+  test("takes no body as an empty one: the old secret is good for a day", async () => {
+    const { id } = await addKey(service, "agent");
+    const { status, body } = await service.api("POST", `/api-keys/${id}/rotate`);
+    expect([status, body.data.old_secret_ends_at]).toEqual([200, "2026-03-11T12:00:00.000Z"]);
+  });
+});
+
 describe("the audit log", () => {
   test("tells who made, rotated and revoked a key, without its secret", async () => {
     const tenant = await service.addTenant();
