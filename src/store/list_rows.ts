@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, getTableName, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
 import type { Slice } from "../core/pagination.ts";
@@ -22,7 +22,10 @@ export function columnsOf(table: PgTable, schema: TObject): Record<string, PgCol
   );
 }
 
-/** Rows whose columns equal the values given; what is undefined narrows nothing. */
+/**
+ * Rows whose columns equal the values given; what is undefined narrows nothing. Errors: throws for a value without a
+ * column, since a filter must not be dropped silently.
+ */
 export function matching<T extends PgTable>(
   table: T,
   values: { [K in keyof T["$inferSelect"]]?: T["$inferSelect"][K] | undefined },
@@ -30,8 +33,10 @@ export function matching<T extends PgTable>(
   const columns: Record<string, PgColumn> = getTableColumns(table);
   return and(
     ...Object.entries(values).map(([name, value]) => {
+      if (value === undefined) return undefined;
       const column = columns[name];
-      return value === undefined || column === undefined ? undefined : eq(column, value);
+      if (!column) throw new Error(`Cannot filter ${getTableName(table)} by ${name}: it has no such column`);
+      return eq(column, value);
     }),
   );
 }

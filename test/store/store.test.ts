@@ -13,6 +13,7 @@ import { companyTable } from "../../src/tenancy/companies/tables.ts";
 import { insertUser } from "../../src/access/users/queries.ts";
 import { stamped } from "../../src/store/columns.ts";
 import { CONSTRAINTS } from "../../src/server/schema.ts";
+import { matching } from "../../src/store/list_rows.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Queries, Store } from "../../src/store/store.ts";
 import { TEST_STORE } from "../support/harness.ts";
@@ -202,6 +203,26 @@ describe("broken constraints", () => {
       .tx((q) => insertClient({ q, scope: { company_id: 999_999 }, now: NOW }, "x"))
       .catch((caught) => caught);
     expect(error).toMatchObject({ kind: "conflict" });
+  });
+});
+
+describe("matching", () => {
+  test("narrows by what is given, and by nothing else", async () => {
+    await store.tx((q) => insertCompany(q, NOW, { name: "Narrow", timezone: "UTC", currency: "USD" }));
+    const t = store.read.use(companyTable);
+    const count = (values: { name?: string; currency?: string | undefined }) =>
+      store.read.$count(t, matching(t, values)).then(Number);
+    expect([await count({ name: "Narrow" }), await count({ name: "Narrow", currency: undefined })]).toEqual([
+      1, 1,
+    ]);
+    expect(await count({ name: "Narrow", currency: "MYR" })).toBe(0);
+  });
+
+  test("refuses a filter that is no column, instead of dropping it", () => {
+    const values = { name: "A", client_id: 7 };
+    expect(() => matching(store.read.use(companyTable), values)).toThrow(
+      "Cannot filter companies by client_id: it has no such column",
+    );
   });
 });
 
