@@ -29,30 +29,45 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
   async run() {
     const deps = await openDeps(readConfig(process.env));
     lowerWorkerPriority();
-    await addFirstCompany(deps);
-    await recoverInterruptedWork(deps);
-    for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
-      await call(commandContext(deps, id), followZoneRules, {});
-    }
-    const server = await listen(deps);
-    const stopJobs = startJobs(deps);
-    const origin = deps.config.public_url ?? server.url;
+    const serving = await startServing(deps);
+    const { url, metrics_url } = serving.server;
+    const origin = deps.config.public_url ?? url;
     // Whoever reads that the server listens may stop it.
     const signalled = firstSignal();
-    console.log(`Meterhouse listens on ${server.url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
-    if (server.metrics_url !== null) console.log(`Metrics are at ${server.metrics_url}`);
+    console.log(`Meterhouse listens on ${url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
+    if (metrics_url !== null) console.log(`Metrics are at ${metrics_url}`);
 
     const signal = await signalled;
     deps.log.info({ signal }, "stopping");
     // Whatever still holds on then is cut off: both stores are as safe as after a crash.
-    await Promise.race([stop(deps, server, stopJobs), Bun.sleep(LIMITS.shutdown_ms)]);
+    await Promise.race([serving.stop(), Bun.sleep(LIMITS.shutdown_ms)]);
     process.exit(0);
   },
 };
 
-async function stop(deps: Deps, server: Server, stopJobs: () => Promise<void>): Promise<void> {
-  await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
-  await deps.close();
+/** An opened service at work. */
+interface Serving {
+  server: Server;
+  /** Answers what is in flight, ends the jobs and closes both stores. */
+  stop(): Promise<void>;
+}
+
+/** Sets an opened service to work: its first company, what a killed process left behind, HTTP, the jobs. */
+export async function startServing(deps: Deps): Promise<Serving> {
+  await addFirstCompany(deps);
+  await recoverInterruptedWork(deps);
+  for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
+    await call(commandContext(deps, id), followZoneRules, {});
+  }
+  const server = await listen(deps);
+  const stopJobs = startJobs(deps);
+  return {
+    server,
+    async stop() {
+      await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
+      await deps.close();
+    },
+  };
 }
 
 /** On the very first start there must be someone who can sign in. */

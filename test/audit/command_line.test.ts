@@ -1,13 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makeCommandFolder, runHere, startServer } from "../support/process.ts";
-import type { Json } from "../support/harness.ts";
+import { makePreparedFolder, runHere, serveHere } from "../support/process.ts";
+import type { Api, Json } from "../support/harness.ts";
 
 test("what is done at the command line is in the log of the company that it is done to", async () => {
-  const place = await makeCommandFolder();
-  const first = await startServer(place.env);
-  first.kill("SIGTERM");
-  await first.exited;
+  const place = await makePreparedFolder();
   const password = "never written down";
   const who = ["--email", "ops@example.com", "--role", "manager", "--password", password];
   const company = ["company", "add", "--name", "Second", "--admin-email", "b@example.com"];
@@ -23,14 +20,14 @@ test("what is done at the command line is in the log of the company that it is d
   // Nothing of the file can be stored, but it was tried.
   expect((await runHere(["import", "usage", file, "--company", "1"], place.env)).code).toBe(1);
 
-  const server = await startServer(place.env);
-  const log = async (email: string, secret?: string) => {
-    const api = await server.signIn(email, secret);
-    return (await api("GET", "/audit-log")).body.data
+  const log = async (api: Api) =>
+    (await api("GET", "/audit-log")).body.data
       .filter(({ operation }: Json) => operation !== "login")
       .toReversed();
-  };
-  const told = await log("admin@example.com");
+  const [told, second] = await serveHere(place.env, async (api, { signIn }) => [
+    await log(api),
+    await log(await signIn("b@example.com", password)),
+  ]);
   const facts = ({ operation, origin, actor, target }: Json) => [operation, origin, actor.kind, target];
   expect(told.map(facts)).toEqual([
     ["found_company", "cli", "operator", { type: "company", id: 1 }],
@@ -38,10 +35,7 @@ test("what is done at the command line is in the log of the company that it is d
     ["start_usage_import", "cli", "system", { type: "usage_import", id: null }],
   ]);
   expect(told[2].input).toEqual({ file: "events.csv", format: "csv" });
-  const second = await log("b@example.com", password);
   expect(second.map(facts)).toEqual([["add_company", "cli", "operator", { type: "company", id: 2 }]]);
   expect(JSON.stringify([told, second])).not.toContain(password);
-  server.kill("SIGTERM");
-  await server.exited;
   place.remove();
 }, 120_000);

@@ -3,20 +3,20 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeKey } from "../support/certificates.ts";
 import { openDatabase } from "../../src/usage_store/duckdb/engine/database.ts";
-import { makeCommandFolder, type CommandFolder, run, runHere, startServer } from "../support/process.ts";
+import { type CommandFolder, makePreparedFolder, run, runHere, startServer } from "../support/process.ts";
 
 const ENGINE = { threads: 2, memory_limit: "500MB" };
 
 let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makeCommandFolder();
+  place = await makePreparedFolder();
 });
 afterAll(() => place.remove());
 
 describe("the command line", () => {
   test("--help lists the commands, and each has a help of its own", async () => {
-    const { code, out } = await run(["--help"], place.env);
+    const { code, out } = await runHere(["--help"], place.env);
     expect(code).toBe(0);
     const names = [...out.matchAll(/^ {2}(\w+) {2}/gm)].map(([, name]) => name ?? "");
     expect(names).toEqual(
@@ -47,7 +47,7 @@ describe("the command line", () => {
 
   test("companies and users are added beside a running server, and may sign in", async () => {
     const server = await startServer(place.env);
-    const added = await run(
+    const added = await runHere(
       [
         "company",
         "add",
@@ -78,28 +78,31 @@ describe("the command line", () => {
       "client",
     ];
     const password2 = "a password for the client";
-    expect((await run([...words, "--password", password2], place.env)).code).toBe(1);
-    const user = await run([...words, "--password", password2, "--client-id", String(client.id)], place.env);
+    expect((await runHere([...words, "--password", password2], place.env)).code).toBe(1);
+    const user = await runHere(
+      [...words, "--password", password2, "--client-id", String(client.id)],
+      place.env,
+    );
     expect(user).toMatchObject({ code: 0, out: expect.stringContaining("c@example.com, client") });
     await server.signIn("c@example.com", password2);
     expect(
-      (await run([...words, "--password", password2, "--client-id", String(client.id)], place.env)).err,
+      (await runHere([...words, "--password", password2, "--client-id", String(client.id)], place.env)).err,
     ).toContain("already used");
 
     expect((await run(["company", "list"], place.env)).out).toContain("Second");
-    expect((await run(["user", "list", "--company", String(company.id)], place.env)).out).toContain(
+    expect((await runHere(["user", "list", "--company", String(company.id)], place.env)).out).toContain(
       "second@example.com",
     );
     const doctor = await runHere(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining("in use by another process") });
-    const nobody = await run(["user", "list", "--company", "99"], place.env);
+    const nobody = await runHere(["user", "list", "--company", "99"], place.env);
     expect(nobody).toMatchObject({ code: 1, err: "--company 99 is no company\n" });
     server.kill("SIGTERM");
     await server.exited;
   });
 
   test("migrate, doctor and openapi do what they say", async () => {
-    expect((await run(["migrate"], place.env)).out).toContain("up to date");
+    expect((await runHere(["migrate"], place.env)).out).toContain("up to date");
     const doctor = await runHere(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, err: "" });
     expect(doctor.out).not.toContain("FAIL");
@@ -110,7 +113,7 @@ describe("the command line", () => {
   test("openapi opens no store, and makes no folder", async () => {
     const data_dir = join(place.data_dir, "none");
     const env = { ...place.env, DATA_DIR: data_dir, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
-    const { code, out, err } = await run(["openapi"], env);
+    const { code, out, err } = await runHere(["openapi"], env);
     expect([code, err]).toEqual([0, ""]);
     expect(JSON.parse(out).paths["/api/v1/login"].post.summary).toBe("Sign in");
     expect(existsSync(data_dir)).toBe(false);
@@ -136,7 +139,7 @@ describe("the command line", () => {
   });
 
   test("doctor and the nightly check tell when sums of usage are not those of the events; one option mends them", async () => {
-    await run(["migrate"], place.env);
+    await runHere(["doctor"], place.env);
     const database = await openDatabase(join(place.env.DATA_DIR ?? "", "usage.duckdb"), ENGINE);
     const connection = await database.instance.connect();
     await connection.run("INSERT INTO usage_hour_folds VALUES (1, 5, 2.5, 1, 2.5, 2.5, 1)");

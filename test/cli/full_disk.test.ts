@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { makeCommandFolder, startServer } from "../support/process.ts";
+import { makePreparedFolder, serveHere, startServer } from "../support/process.ts";
 
 // A limit on the size of files stands for a full disk. PostgreSQL's disk is not ours to fill.
 test.skipIf(process.env.TEST_STORE === "postgres")(
   "a full disk under the database is a 503 on every route, and passes",
   async () => {
-    const place = await makeCommandFolder();
-    let server = await startServer(place.env, 4_000);
-    let api = await server.signIn();
+    const place = await makePreparedFolder();
+    const server = await startServer(place.env, 4_000);
+    const api = await server.signIn();
     const filler = "x".repeat(190);
     const statuses = new Set<number>();
     for (let i = 0; i < 3_000 && !statuses.has(503); i++)
@@ -39,11 +39,9 @@ test.skipIf(process.env.TEST_STORE === "postgres")(
     server.kill("SIGKILL");
     await server.exited;
 
-    server = await startServer(place.env);
-    api = await server.signIn();
-    expect((await api("POST", "/clients", { name: "Room again" })).status).toBe(201);
-    server.kill("SIGTERM");
-    expect(await server.exited).toBe(0);
+    await serveHere(place.env, async (again) => {
+      expect((await again("POST", "/clients", { name: "Room again" })).status).toBe(201);
+    });
     place.remove();
   },
   120_000,

@@ -3,18 +3,27 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { TEST_STORE } from "../support/harness.ts";
-import { makeCommandFolder, type CommandFolder, run, startServer } from "../support/process.ts";
+import {
+  type CommandFolder,
+  makeCommandFolder,
+  makePreparedFolder,
+  run,
+  runHere,
+  serveHere,
+  startServer,
+} from "../support/process.ts";
 
 let place: CommandFolder;
 
 beforeEach(async () => {
-  place = await makeCommandFolder();
+  place = await makePreparedFolder();
 });
 afterEach(() => place.remove());
 
 describe("serve", () => {
   test("the first start creates a company and its admin, and prints a made-up password once", async () => {
-    const { ADMIN_PASSWORD: _, ...env } = place.env;
+    const empty = await makeCommandFolder();
+    const { ADMIN_PASSWORD: _, ...env } = empty.env;
     const first = await startServer({ ...env, COMPANY_NAME: "Wattworks" });
     expect(first.greeting).toContain("Created the company Wattworks with the admin admin@example.com");
     const password = /shown only now: (\S+)/.exec(first.greeting)?.[1] ?? "";
@@ -30,7 +39,8 @@ describe("serve", () => {
     await second.signIn("admin@example.com", password);
     second.kill("SIGINT");
     expect(await second.exited).toBe(0);
-    expect(statSync(`${place.data_dir}/jwt_secret`).mode & 0o777).toBe(0o600);
+    expect(statSync(`${empty.data_dir}/jwt_secret`).mode & 0o777).toBe(0o600);
+    empty.remove();
   });
 
   test("SIGTERM answers what is in flight, then exits with 0 within 10 s", async () => {
@@ -45,11 +55,8 @@ describe("serve", () => {
     expect(performance.now() - started).toBeLessThan(10_000);
     const created = settled.filter((result) => result.status === "fulfilled" && result.value.status === 201);
     // Connections that were never accepted may be refused; an accepted request is answered and its write kept.
-    const again = await startServer(place.env);
-    const list = await (await again.signIn())("GET", "/clients");
+    const list = await serveHere(place.env, (again) => again("GET", "/clients"));
     expect(list.body.data.length).toBe(created.length);
-    again.kill("SIGKILL");
-    await again.exited;
   });
 
   test.skipIf(process.platform !== "linux")(
@@ -93,7 +100,7 @@ describe("serve", () => {
 
   test("a second server on the same port or the same data is refused with one clear line", async () => {
     const server = await startServer(place.env);
-    const samePort = await makeCommandFolder();
+    const samePort = await makePreparedFolder();
     const port = await run(["serve"], { ...samePort.env, PORT: new URL(server.url).port });
     expect(port).toMatchObject({ code: 1, out: expect.not.stringContaining("listens") });
     expect(port.err.trim()).toMatch(/port \d+/i);
@@ -109,23 +116,24 @@ describe("serve", () => {
   test.skipIf(TEST_STORE !== "postgres")(
     "of two that start together on one database one serves",
     async () => {
-      const second = await makeCommandFolder();
-      const env = { ...place.env, DATA_DIR: second.data_dir };
-      const starts = [place.env, env].map((each) => startServer(each).catch(() => null));
+      const [first, second] = [await makeCommandFolder(), await makeCommandFolder()];
+      const env = { ...first.env, DATA_DIR: second.data_dir };
+      const starts = [first.env, env].map((each) => startServer(each).catch(() => null));
       const servers = (await Promise.all(starts)).filter((server) => server !== null);
       expect(servers).toHaveLength(1);
-      const list = await run(["company", "list"], place.env);
+      const list = await runHere(["company", "list"], env);
       expect(list.out.trim().split("\n")).toHaveLength(2);
       for (const server of servers) server.kill("SIGTERM");
       expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0]);
-      second.remove();
+      for (const one of [first, second]) one.remove();
     },
     30_000,
   );
 
   test("nobody else may read what it writes, nor what an older version left readable", async () => {
-    const data_dir = join(place.data_dir, "var", "meterhouse");
-    const env = { ...place.env, DATA_DIR: data_dir };
+    const empty = await makeCommandFolder();
+    const data_dir = join(empty.data_dir, "var", "meterhouse");
+    const env = { ...empty.env, DATA_DIR: data_dir };
     const modes = () => {
       const paths = ["", ...readdirSync(data_dir, { recursive: true }).map(String)];
       return paths.map((path): [string, string] => {
@@ -157,6 +165,7 @@ describe("serve", () => {
     again.kill("SIGTERM");
     await again.exited;
     expect(open()).toEqual([]);
+    empty.remove();
   });
 
   test("a damaged signing secret stops the start with a clear line", async () => {
@@ -166,23 +175,24 @@ describe("serve", () => {
   });
 
   test("a JWT_SECRET under 32 bytes stops the start and every command with a clear line", async () => {
+    const empty = await makeCommandFolder();
     const JWT_SECRET = "thirty-one bytes, one too few..";
     const why =
       "Cannot start: JWT_SECRET must have at least 32 bytes, and has 31: make one with `openssl rand -base64 48`, or leave it unset";
     for (const command of ["serve", "migrate"]) {
-      const { code, out, err } = await run([command], { ...place.env, JWT_SECRET });
+      const { code, out, err } = await runHere([command], { ...empty.env, JWT_SECRET });
       expect([code, out, err.trim()]).toEqual([1, "", why]);
     }
-    expect(readdirSync(place.data_dir)).toEqual([]);
+    expect(readdirSync(empty.data_dir)).toEqual([]);
+    empty.remove();
     // Bytes count, not characters.
-    const server = await startServer({ ...place.env, JWT_SECRET: "é".repeat(16) });
-    await server.signIn();
-    server.kill("SIGTERM");
-    await server.exited;
+    await serveHere({ ...place.env, JWT_SECRET: "é".repeat(16) }, async (api) => {
+      expect((await api("GET", "/company")).status).toBe(200);
+    });
   });
 
   test("a database that can't be reached is named, without its password", async () => {
-    const { code, err } = await run(["serve"], {
+    const { code, err } = await runHere(["serve"], {
       ...place.env,
       DATABASE_URL: "postgres://me:secret@127.0.0.1:1/x",
     });
@@ -202,7 +212,7 @@ describe("serve", () => {
     [{ PORT: "x", LOG_LEVEL: "loud" }, "LOG_LEVEL must be one of"],
     [{ ADMIN_PASSWORD: "short" }, "ADMIN_PASSWORD must be 12 to 256 characters"],
   ])("a setting that can't be used stops the start: %j", async (env, message) => {
-    const { code, err } = await run(["serve"], { ...place.env, ...env });
+    const { code, err } = await runHere(["serve"], { ...place.env, ...env });
     expect(code).toBe(1);
     expect(err).toContain(message);
     expect(err.trim().split("\n")).toHaveLength(1);

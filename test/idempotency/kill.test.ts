@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Api, apiOf, type Json, PASSWORD } from "../support/harness.ts";
-import { makeCommandFolder, startServer } from "../support/process.ts";
+import { makePreparedFolder, serveHere } from "../support/process.ts";
 
 const KEY = { "idempotency-key": "killed" };
 const post = (api: Api) => api("POST", "/clients", { name: "Killed" }, KEY);
@@ -49,22 +49,15 @@ test.each<{ nth: number; done: number; repeat: unknown[] }>([
 ])(
   "kill -9 before transaction $nth of a POST with a key: a repeat never does the change twice",
   async ({ nth, done, repeat }) => {
-    const place = await makeCommandFolder();
-    // The first start founds the company, and migrates.
-    const first = await startServer(place.env);
-    first.kill("SIGTERM");
-    await first.exited;
-
+    const place = await makePreparedFolder();
     await killBefore(place.env, nth);
-    const server = await startServer(place.env);
-    const api = await server.signIn();
-    expect(await created(api)).toEqual({ clients: Array(done).fill("Killed"), told: done });
-    const { status, body } = await post(api);
-    expect([status, body.error]).toEqual(repeat);
-    const all = status === 201 ? 1 : done;
-    expect(await created(api)).toEqual({ clients: Array(all).fill("Killed"), told: all });
-    server.kill("SIGTERM");
-    await server.exited;
+    await serveHere(place.env, async (api) => {
+      expect(await created(api)).toEqual({ clients: Array(done).fill("Killed"), told: done });
+      const { status, body } = await post(api);
+      expect([status, body.error]).toEqual(repeat);
+      const all = status === 201 ? 1 : done;
+      expect(await created(api)).toEqual({ clients: Array(all).fill("Killed"), told: all });
+    });
     place.remove();
   },
   60_000,

@@ -87,7 +87,7 @@ export function readMetrics(service: Pick<Service, "anonymous">): Promise<Answer
 }
 
 /** The least that Argon2id takes. */
-const CHEAP: PasswordCost = { memoryCost: 8, timeCost: 1 };
+export const CHEAP: PasswordCost = { memoryCost: 8, timeCost: 1 };
 
 /** A service for the tests of a file: it starts before them and stops after them. */
 export function useService(options: ServiceOptions = {}): Service {

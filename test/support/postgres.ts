@@ -9,6 +9,8 @@ interface TestPostgres {
   createDatabase(): Promise<string>;
   /** Copies a database that was migrated once: a fraction of what migrating takes. */
   createMigrated(): Promise<string>;
+  /** Copies the database at an address, which nobody may be connected to. */
+  copy(url: string): Promise<string>;
 }
 
 let opened: Promise<TestPostgres> | undefined;
@@ -31,16 +33,19 @@ async function open(): Promise<TestPostgres> {
   });
   let template: Promise<string> | undefined;
   const migrate = async () => {
-    const name = await createOn(admin);
-    await migratePostgres(address(name));
-    return name;
+    const url = address(await createOn(admin));
+    await migratePostgres(url);
+    return url;
   };
+  const copy = async (url: string) =>
+    address(await createOn(admin, `TEMPLATE ${new URL(url).pathname.slice(1)} STRATEGY FILE_COPY`));
   return {
     createDatabase: async () => address(await createOn(admin)),
     async createMigrated() {
       template ??= migrate();
-      return address(await createOn(admin, `TEMPLATE ${await template} STRATEGY FILE_COPY`));
+      return copy(await template);
     },
+    copy,
   };
 }
 

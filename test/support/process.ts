@@ -1,9 +1,12 @@
 import { spyOn } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../src/cli/run.ts";
-import { type Api, apiOf, PASSWORD, TEST_STORE } from "./harness.ts";
+import { startServing } from "../../src/cli/serve.ts";
+import { readConfig } from "../../src/core/config.ts";
+import { openDeps } from "../../src/server/open_deps.ts";
+import { type Api, apiOf, CHEAP, PASSWORD, TEST_STORE } from "./harness.ts";
 import { testPostgres } from "./postgres.ts";
 import { afterEverything } from "./preload.ts";
 
@@ -14,21 +17,82 @@ export interface CommandFolder {
   remove(): void;
 }
 
+/** A folder and a database that nothing was ever started on. */
 export async function makeCommandFolder(): Promise<CommandFolder> {
+  return commandFolder(TEST_STORE === "postgres" ? await (await testPostgres()).createDatabase() : undefined);
+}
+
+function commandFolder(DATABASE_URL: string | undefined): CommandFolder {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
-  const database =
-    TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createDatabase() } : {};
+  const { PATH = "", HOME = tmpdir() } = process.env;
   const env = {
-    PATH: process.env.PATH ?? "",
+    PATH,
+    // Below it Bun keeps large modules as it runs them: without it each process reads them anew.
+    HOME,
     DATA_DIR: data_dir,
     HOST: "127.0.0.1",
     PORT: "0",
     ADMIN_EMAIL: "admin@example.com",
     ADMIN_PASSWORD: PASSWORD,
     UV_THREADPOOL_SIZE: "16",
-    ...database,
+    ...(DATABASE_URL === undefined ? {} : { DATABASE_URL }),
   };
   return { data_dir, env, remove: () => rmSync(data_dir, { recursive: true, force: true }) };
+}
+
+let prepared: Promise<CommandFolder> | undefined;
+
+/** A copy of a folder that was served once: migrated, with a first company whose admin's password hash is cheap. */
+export async function makePreparedFolder(): Promise<CommandFolder> {
+  prepared ??= prepare();
+  const { data_dir, env } = await prepared;
+  const { DATABASE_URL: url } = env;
+  const folder = commandFolder(url === undefined ? undefined : await (await testPostgres()).copy(url));
+  cpSync(data_dir, folder.data_dir, { recursive: true });
+  return folder;
+}
+
+async function prepare(): Promise<CommandFolder> {
+  const folder = await makeCommandFolder();
+  afterEverything(async () => {
+    prepared = undefined;
+    folder.remove();
+  });
+  await serveHere(folder.env, () => Promise.resolve());
+  return folder;
+}
+
+/** Serves a folder in this process while `work` goes on, then stops in order. Errors: throws what stops the start. */
+export async function serveHere<T>(
+  env: Record<string, string>,
+  work: (api: Api, served: Served) => Promise<T>,
+): Promise<T> {
+  const config = readConfig({ LOG_LEVEL: "fatal", ...env });
+  const deps = await openDeps(config, { password_cost: CHEAP });
+  const greeting = spyOn(console, "log").mockImplementation(() => undefined);
+  const serving = await startServing(deps).finally(() => greeting.mockRestore());
+  const { url } = serving.server;
+  try {
+    const signIn = signInAt(url);
+    return await work(await signIn(), { url, signIn });
+  } finally {
+    await serving.stop();
+  }
+}
+
+/** A service that listens. */
+export interface Served {
+  url: string;
+  /** Signs a user in, or the first company's admin. */
+  signIn: (email?: string, password?: string) => Promise<Api>;
+}
+
+function signInAt(url: string): Served["signIn"] {
+  return async (email = "admin@example.com", password = PASSWORD) => {
+    const { status, body } = await apiOf(url, {})("POST", "/login", { email, password });
+    if (status !== 200) throw new Error(`Cannot sign in: ${status} ${JSON.stringify(body)}`);
+    return apiOf(url, { authorization: `Bearer ${body.token}` });
+  };
 }
 
 export interface Finished {
@@ -67,14 +131,12 @@ export async function runHere(words: string[], env: Record<string, string>): Pro
 }
 
 /** A server in a process of its own. */
-export interface ServerProcess {
-  url: string;
+export interface ServerProcess extends Served {
   /** What it printed before it listened, that line included. */
   greeting: string;
   /** What it printed until now. */
   printed(): string;
   pid: number;
-  signIn(email?: string, password?: string): Promise<Api>;
   kill(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): void;
   exited: Promise<number>;
 }
@@ -109,11 +171,7 @@ export async function startServer(env: Record<string, string>, max_file_kb?: num
     greeting,
     printed: () => printed,
     pid: child.pid,
-    async signIn(email = "admin@example.com", password = PASSWORD) {
-      const { status, body } = await apiOf(origin, {})("POST", "/login", { email, password });
-      if (status !== 200) throw new Error(`Cannot sign in: ${status} ${JSON.stringify(body)}`);
-      return apiOf(origin, { authorization: `Bearer ${body.token}` });
-    },
+    signIn: signInAt(origin),
     kill: (signal) => child.kill(signal),
     exited: child.exited,
   };

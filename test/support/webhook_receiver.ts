@@ -78,7 +78,7 @@ export async function until(
   const give_up = performance.now() + wait_ms;
   while (!(await holds())) {
     if (performance.now() > give_up) throw new Error(`Waited too long for ${what}`);
-    await Bun.sleep(10);
+    await Bun.sleep(20);
   }
 }
 

@@ -5,7 +5,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { TABLES } from "../../../src/server/schema.ts";
-import { makeCommandFolder } from "../../support/process.ts";
+import { makePreparedFolder } from "../../support/process.ts";
 import { apiOf, PASSWORD } from "../../support/harness.ts";
 import { OAuthClient, open, pkce, send } from "./fixtures.ts";
 
@@ -31,7 +31,7 @@ async function startLogged(env: Record<string, string>, file: string) {
 }
 
 test("tokens survive a restart, and stand in no database, file or log", async () => {
-  const place = await makeCommandFolder();
+  const place = await makePreparedFolder();
   const email = "admin@example.com";
   const logs = ["first.log", "second.log"].map((name) => join(place.data_dir, name));
   const secrets: string[] = [];

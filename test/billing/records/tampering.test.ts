@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { makeCommandFolder, startServer } from "../../support/process.ts";
+import { makePreparedFolder, serveHere } from "../../support/process.ts";
 import type { Api, Json } from "../../support/harness.ts";
 import { create } from "../subscriptions/fixtures.ts";
 import { PER_UNIT } from "../fixtures.ts";
@@ -50,16 +50,8 @@ const UNITS = { quantity: "12.5", event_count: 2 };
 const FIRST = `id = '${EVENTS[0]?.id}'`;
 
 test("an event that was changed, moved, removed or slipped in on the disk does not match the bill", async () => {
-  const place = await makeCommandFolder();
-  const served = async <T>(work: (api: Api) => Promise<T>): Promise<T> => {
-    const server = await startServer(place.env);
-    try {
-      return await work(await server.signIn());
-    } finally {
-      server.kill("SIGTERM");
-      expect(await server.exited).toBe(0);
-    }
-  };
+  const place = await makePreparedFolder();
+  const served = <T>(work: (api: Api) => Promise<T>): Promise<T> => serveHere(place.env, work);
   try {
     const record = await served(bill);
     const verify = () =>

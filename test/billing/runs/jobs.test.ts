@@ -1,6 +1,6 @@
 import { runNamedJob } from "../../support/jobs.ts";
 import { expect, test } from "bun:test";
-import { makeCommandFolder, run, runHere } from "../../support/process.ts";
+import { makeCommandFolder, runHere } from "../../support/process.ts";
 import { FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 
 const billing = useBooks();
@@ -132,7 +132,10 @@ test("one instance runs the job at a time", async () => {
 test("the command line runs the job", async () => {
   const place = await makeCommandFolder();
   try {
-    const added = await run(["company", "add", "--name", "A", "--admin-email", "a@example.com"], place.env);
+    const added = await runHere(
+      ["company", "add", "--name", "A", "--admin-email", "a@example.com"],
+      place.env,
+    );
     expect(added).toMatchObject({ code: 0, err: "" });
     const ran = await runHere(["job", "billing_run"], place.env);
     expect(ran).toMatchObject({ code: 0, err: "", out: "Ran billing_run\n" });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { makeIdentity, makeKey } from "../../support/certificates.ts";
 import {
-  makeCommandFolder,
+  makePreparedFolder,
   type CommandFolder,
   type ServerProcess,
   startServer,
@@ -22,7 +22,7 @@ let place: CommandFolder;
 let server: ServerProcess;
 
 beforeAll(async () => {
-  place = await makeCommandFolder();
+  place = await makePreparedFolder();
   const settings = {
     SECRETS_KEY: secrets_key.toString("base64"),
     FPX_URL: "http://127.0.0.1:9",

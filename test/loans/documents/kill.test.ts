@@ -2,10 +2,11 @@ import { expect, test } from "bun:test";
 import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import {
-  makeCommandFolder,
   type CommandFolder,
-  run,
-  type ServerProcess,
+  makePreparedFolder,
+  runHere,
+  serveHere,
+  type Served,
   startServer,
 } from "../../support/process.ts";
 import { apiOf, type Json } from "../../support/harness.ts";
@@ -23,20 +24,15 @@ function filesIn({ data_dir }: CommandFolder): { name: string; path: string; is_
     }));
 }
 
-async function openServer(server: ServerProcess): Promise<Borrowing> {
-  const service = {
-    url: server.url,
-    anonymous: apiOf(server.url, {}),
-    api: await server.signIn(),
+async function openServer({ url, signIn }: Served): Promise<Borrowing> {
+  const api = await signIn();
+  return openBorrowing({
+    url,
+    anonymous: apiOf(url, {}),
+    api,
     company_id: 1,
     admin_email: "admin@example.com",
-  };
-  return openBorrowing(service);
-}
-
-async function end(server: ServerProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  server.kill(signal);
-  await server.exited;
+  });
 }
 
 /** Uploads to a server that hangs between the file and its row, and kills it there. */
@@ -66,11 +62,11 @@ async function killBetween(place: CommandFolder, loans: Borrowing, id: number, b
 }
 
 test("kill -9 in the middle of uploads: what was answered is there, nothing is half done, what is lost is removed", async () => {
-  const place = await makeCommandFolder();
-  const first = await startServer(place.env);
-  const before = await openServer(first);
-  const hung = await before.apply();
-  await end(first, "SIGTERM");
+  const place = await makePreparedFolder();
+  const { before, hung } = await serveHere(place.env, async (_, first) => {
+    const loans = await openServer(first);
+    return { before: loans, hung: await loans.apply() };
+  });
   const lost = `${PDF} between`;
   await killBetween(place, before, hung, lost);
   expect(filesIn(place).map(({ name }) => name)).toEqual([sha256(lost)]);
@@ -100,33 +96,32 @@ test("kill -9 in the middle of uploads: what was answered is there, nothing is h
   await second.exited;
   expect(filesIn(place).filter(({ is_incoming }) => is_incoming).length).toBeGreaterThanOrEqual(3);
 
-  const third = await startServer(place.env);
-  const after = await openServer(third);
-  const api = await third.signIn();
   const listed: Json[] = [];
-  for (const id of [hung, ...ids]) {
-    listed.push(...(await after.lender("GET", `/lender/applications/${id}/documents`)).body.data);
-  }
-  expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(answered.map(({ id }) => id)));
-  for (const { id, sha256: told, status } of listed) {
-    const { body } = await after.lender("GET", `/lender/documents/${id}/content`);
-    expect([sha256(body), ["pending_review", "superseded"].includes(status)]).toEqual([told, true]);
-  }
-  // One current document for each application that has one, and an event and an entry for each document.
-  const current = listed.filter(({ status }) => status === "pending_review");
-  expect(new Set(current.map(({ application_id }) => application_id)).size).toBe(current.length);
-  const events = (await api("GET", "/events?type=document.uploaded&limit=1")).body.meta.total;
-  const entries = (await api("GET", "/audit-log?operation=upload_loan_document&limit=1")).body.meta.total;
-  expect([events, entries]).toEqual([listed.length, listed.length]);
-  await end(third, "SIGTERM");
+  await serveHere(place.env, async (api, third) => {
+    const after = await openServer(third);
+    for (const id of [hung, ...ids]) {
+      listed.push(...(await after.lender("GET", `/lender/applications/${id}/documents`)).body.data);
+    }
+    expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(answered.map(({ id }) => id)));
+    for (const { id, sha256: told, status } of listed) {
+      const { body } = await after.lender("GET", `/lender/documents/${id}/content`);
+      expect([sha256(body), ["pending_review", "superseded"].includes(status)]).toEqual([told, true]);
+    }
+    // One current document for each application that has one, and an event and an entry for each document.
+    const current = listed.filter(({ status }) => status === "pending_review");
+    expect(new Set(current.map(({ application_id }) => application_id)).size).toBe(current.length);
+    const events = (await api("GET", "/events?type=document.uploaded&limit=1")).body.meta.total;
+    const entries = (await api("GET", "/audit-log?operation=upload_loan_document&limit=1")).body.meta.total;
+    expect([events, entries]).toEqual([listed.length, listed.length]);
+  });
 
   const old = new Date(Date.now() - 2 * 3_600_000);
   for (const { path } of filesIn(place)) utimesSync(path, old, old);
-  expect((await run(["job", "loan_documents"], place.env)).out).toContain("Ran loan_documents");
+  expect((await runHere(["job", "loan_documents"], place.env)).out).toContain("Ran loan_documents");
   const left = filesIn(place).map(({ name }) => name);
   expect(left).toHaveLength(new Set(left).size);
   expect(new Set(left)).toEqual(new Set(listed.map((document) => document.sha256)));
-  expect((await run(["doctor", "--read-documents"], place.env)).out).toContain(
+  expect((await runHere(["doctor", "--read-documents"], place.env)).out).toContain(
     `ok    loan documents: ${listed.length}, each with its file and its bytes`,
   );
   place.remove();

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { array, assert, asyncProperty, boolean, integer, record } from "fast-check";
 import { digestOf, readSource } from "../../../src/usage/import/source.ts";
 import { type KnownImport } from "../../../src/usage/import/model.ts";
-import { makeCommandFolder, type CommandFolder, runHere, startServer } from "../../support/process.ts";
+import { type CommandFolder, makePreparedFolder, runHere, serveHere } from "../../support/process.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search } from "../fixtures.ts";
@@ -18,25 +18,13 @@ const NAMES = ["grown", "first", "second", "other"];
 let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makeCommandFolder();
-  await served(async (api) => {
+  place = await makePreparedFolder();
+  await serveHere(place.env, async (api) => {
     const catalog = await addCatalog({ api });
     for (const name of NAMES) await addSubscription({ api }, name, catalog);
   });
 });
 afterAll(() => place.remove());
-
-async function served<T>(
-  work: (api: Awaited<ReturnType<Awaited<ReturnType<typeof startServer>>["signIn"]>>) => Promise<T>,
-): Promise<T> {
-  const server = await startServer(place.env);
-  try {
-    return await work(await server.signIn());
-  } finally {
-    server.kill("SIGTERM");
-    await server.exited;
-  }
-}
 
 const rows = (name: string, from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => `${name},${T0 + from + i},1\n`).join("");
@@ -50,7 +38,9 @@ async function importFile(name: string, ...options: string[]) {
 }
 
 async function total(name: string): Promise<unknown> {
-  const found = await served((api) => search(api, { external_subscription_ids: [name], aggregate: true }));
+  const found = await serveHere(place.env, (api) =>
+    search(api, { external_subscription_ids: [name], aggregate: true }),
+  );
   return found.data[0].total_usage;
 }
 

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Api, Json } from "../../support/harness.ts";
 import {
-  type Finished,
-  makeCommandFolder,
   type CommandFolder,
+  type Finished,
+  makePreparedFolder,
   runHere,
+  serveHere,
   startServer,
 } from "../../support/process.ts";
 import { progressBar } from "../../../src/cli/import.ts";
@@ -19,7 +20,7 @@ const T0 = ms("2024-05-01T00:00:00Z");
 let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makeCommandFolder();
+  place = await makePreparedFolder();
   await served(async (api) => {
     const catalog = await addCatalog({ api });
     for (const name of ["007", "csv", "tsv", "ndjson", "gz", "parquet", "big", "ids", "two"]) {
@@ -29,16 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.remove());
 
-/** Runs the server for as long as the work takes: an import needs it stopped. */
-async function served<T>(work: (api: Api) => Promise<T>): Promise<T> {
-  const server = await startServer(place.env);
-  try {
-    return await work(await server.signIn());
-  } finally {
-    server.kill("SIGTERM");
-    await server.exited;
-  }
-}
+const served = <T>(work: (api: Api) => Promise<T>): Promise<T> => serveHere(place.env, work);
 
 const path = (name: string) => join(place.data_dir, name);
 
@@ -274,11 +266,12 @@ describe("what is refused", () => {
 
   test("while a server runs, and without --company where there are two", async () => {
     const file = await write("g.csv", `external_subscription_id,timestamp,usage\n007,${T0},77\n`);
-    await served(async () => {
-      const { code, err } = await importFile(file);
-      expect([code, err.trim().split("\n").length]).toEqual([1, 1]);
-      expect(err).toContain("only one process may write the usage store");
-    });
+    const server = await startServer(place.env);
+    const { code, err } = await importFile(file);
+    expect([code, err.trim().split("\n").length]).toEqual([1, 1]);
+    expect(err).toContain("only one process may write the usage store");
+    server.kill("SIGTERM");
+    await server.exited;
     await runHere(["company", "add", "--name", "Two", "--admin-email", "two@example.com"], place.env);
     expect((await importFile(file)).err).toContain("--company is required: there are 2 companies");
     expect(counts(await importFile(file, "--company", "1"))).toEqual([1, 0, 0]);

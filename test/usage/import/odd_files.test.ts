@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
-  type Finished,
-  makeCommandFolder,
   type CommandFolder,
+  type Finished,
+  makePreparedFolder,
   runHere,
-  startServer,
+  serveHere,
 } from "../../support/process.ts";
 import type { Json } from "../../support/harness.ts";
 import { openUsageFile } from "../../../src/usage/import/file.ts";
@@ -22,13 +22,11 @@ const NAMES = ["mark", "twice", "http", "ids", "csv"];
 let place: CommandFolder;
 
 beforeAll(async () => {
-  place = await makeCommandFolder();
-  const server = await startServer(place.env);
-  const api = await server.signIn();
-  const catalog = await addCatalog({ api });
-  for (const name of NAMES) await addSubscription({ api }, name, catalog);
-  server.kill("SIGTERM");
-  await server.exited;
+  place = await makePreparedFolder();
+  await serveHere(place.env, async (api) => {
+    const catalog = await addCatalog({ api });
+    for (const name of NAMES) await addSubscription({ api }, name, catalog);
+  });
 });
 afterAll(() => place.remove());
 
@@ -53,15 +51,9 @@ async function reasonsOf(name: string): Promise<Json[]> {
 
 /** What is stored of a subscription: its usage and metadata, oldest first. */
 async function storedOf(name: string): Promise<Json[]> {
-  const server = await startServer(place.env);
-  try {
-    const asked = { external_subscription_ids: [name], sort_order: "asc" };
-    const { data } = await search(await server.signIn(), asked);
-    return data.map(({ usage, metadata }: Json) => [usage, metadata]);
-  } finally {
-    server.kill("SIGTERM");
-    await server.exited;
-  }
+  const asked = { external_subscription_ids: [name], sort_order: "asc" };
+  const { data } = await serveHere(place.env, (api) => search(api, asked));
+  return data.map(({ usage, metadata }: Json) => [usage, metadata]);
 }
 
 const line = (name: string, at: number, rest: string) =>
@@ -96,10 +88,7 @@ describe("NDJSON", () => {
       "5 accepted, 0 duplicates, 0 rejected",
     );
     const sent = text("http").replaceAll(',"x":1,"x":2', "").replace(',"metadata":null', ',"metadata":{}');
-    const server = await startServer(place.env);
-    const answer = await (await server.signIn())("POST", "/usage/events", sent, NDJSON);
-    server.kill("SIGTERM");
-    await server.exited;
+    const answer = await serveHere(place.env, (api) => api("POST", "/usage/events", sent, NDJSON));
     expect(answer.body).toEqual({ data: { accepted: 5, duplicates: 0 } });
     const stored = await storedOf("twice");
     expect(stored).toEqual(await storedOf("http"));

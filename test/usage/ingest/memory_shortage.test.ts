@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makeCommandFolder, startServer } from "../../support/process.ts";
+import { makePreparedFolder, startServer } from "../../support/process.ts";
 import type { Api } from "../../support/harness.ts";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { batchId, HOURS, readBatches, UNIQUE } from "../../usage_store/duckdb/memory_shortage.ts";
@@ -8,7 +8,7 @@ import { addSubscription } from "../fixtures.ts";
 
 /** Few in every run; `SHORTAGE_ROUNDS=20 bun test test/usage/ingest/memory_shortage.test.ts` makes more of them. */
 const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 2);
-const ROUND_MS = 3_000;
+const ROUND_MS = 2_000;
 const LIMITS = ["10MB", "12MB", "16MB"];
 const SIZES = [1, 100, 500, 1_000];
 
@@ -59,7 +59,7 @@ async function askForever(api: Api, seen: Seen): Promise<void> {
 test(
   "with too little memory ingest beside aggregates answers 201 or 503, and kills and refusals lose and double nothing",
   async () => {
-    const place = await makeCommandFolder();
+    const place = await makePreparedFolder();
     const seen: Seen = { next: 0, sent: new Map(), done: new Set(), statuses: new Map(), is_over: false };
     const figures = { rounds: 0, failures: 0, lost: 0, doubled: 0, torn: 0, different: 0 };
     for (let round = 0; round < ROUNDS; round++) {

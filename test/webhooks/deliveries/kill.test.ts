@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { Dispatcher } from "../../../src/webhooks/deliveries/dispatcher.ts";
-import { makeCommandFolder, startServer } from "../../support/process.ts";
+import { makePreparedFolder, serveHere, startServer } from "../../support/process.ts";
 import { TEST_STORE } from "../../support/harness.ts";
 import { addWebhook, openReceiver, type Receiver, until } from "../../support/webhook_receiver.ts";
 
@@ -11,7 +11,7 @@ const CLIENTS = 60;
 const ids = (receiver: Receiver) => new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
 
 test("kill -9 amid deliveries loses none: what was under way is sent again within 15 s of the restart", async () => {
-  const place = await makeCommandFolder();
+  const place = await makePreparedFolder();
   const env = { ...place.env, NODE_ENV: "development" };
   const receiver = openReceiver();
   const held = openReceiver();
@@ -39,22 +39,20 @@ test("kill -9 amid deliveries loses none: what was under way is sent again withi
   const before = held.received.length;
   expect([lost.size, ids(receiver).size < CLIENTS]).toEqual([4, true]);
 
-  const second = await startServer(env);
-  const began = performance.now();
-  has_restarted = true;
-  const again = () => new Set(held.received.slice(before).map(({ headers }) => headers["webhook-id"]));
-  await until(() => [...lost].every((id) => again().has(id)), "what was cut off", 15_000);
-  expect(performance.now() - began).toBeLessThan(15_000);
-  await until(() => ids(receiver).size === CLIENTS && ids(held).size === CLIENTS, "all events", 30_000);
-  const restarted = await second.signIn();
-  await until(async () => {
-    const { body } = await restarted("GET", "/webhook-logs?status=succeeded");
-    return body.meta.total === 2 * CLIENTS;
-  }, "all logs to say so");
-  const { body } = await restarted("GET", "/webhook-logs?limit=1");
-  expect(body.meta.total, "an event is fanned out once").toBe(2 * CLIENTS);
-  second.kill("SIGKILL");
-  await second.exited;
+  await serveHere(env, async (restarted) => {
+    const began = performance.now();
+    has_restarted = true;
+    const again = () => new Set(held.received.slice(before).map(({ headers }) => headers["webhook-id"]));
+    await until(() => [...lost].every((id) => again().has(id)), "what was cut off", 15_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
+    await until(() => ids(receiver).size === CLIENTS && ids(held).size === CLIENTS, "all events", 30_000);
+    await until(async () => {
+      const { body } = await restarted("GET", "/webhook-logs?status=succeeded&limit=1");
+      return body.meta.total === 2 * CLIENTS;
+    }, "all logs to say so");
+    const { body } = await restarted("GET", "/webhook-logs?limit=1");
+    expect(body.meta.total, "an event is fanned out once").toBe(2 * CLIENTS);
+  });
   await Promise.all([receiver.stop(), held.stop()]);
   place.remove();
 }, 90_000);
@@ -62,7 +60,7 @@ test("kill -9 amid deliveries loses none: what was under way is sent again withi
 test.skipIf(TEST_STORE !== "postgres")(
   "two processes on one database share the work: each attempt is made once",
   async () => {
-    const place = await makeCommandFolder();
+    const place = await makePreparedFolder();
     const env = { ...place.env, NODE_ENV: "development" };
     const receiver = openReceiver();
     receiver.answer(async () => {
@@ -92,7 +90,7 @@ test.skipIf(TEST_STORE !== "postgres")(
 );
 
 test("a shutdown amid an attempt ends in time, and the attempt is made again after the next start", async () => {
-  const place = await makeCommandFolder();
+  const place = await makePreparedFolder();
   const env = { ...place.env, NODE_ENV: "development" };
   const receiver = openReceiver();
   receiver.answer(() => new Promise<Response>(() => undefined));
@@ -106,11 +104,8 @@ test("a shutdown amid an attempt ends in time, and the attempt is made again aft
   expect(await first.exited).toBe(0);
   expect(performance.now() - began).toBeLessThan(10_000);
   receiver.answer(() => new Response("thanks"));
-  const second = await startServer(env);
-  await receiver.calls(2);
+  await serveHere(env, () => receiver.calls(2));
   expect(ids(receiver).size).toBe(1);
-  second.kill("SIGTERM");
-  expect(await second.exited).toBe(0);
   await receiver.stop();
   place.remove();
 }, 60_000);

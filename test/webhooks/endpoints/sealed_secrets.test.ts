@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import type { SigningSecret } from "../../../src/webhooks/endpoints/model.ts";
 import { webhookTable } from "../../../src/webhooks/endpoints/tables.ts";
-import { makeCommandFolder, type CommandFolder, run, startServer } from "../../support/process.ts";
+import { type CommandFolder, makePreparedFolder, run, runHere, serveHere } from "../../support/process.ts";
 import type { Api, Json } from "../../support/harness.ts";
 import {
   addWebhook,
@@ -19,7 +19,7 @@ import {
 let place: CommandFolder;
 let receiver: Receiver;
 beforeAll(async () => {
-  place = await makeCommandFolder();
+  place = await makePreparedFolder();
 });
 afterAll(() => place.remove());
 beforeEach(() => {
@@ -29,19 +29,10 @@ afterEach(() => receiver.stop());
 
 const [first_key, second_key, foreign_key] = [1, 2, 3].map(() => randomBytes(32).toString("hex"));
 
-/** Runs the service under a SECRETS_KEY, does something with it, and stops it. */
-async function under(SECRETS_KEY: string | undefined, work: (api: Api) => Promise<void>): Promise<void> {
-  const server = await startServer({
-    ...place.env,
-    NODE_ENV: "development",
-    ...(SECRETS_KEY === undefined ? {} : { SECRETS_KEY }),
-  });
-  try {
-    await work(await server.signIn());
-  } finally {
-    server.kill("SIGTERM");
-    await server.exited;
-  }
+/** Serves under a SECRETS_KEY while something is done. */
+function under(SECRETS_KEY: string | undefined, work: (api: Api) => Promise<void>): Promise<void> {
+  const key = SECRETS_KEY === undefined ? {} : { SECRETS_KEY };
+  return serveHere({ ...place.env, NODE_ENV: "development", ...key }, work);
 }
 
 /** What the database holds of the endpoints' secrets. */
@@ -56,7 +47,7 @@ async function stored(): Promise<SigningSecret[][]> {
 }
 
 async function reseal(SECRETS_KEY: string): Promise<void> {
-  expect(await run(["job", "webhook_reseal"], { ...place.env, SECRETS_KEY })).toMatchObject({
+  expect(await runHere(["job", "webhook_reseal"], { ...place.env, SECRETS_KEY })).toMatchObject({
     code: 0,
     err: "",
   });
@@ -119,7 +110,7 @@ test("secrets are sealed as soon as there is a key, sign under every key that op
     out: expect.stringContaining("SECRETS_KEY no longer holds the key"),
   });
   expect((await stored()).flat()).toEqual(all);
-  expect(await run(["doctor"], { ...place.env, SECRETS_KEY: String(foreign_key) })).toMatchObject({
+  expect(await runHere(["doctor"], { ...place.env, SECRETS_KEY: String(foreign_key) })).toMatchObject({
     code: 1,
     out: expect.stringContaining(
       "FAIL  secrets in the database: SECRETS_KEY opens 0 of 3; put the key that sealed the others back, or set them anew",
@@ -131,7 +122,7 @@ test("secrets are sealed as soon as there is a key, sign under every key that op
     const fresh = (await api("POST", `/webhooks/${webhook.id}/rotate-secret`, {})).body.data;
     expect(isSigned(await tested(api, webhook.id), fresh.secret)).toBe(true);
   });
-  await run(["job", "webhook_reseal"], { ...place.env, SECRETS_KEY: `${first_key},${foreign_key}` });
+  await runHere(["job", "webhook_reseal"], { ...place.env, SECRETS_KEY: `${first_key},${foreign_key}` });
   const after = (await stored()).flat().map(({ secret }) => secret);
   const before = new Set(all.map(({ secret }) => secret));
   expect(after.filter((secret) => before.has(secret))).toHaveLength(3);
