@@ -13,7 +13,7 @@ import {
 /** Tokens signed this late hold at every time that the tests set. */
 const SIGN_IN_AT = "2040-01-01T00:00:00Z";
 
-/** A house whose clock is set by hand, with what billing tests need of it. */
+/** A service whose clock is set by hand, with what billing tests need of it. */
 export interface BillingFixture {
   service: Service;
   clock: TestClock;
@@ -38,18 +38,18 @@ export interface Company extends Tenant {
   records(subscription_id: number): Promise<Json[]>;
 }
 
-/** Books for the tests of a file. */
-export function useBooks(): BillingFixture {
+/** The fixture for the tests of a file. */
+export function useBilling(): BillingFixture {
   const clock = new TestClock(SIGN_IN_AT);
-  return booksOf(useService({ clock }), clock);
+  return billingFixtureOf(useService({ clock }), clock);
 }
 
 export async function openBillingFixture(env: Record<string, string> = {}): Promise<BillingFixture> {
   const clock = new TestClock(SIGN_IN_AT);
-  return booksOf(await startService({ clock, env }), clock);
+  return billingFixtureOf(await startService({ clock, env }), clock);
 }
 
-function booksOf(service: Service, clock: TestClock): BillingFixture {
+function billingFixtureOf(service: Service, clock: TestClock): BillingFixture {
   return { service, clock, addCompany: (place) => addCompany(service, clock, place) };
 }
 

@@ -12,7 +12,7 @@ const isValid = (schema: WireSchema, value: unknown) => ajv.getValidator(plain(s
 
 const NAMES = ["id", "name", "lines", "metadata", "created_at", "constructor", "toString"];
 
-/** A schema of the house, with a value that fits it. */
+/** A schema as the operations have them, with a value that fits it. */
 interface Sample {
   schema: TSchema;
   value: unknown;

@@ -6,7 +6,7 @@ import { endpoint, routes as serveRoutes } from "../../../src/http/route.ts";
 import { type Api, type Json, useService } from "../../support/harness.ts";
 import { addMachine, serve, withToken } from "./fixtures.ts";
 
-// Which token opens which door, over every path that there is.
+// Which token opens which path, over all paths.
 
 const service = useService();
 let client_user: Api;
@@ -34,15 +34,15 @@ function routes(): Route[] {
     }));
 }
 
-/** Where access tokens of agents are asked for: whatever else comes is no token. */
+/** The path that takes access tokens of OAuth clients and no other. */
 const MCP = "POST /mcp";
 
-/** Whether a refusal is the door's own: behind it there may be others. */
+/** Whether the audience of the path is the reason for a refusal: the operation may have others. */
 function isForAudience({ error }: Json): boolean {
   return /^This path is for .*; yours (are|is) /.test(error);
 }
 
-/** The level whose door a path has. */
+/** The audience of a path. */
 function audienceOf(path: string): "lender" | "agent" | "usage" | "users" {
   const [, first, second] = path.split("/");
   if (first === "lender" || first === "agent") return first;
@@ -96,10 +96,10 @@ describe("the paths of each role, whatever is behind them", () => {
   const roles = [...KEY_ROLES];
   let served: ReturnType<typeof serve>;
   beforeAll(() => {
-    const doors = new Elysia();
+    const app = new Elysia();
     for (const role of roles) {
       const said = { response: {}, detail: { summary: "Who calls" } };
-      doors.use(
+      app.use(
         serveRoutes({ tag: "Tests", admits: role }, [
           endpoint(`GET /${role}`, said, async ({ ctx }) => ({ actor: ctx.actor })),
           {
@@ -113,7 +113,7 @@ describe("the paths of each role, whatever is behind them", () => {
         ])(service.deps),
       );
     }
-    served = serve(service, doors);
+    served = serve(service, app);
   });
   afterAll(() => served.stop());
 

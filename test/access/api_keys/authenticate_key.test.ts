@@ -116,7 +116,7 @@ describe("an Idempotency-Key", () => {
   test("belongs to one key and path: no other key, no user with the same id meets it", async () => {
     // Ids of keys and users count up from 1 on their own.
     const fresh = await startService({ clock });
-    const doors = serve(
+    const server = serve(
       fresh,
       routes({ tag: "Tests", admits: ["company", "lender"] }, [
         {
@@ -140,14 +140,14 @@ describe("an Idempotency-Key", () => {
     expect(machine.key.id).toBe(me.id);
     const kinds = [];
     for (const one of [token, machine.token]) {
-      const { status, body } = await withToken(doors, one)("POST", "/both", {}, headers);
+      const { status, body } = await withToken(server, one)("POST", "/both", {}, headers);
       kinds.push([status, body.actor?.kind]);
     }
     expect(kinds).toEqual([
       [200, "user"],
       [200, "key"],
     ]);
-    await doors.stop();
+    await server.stop();
     await fresh.stop();
   });
 
@@ -163,7 +163,7 @@ test("the request limit counts each key for itself, apart from users with the sa
     clock,
     env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "4" },
   });
-  const doors = serve(
+  const server = serve(
     limited,
     routes({ tag: "Tests", admits: "lender" }, [
       endpoint("GET /lender", { response: {}, detail: { summary: "Ok" } }, async () => "ok"),
@@ -175,11 +175,11 @@ test("the request limit counts each key for itself, apart from users with the sa
   ];
   const statuses = [];
   for (const { token } of [one, one, one, one, one, two])
-    statuses.push((await withToken(doors, token)("GET", "/lender")).status);
+    statuses.push((await withToken(server, token)("GET", "/lender")).status);
   expect(statuses).toEqual([200, 200, 200, 200, 429, 200]);
   // Two of the admin's four were spent on the keys.
   expect((await limited.api("GET", "/me")).status).toBe(200);
-  await doors.stop();
+  await server.stop();
   await limited.stop();
 });
 

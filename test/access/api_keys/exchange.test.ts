@@ -14,7 +14,7 @@ import { OAuthClient } from "../oauth/fixtures.ts";
 import { addKey, addMachine, exchange, type Machine, withToken } from "./fixtures.ts";
 
 // A key becomes a token, and the token ends with what it came from. The one path of machines that is always there
-// is POST /usage/events: whoever passes its door is told that there are no events.
+// is POST /usage/events: a token that it takes gets to the operation, which refuses a body without events.
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";
 const NOW = "2026-03-10T12:00:00.000Z";
@@ -24,7 +24,7 @@ const service = useService({ clock, env: { JWT_SECRET: SECRET } });
 
 afterEach(() => clock.set(NOW));
 
-/** Whether a token passes: 422 is the answer of the operation behind the door. */
+/** Whether a token is taken: the operation then answers 422. */
 async function statusOf(api: Api): Promise<number> {
   return (await api("POST", "/usage/events", {})).status;
 }

@@ -36,7 +36,7 @@ export async function addMachine(
   return { key, token: body.token, api: withToken(service, body.token) };
 }
 
-/** Routes of the tests' own, served over the house's stores: for doors that have nothing behind them yet. */
+/** Serves routes of a test's own over the service's stores. */
 export function serve(service: Service, routes: AnyElysia): { url: string; stop(): Promise<unknown> } {
   const app: AnyElysia = new Elysia({ normalize: false })
     .use(errorHandler(service.deps, () => app.routes))

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "bun:test";
-import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 import { changesOf, changeTo, eventsOf, makeDue, applyDueChanges } from "./fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 let company: Company;
 
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { listFollowingCompanies } from "../../../src/billing/billing_model_chang
 import { followZoneRules } from "../../../src/billing/billing_model_changes/service.ts";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import type { Json } from "../../support/harness.ts";
-import { type Company, CREDIT, FLAT, useBooks } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, useBilling } from "../fixtures.ts";
 import { changesOf, changeTo, outboxOf, applyDueChanges } from "./fixtures.ts";
 
 // What is to happen at the end of a billing period follows the company's time zone.
@@ -20,7 +20,7 @@ const JUNE: Record<string, string> = {
 };
 const LATER = { started_at: "2024-05-10T12:00:00Z" };
 
-const billing = useBooks();
+const billing = useBilling();
 
 async function open(): Promise<Company> {
   billing.clock.set(NOW);

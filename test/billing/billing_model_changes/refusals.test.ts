@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
-import { type Company, FLAT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, useBilling } from "../fixtures.ts";
 
 import { changeTo, changesOf } from "./fixtures.ts";
 
@@ -13,7 +13,7 @@ let thirty: number;
 const NOW = "2024-03-20T12:00:00.000Z";
 const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);

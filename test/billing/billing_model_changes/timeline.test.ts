@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Json } from "../../support/harness.ts";
-import { type Company, FLAT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, useBilling } from "../fixtures.ts";
 import { changeTo, changesOf, applyDueChanges } from "./fixtures.ts";
 
 // Random histories of a subscription, driven over HTTP and held against a model that knows nothing but lists and
@@ -16,7 +16,7 @@ const START = Date.parse("2024-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 const DAYS = 150;
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   company = await billing.addCompany();

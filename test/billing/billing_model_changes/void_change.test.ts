@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { sum } from "../../../src/core/money.ts";
 import type { Answer, Json } from "../../support/harness.ts";
-import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 import { tally } from "../subscriptions/fixtures.ts";
 import { changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
 
@@ -16,7 +16,7 @@ let thirty: number;
 const NOW = "2024-04-20T12:00:00.000Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);

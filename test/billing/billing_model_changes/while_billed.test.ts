@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { chunks } from "../../../src/core/chunk.ts";
 import { sum } from "../../../src/core/money.ts";
 import type { Json } from "../../support/harness.ts";
-import { type Company, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, PER_UNIT, useBilling } from "../fixtures.ts";
 import { changeTo } from "./fixtures.ts";
 
 // A change of a closed month is rated before its transaction. What another call writes in between may know more.
@@ -14,7 +14,7 @@ let whole: number;
 const NOW = "2024-04-10T12:00:00.000Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);

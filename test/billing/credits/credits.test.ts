@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
-import { type Company, FLAT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, useBilling } from "../fixtures.ts";
 import { JANUARY, NOW, plan } from "./fixtures.ts";
 
 let company: Company;
@@ -8,7 +8,7 @@ let company: Company;
 let middle: number;
 let large: number;
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);

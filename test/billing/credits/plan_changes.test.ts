@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
-import { type Company, FLAT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, useBilling } from "../fixtures.ts";
 import {
   changeTo,
   changesOf,
@@ -17,7 +17,7 @@ let middle: number;
 let large: number;
 let small: number;
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { companyTimezoneTable } from "../../../src/tenancy/companies/tables.ts";
 import { runNamedJob } from "../../support/jobs.ts";
-import { type Company, FLAT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, useBilling } from "../fixtures.ts";
 import { outboxOf } from "../billing_model_changes/fixtures.ts";
 import { JANUARY, NOW, plan } from "./fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);

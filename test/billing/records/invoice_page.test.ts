@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
-import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 const HOSTILE = `</bdi></style><script>alert("1")</script><img src=x onerror='alert(2)'>&amp;\u202Egnp.`;
 const START = { started_at: "2024-01-01T00:00:00Z" };

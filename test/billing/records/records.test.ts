@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Api, Json } from "../../support/harness.ts";
-import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 let company: Company;
 let other: Company;
 let second_client: number;

@@ -3,9 +3,9 @@ import { eq } from "drizzle-orm";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import type { Api, Json } from "../../support/harness.ts";
-import { type Company, CREDIT, FLAT, GRADUATED, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 let company: Company;
 let other: Company;
 let client: Api;

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
-import { PER_UNIT, useBooks } from "../fixtures.ts";
+import { PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };
 

@@ -4,7 +4,7 @@ import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import type { Json } from "../../support/harness.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
-import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBilling, VOLUME } from "../fixtures.ts";
 
 // verify prices and adds up a record's lines again. Here records are changed behind the service's back.
 
@@ -19,7 +19,7 @@ const LIMITED = {
 };
 const FLAT_ON_ZERO = { ...GRADUATED, charge_flat_on_zero: true };
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set("2024-04-02T00:00:00Z");

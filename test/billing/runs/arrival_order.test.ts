@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { sum } from "../../../src/core/money.ts";
 import type { Json } from "../../support/harness.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
-import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBilling, VOLUME } from "../fixtures.ts";
 
 // Two subscriptions learn the same facts. One is billed once, when all is known; the other's usage comes in another
 // order, bit by bit, its change of plan in between, with a billing run after each. Together its records must say the
@@ -20,7 +20,7 @@ const LIMITED = {
   maximum_charge: "50",
 };
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set("2024-04-02T00:00:00Z");

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
-import { CREDIT, useBooks } from "../fixtures.ts";
+import { CREDIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 const PLAN = {
   ...CREDIT,

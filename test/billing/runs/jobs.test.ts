@@ -1,9 +1,9 @@
 import { runNamedJob } from "../../support/jobs.ts";
 import { expect, test } from "bun:test";
 import { makeCommandFolder, runHere } from "../../support/process.ts";
-import { FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 const runBillingJob = (name = "billing_run") => runNamedJob(billing.service, name);
 

@@ -5,11 +5,11 @@ import { billingModelChangeTable } from "../../../src/billing/billing_model_chan
 import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { changesOf, changeTo, makeDue, applyDueChanges } from "../billing_model_changes/fixtures.ts";
-import { type Company, FLAT, PACKAGE, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, PACKAGE, PER_UNIT, useBilling } from "../fixtures.ts";
 
 // What a run goes by, and what it tells.
 
-const billing = useBooks();
+const billing = useBilling();
 
 const charges = async (company: Company, id: number) =>
   (await company.records(id)).map(({ totalCharges }: Json) => totalCharges);

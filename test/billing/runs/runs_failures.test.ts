@@ -10,9 +10,9 @@ import { billingModelTable } from "../../../src/billing/billing_models/tables.ts
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import { exactlyOne } from "../../../src/store/exactly_one.ts";
 import type { Json } from "../../support/harness.ts";
-import { type Company, FLAT, openBillingFixture, PACKAGE, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, openBillingFixture, PACKAGE, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 const APRIL = "2024-04-01T01:00:00Z";
 const MARCH = { started_at: "2024-03-01T00:00:00Z" };

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/billing/limits.ts";
 import type { Json } from "../../support/harness.ts";
-import { type Company, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 let company: Company;
 
 beforeAll(async () => {

@@ -3,9 +3,9 @@ import { instant, iso } from "../../../src/core/time.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
 import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
-import { type Company, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, PER_UNIT, useBilling } from "../fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 const recheck = () => runNamedJob(billing.service, "billing_recheck");
 const unbilled = async ({ api }: Company, filter = "") =>

@@ -1,13 +1,13 @@
 import { describe, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
-import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBilling, VOLUME } from "../fixtures.ts";
 import { type Example, march, workOut } from "./worked_examples.ts";
 
 // What a period costs, by each billing type.
 
 const companies = new Map<string, Company>();
 
-const billing = useBooks();
+const billing = useBilling();
 
 const FIFTH = "2024-03-05T00:00:00Z";
 const FIFTEENTH = "2024-03-15T00:00:00Z";

@@ -1,12 +1,12 @@
 import { describe, test } from "bun:test";
-import { type Company, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBooks, VOLUME } from "../fixtures.ts";
+import { type Company, FLAT, GRADUATED, PACKAGE, PER_UNIT, useBilling, VOLUME } from "../fixtures.ts";
 import { APRIL, type Bill, type Example, month, type Step, workOut } from "./worked_examples.ts";
 
 // What changes inside a period. Model A is the first, B the next.
 
 const companies = new Map<string, Company>();
 
-const billing = useBooks();
+const billing = useBilling();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const MIDDAY = "2024-03-15T12:00:00Z";

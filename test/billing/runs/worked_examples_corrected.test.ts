@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { PASSWORD } from "../../support/harness.ts";
 import { grantAccess } from "../../support/mcp_clients.ts";
-import { type Company, FLAT, GRADUATED, useBooks } from "../fixtures.ts";
+import { type Company, FLAT, GRADUATED, useBilling } from "../fixtures.ts";
 import { adjustment, APRIL, type Example, month, type Step, workOut } from "./worked_examples.ts";
 
 // What a plan is billed for that owns no day, and the credits that go with a fee.
 
 const companies = new Map<string, Company>();
 
-const billing = useBooks();
+const billing = useBilling();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const BILL_MARCH = { at: APRIL, bill: ["2024-03"] } as const;

@@ -1,12 +1,12 @@
 import { describe, test } from "bun:test";
-import { type Company, CREDIT, PACKAGE, PER_UNIT, useBooks, VOLUME } from "../fixtures.ts";
+import { type Company, CREDIT, PACKAGE, PER_UNIT, useBilling, VOLUME } from "../fixtures.ts";
 import { adjustment, APRIL, type Bill, type Example, month, type Step, workOut } from "./worked_examples.ts";
 
 // What is learned after a period was billed: late usage, and changes in the past. Model A is the first, B the next.
 
 const companies = new Map<string, Company>();
 
-const billing = useBooks();
+const billing = useBilling();
 
 const MARCH = "2024-03-01T00:00:00Z";
 const METERED = { ...PER_UNIT, price: 1 };

@@ -1,12 +1,12 @@
 import { describe, test } from "bun:test";
-import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 import { APRIL, type Bill, type Example, march, month, type Step, workOut } from "./worked_examples.ts";
 
 // When a period begins and ends, and how many of its days are charged. FLAT is 31.00 a month.
 
 const companies = new Map<string, Company>();
 
-const billing = useBooks();
+const billing = useBilling();
 
 const METERED = { ...PER_UNIT, price: 1 };
 

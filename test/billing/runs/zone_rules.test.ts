@@ -17,7 +17,7 @@ import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { propertyCases } from "../../support/properties.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
-import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
+import { type Company, CREDIT, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 
 // On 1 March 2024 Kazakhstan moved Almaty from +06 to +05. Who bills with the zone's old rules and learns the new
 // ones later has records whose bounds the calendar names no more. Omsk has kept +06: it stands for the old rules.
@@ -25,7 +25,7 @@ import { type Company, CREDIT, FLAT, PER_UNIT, useBooks } from "../fixtures.ts";
 const OLD_RULES = "Asia/Omsk";
 const NEW_RULES = "Asia/Almaty";
 
-const billing = useBooks();
+const billing = useBilling();
 
 async function addCompany(): Promise<Company> {
   billing.clock.set("2024-04-12T00:00:00Z");

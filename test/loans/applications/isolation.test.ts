@@ -7,7 +7,7 @@ import { EVIDENCE, publish } from "../consents/fixtures.ts";
 import { upload } from "../documents/fixtures.ts";
 import { addDraft, addProgram, APPLICATION, done, type Loans, OFFER, openLoans } from "./fixtures.ts";
 
-// Two companies, each in both environments: four worlds. Of one of them there is a second agent.
+// Two companies, each in both environments. One company has a second agent in one of them.
 
 let fixtures: Environments[];
 

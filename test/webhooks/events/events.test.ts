@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVENT_TYPES } from "../../../src/webhooks/events/model.ts";
 import type { Json } from "../../support/harness.ts";
-import { FLAT, PER_UNIT, useBooks } from "../../billing/fixtures.ts";
+import { FLAT, PER_UNIT, useBilling } from "../../billing/fixtures.ts";
 
-const billing = useBooks();
+const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set("2026-01-10T00:00:00Z");
