@@ -7,7 +7,7 @@ import { runNamedJob } from "../../support/jobs.ts";
 import { changesOf, changeTo, makeDue, applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { type Company, FLAT, PACKAGE, PER_UNIT, useBilling } from "../fixtures.ts";
 
-// What a run goes by, and what it tells.
+// What a run takes into account, and what it reports. Decision 0128.
 
 const billing = useBilling();
 
