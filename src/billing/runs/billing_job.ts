@@ -1,5 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { transaction } from "../../app/transaction.ts";
+import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import type { RunOptions } from "./pipeline.ts";
@@ -23,6 +24,11 @@ export interface BillingJob extends RunOptions {
   readonly breaker: CircuitBreaker;
   /** Whether a run that found nothing to do is deleted. */
   readonly discard_if_empty: boolean;
+}
+
+/** The fields that log entries about a run have. */
+export function logFields({ ctx, billing_run_id, dry_run }: BillingJob) {
+  return { request_id: ctx.request_id, scope: scopeOf(ctx.actor), billing_run_id, dry_run };
 }
 
 /** Writes how far a run is, then lets requests have their turn. */

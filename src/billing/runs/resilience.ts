@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { iso } from "../../core/time.ts";
 import type { DuePeriod } from "./billable.ts";
-import { type BillingJob, saveProgress } from "./billing_job.ts";
+import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
 import {
   diff,
   dryWrite,
@@ -41,13 +41,13 @@ export async function billBatch(run: BillingJob, due: readonly DuePeriod[]): Pro
 
 /** Bisects a batch that the usage store can't meter, down to the period that it can't meter at all. */
 async function billHalves(run: BillingJob, due: readonly DuePeriod[], error: unknown): Promise<boolean> {
-  const { ctx, progress, billing_run_id } = run;
+  const { ctx, progress } = run;
   const [only] = due;
   if (only && due.length === 1) {
     recordFailure(run, only, error);
     return true;
   }
-  ctx.log.warn({ err: error, request_id: ctx.request_id, billing_run_id }, "counting usage in smaller parts");
+  ctx.log.warn({ err: error, ...logFields(run) }, "counting usage in smaller parts");
   for (const half of chunks(due, Math.ceil(due.length / 2))) {
     if (ctx.background.is_stopping) return false;
     const remaining = half.filter(({ subscription }) => !progress.hasFailed(subscription.id));
@@ -59,12 +59,12 @@ async function billHalves(run: BillingJob, due: readonly DuePeriod[], error: unk
 
 /** Reconciles periods at once or, where a store refuses that, one by one: the good ones are billed. */
 async function writeBatch(run: BillingJob, metered: readonly MeteredPeriod[]): Promise<void> {
-  const { ctx, progress, breaker, billing_run_id } = run;
+  const { ctx, progress, breaker } = run;
   try {
     for (const outcome of await reconcile(run, metered)) progress.record(outcome);
     return breaker.worked();
   } catch (error) {
-    ctx.log.warn({ err: error, request_id: ctx.request_id, billing_run_id }, "billing one by one");
+    ctx.log.warn({ err: error, ...logFields(run) }, "billing one by one");
   }
   for (const period of metered) {
     if (ctx.background.is_stopping) return;

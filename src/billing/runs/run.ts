@@ -11,7 +11,7 @@ import { findLastCounted } from "../records/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import type { BillableSubscription, DuePeriod } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
-import { type BillingJob, saveProgress } from "./billing_job.ts";
+import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
 import { findDuePeriods } from "./find_due.ts";
 import type { BillingRunResult } from "./model.ts";
 import { dueBy } from "./pipeline.ts";
@@ -38,7 +38,7 @@ export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
     }
   } catch (error) {
     progress.end(error instanceof AppError ? error.message : "Internal error");
-    ctx.log.error({ err: error, request_id: ctx.request_id, billing_run_id }, "billing run interrupted");
+    ctx.log.error({ err: error, ...logFields(run) }, "billing run interrupted");
   }
   const result = progress.snapshot(status);
   try {
@@ -46,7 +46,7 @@ export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
     await transaction(ctx, (tx) => (is_discarded ? discardRun(tx, billing_run_id) : updateRun(tx.q, result)));
   } catch (error) {
     // The row says "running" until the next run finds it silent.
-    ctx.log.error({ err: error, request_id: ctx.request_id, billing_run_id }, "billing run not saved");
+    ctx.log.error({ err: error, ...logFields(run) }, "billing run not saved");
   }
   return result;
 }

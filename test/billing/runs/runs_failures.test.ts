@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { eq } from "drizzle-orm";
 import postgres from "postgres";
@@ -171,6 +171,8 @@ test("stores that fail again and again interrupt the run; the next one makes it 
     for (let i = 0; i < 8; i++) await company.subscribe(FLAT, MARCH);
     // Stands before, not in place of, the store.
     broken.service.deps.usage.totals = () => Promise.reject(new Error("disk gone"));
+    const { log } = broken.service.deps;
+    const [warn, error] = [spyOn(log, "warn"), spyOn(log, "error")];
     const { status, body } = await company.api("POST", "/billing-runs", {});
     expect([status, body.data.status]).toEqual([200, "interrupted"]);
     expect(body.data.counts).toMatchObject({ periods: 0, failed: 5 });
@@ -178,6 +180,9 @@ test("stores that fail again and again interrupt the run; the next one makes it 
       subscription_id: null,
       message: "Cannot go on billing: the stores failed 5 times in a row",
     });
+    const run = { scope: { company_id: company.company_id }, billing_run_id: body.data.id, dry_run: false };
+    expect(warn).toHaveBeenCalledWith(expect.objectContaining(run), "counting usage in smaller parts");
+    expect(error).toHaveBeenCalledWith(expect.objectContaining(run), "billing run interrupted");
   } finally {
     await broken.service.stop();
   }
