@@ -1,26 +1,19 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, FLAT, GRADUATED, PER_UNIT, useBilling } from "../fixtures.ts";
-
-import { changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
+import { addFlatModels, JANUARY, NOW, changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
 
 let company: Company;
-/** Flat models of 10 and 20 EUR a month. */
+/** Flat models of 10, 20 and 30 EUR a month. */
 let ten: number;
 let twenty: number;
 let thirty: number;
-
-const NOW = "2024-03-20T12:00:00.000Z";
-const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
 
 const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);
-  company = await billing.addCompany();
-  ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
-  twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
-  thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
+  ({ company, ten, twenty, thirty } = await addFlatModels(billing));
 });
 
 const change = (id: number, model: number, at: string) => changeTo(company.api, id, model, at);

@@ -2,7 +2,23 @@ import { eq } from "drizzle-orm";
 import { billingModelChangeTable } from "../../../src/billing/billing_model_changes/tables.ts";
 import { eventTable } from "../../../src/webhooks/events/tables.ts";
 import type { Answer, Api, Service, Json, Tenant } from "../../support/harness.ts";
+import { type BillingFixture, FLAT } from "../fixtures.ts";
 import { runNamedJob } from "../../support/jobs.ts";
+
+export const NOW = "2024-03-20T12:00:00.000Z";
+export const JANUARY = { started_at: "2024-01-01T00:00:00Z" };
+
+/** Adds a company with flat models of 10, 20 and 30 EUR a month. */
+export async function addFlatModels(billing: BillingFixture) {
+  const company = await billing.addCompany();
+  const add = (name: string, price: number) => company.addModel({ ...FLAT, name, price });
+  return {
+    company,
+    ten: await add("Ten", 10),
+    twenty: await add("Twenty", 20),
+    thirty: await add("Thirty", 30),
+  };
+}
 
 /** POST /subscriptions/{id}/billing-model-changes. */
 export function changeTo(

@@ -3,7 +3,7 @@ import { sum } from "../../../src/core/money.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { type Company, CREDIT, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 import { tally } from "../subscriptions/fixtures.ts";
-import { changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
+import { addFlatModels, changeTo, changesOf, eventsOf, applyDueChanges } from "./fixtures.ts";
 
 // POST /subscriptions/{id}/billing-model-changes/{changeId}/void
 
@@ -20,10 +20,7 @@ const billing = useBilling();
 
 beforeAll(async () => {
   billing.clock.set(NOW);
-  company = await billing.addCompany();
-  ten = await company.addModel({ ...FLAT, name: "Ten", price: 10 });
-  twenty = await company.addModel({ ...FLAT, name: "Twenty", price: 20 });
-  thirty = await company.addModel({ ...FLAT, name: "Thirty", price: 30 });
+  ({ company, ten, twenty, thirty } = await addFlatModels(billing));
 });
 
 const change = async (id: number, model: number, at: string): Promise<Json> => {
