@@ -25,6 +25,7 @@ export class SessionLocks {
       keep_alive: KEEPALIVE.tcp_keepalives_idle,
       backoff,
       onnotice: () => undefined,
+      fetch_types: false,
       onclose: () => this.#lose(),
       connection: KEEPALIVE,
     });

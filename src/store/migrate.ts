@@ -24,7 +24,12 @@ export function migrateSqlite(database: Database): void {
  * the role lacks when it may not.
  */
 export async function migratePostgres(url: string): Promise<void> {
-  const connection = postgres(url, { max: 1, onnotice: () => undefined, connect_timeout: 10 });
+  const connection = postgres(url, {
+    max: 1,
+    fetch_types: false,
+    onnotice: () => undefined,
+    connect_timeout: 10,
+  });
   try {
     await connection`SELECT pg_advisory_lock(${ADVISORY_LOCK}::bigint)`;
     await runPostgres(drizzlePostgres(connection), { migrationsFolder: `${FOLDER}/postgres` });

@@ -29,6 +29,8 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
     postgres(url, {
       max: POOL,
       onnotice: () => undefined,
+      // No column is an array: a connection need not ask for the types that are.
+      fetch_types: false,
       connection: SESSION,
       connect_timeout: 10,
       backoff,

@@ -25,12 +25,15 @@ async function open(): Promise<TestPostgres> {
   const shared = process.env.TEST_POSTGRES;
   const server = shared === undefined ? await startPostgres() : { url: shared, stop: async () => undefined };
   const address = (database: string) => `${server.url}/${database}`;
-  const admin = postgres(address("postgres"), { max: 1, onnotice: () => undefined });
-  afterEverything(async () => {
-    opened = undefined;
-    await admin.end();
-    await server.stop();
-  });
+  const admin = postgres(address("postgres"), { max: 1, fetch_types: false, onnotice: () => undefined });
+  // A server of ours ends with our tests; a shared one stays, and what was migrated on it serves all our files.
+  if (shared === undefined) {
+    afterEverything(async () => {
+      opened = undefined;
+      await admin.end();
+      await server.stop();
+    });
+  }
   let template: Promise<string> | undefined;
   const migrate = async () => {
     const url = address(await createOn(admin));

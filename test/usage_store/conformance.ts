@@ -17,6 +17,7 @@ import type {
 import { searchCases } from "./conformance_search.ts";
 import { modelEvent, someEvents } from "./arbitrary_events.ts";
 import { windowTotal } from "./reference_model.ts";
+import { propertyCases } from "../support/properties.ts";
 import { FIRST_PAGE, failure, NOW_MS, PROPERTY_MS, TIMEOUT_MS, TOTAL } from "./fixtures.ts";
 
 export { failure, TIMEOUT_MS } from "./fixtures.ts";
@@ -352,7 +353,7 @@ function totalsCases(): void {
             expect(await store.sums(company_id, [window], TIMEOUT_MS)).toEqual(sums.slice(i, i + 1));
           }
         }),
-        { numRuns: 15 },
+        propertyCases(8),
       );
     },
     PROPERTY_MS,

@@ -1,5 +1,5 @@
 /** What every usage store finds and sums, as cases: part of the cases in conformance.ts. */
-import { expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type {
   AggregateQuery,
@@ -23,6 +23,7 @@ import {
   page,
   sorted,
 } from "./reference_model.ts";
+import { propertyCases } from "../support/properties.ts";
 import { FIRST_PAGE, failure, NOW_MS, PROPERTY_MS, TIMEOUT_MS, TOTAL } from "./fixtures.ts";
 
 /** The store, once it is open, and a new company in it with these events. */
@@ -39,6 +40,19 @@ export function searchCases(subject: Subject): void {
   keyCases(subject);
   keyBoundCases(subject);
 }
+
+/** A company for each row with its events, all stored before the first case: in time for one compaction. */
+function companiesOf<Row>({ company }: Subject, rows: readonly Row[], eventsOf: (row: Row) => NewEvent[]) {
+  const company_ids: number[] = [];
+  beforeAll(async () => {
+    company_ids.push(...(await Promise.all(rows.map((row) => company(eventsOf(row))))));
+  });
+  return (row: number) => company_ids[row] ?? 0;
+}
+
+/** The rows, each with its number at the end. */
+const numbered = <Row extends unknown[]>(rows: readonly Row[]) =>
+  rows.map((row, number): [...Row, number: number] => [...row, number]);
 
 /** What search answers for an event of the model. */
 function stored(event: ModelEvent): StoredEvent {
@@ -77,7 +91,7 @@ function modelCases({ store, company }: Subject): void {
             );
           }
         }),
-        { numRuns: 10 },
+        propertyCases(6),
       );
     },
     PROPERTY_MS,
@@ -119,7 +133,7 @@ function cursorCases({ store, company }: Subject): void {
             expect(await walk(wanted)).toEqual(sorted(matching(events, wanted), order).map(stored));
           }
         }),
-        { numRuns: 6 },
+        propertyCases(6),
       );
     },
     PROPERTY_MS,
@@ -196,7 +210,7 @@ function keyCases({ store, company }: Subject): void {
             });
           }
         }),
-        { numRuns: 10 },
+        propertyCases(6),
       );
     },
     PROPERTY_MS,
@@ -247,7 +261,8 @@ function keyBoundCases({ store, company }: Subject): void {
   });
 }
 
-function filterCases({ store, company }: Subject): void {
+function filterCases(subject: Subject): void {
+  const { store, company } = subject;
   const count = async (filter: EventFilter) =>
     (await store().search({ ...FIRST_PAGE, ...filter }, TIMEOUT_MS)).total;
 
@@ -288,21 +303,29 @@ function filterCases({ store, company }: Subject): void {
     }
   });
 
-  test.each(METADATA_PAIRS)("search() of metadata %j for %j", async (object, metadata, matches) => {
-    const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
-    expect(await count({ company_id, metadata })).toBe(matches ? 1 : 0);
-  });
+  const oneWithMetadata = ([object]: [object: Record<string, unknown>, ...unknown[]]) => [
+    modelEvent({ object }),
+    modelEvent({ object: null }),
+  ];
+  const ofPair = companiesOf(subject, METADATA_PAIRS, oneWithMetadata);
+  test.each(numbered(METADATA_PAIRS))(
+    "search() of metadata %j for %j",
+    async (_, metadata, matches, number) => {
+      expect(await count({ company_id: ofPair(number), metadata })).toBe(matches ? 1 : 0);
+    },
+  );
 
-  test.each(METADATA_TEXTS)(
+  const ofText = companiesOf(subject, METADATA_TEXTS, oneWithMetadata);
+  test.each(numbered(METADATA_TEXTS))(
     "search() of metadata %j for the text %p",
-    async (object, metadata_search, matches) => {
-      const company_id = await company([modelEvent({ object }), modelEvent({ object: null })]);
-      expect(await count({ company_id, metadata_search })).toBe(matches ? 1 : 0);
+    async (_, metadata_search, matches, number) => {
+      expect(await count({ company_id: ofText(number), metadata_search })).toBe(matches ? 1 : 0);
     },
   );
 }
 
-function aggregateCases({ store, company }: Subject): void {
+function aggregateCases(subject: Subject): void {
+  const { store, company } = subject;
   const aggregate = (company_id: number, how: Partial<AggregateQuery>) =>
     store().aggregate({ ...TOTAL, ...how, company_id }, TIMEOUT_MS);
 
@@ -314,8 +337,9 @@ function aggregateCases({ store, company }: Subject): void {
     expect(rows).toHaveLength(keys.length);
   });
 
-  test.each(METADATA_GROUPS)("aggregate() of metadata %j by %p", async (object, key, group) => {
-    const company_id = await company([modelEvent({ object })]);
+  const ofGroup = companiesOf(subject, METADATA_GROUPS, ([object]) => [modelEvent({ object })]);
+  test.each(numbered(METADATA_GROUPS))("aggregate() of metadata %j by %p", async (_, key, group, number) => {
+    const company_id = ofGroup(number);
     const rows = await aggregate(company_id, { group_by: [`metadata:${key}`], max_key_length: 10 });
     expect(rows.map(({ keys }) => keys)).toEqual([[group]]);
     // A group is what a filter by its key finds.

@@ -8,7 +8,7 @@ import { modelEvent } from "../arbitrary_events.ts";
 import { forgeCollisions } from "./forge_collisions.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/usage_store/duckdb/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 4);
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 3);
 const ROUND_MS = 15_000;
 
 const folder = await mkdtemp(join(tmpdir(), "usage-kill-"));

@@ -6,7 +6,7 @@ import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { readBatches } from "./memory_shortage.ts";
 
 /** Few in every run; `SHORTAGE_ROUNDS=100 bun test test/usage_store/duckdb/memory_shortage.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 3);
 const ROUND_MS = 3_000;
 const LIMITS = ["10MB", "8MB", "14MB", "10MB", "24MB", "64MB"];
 
