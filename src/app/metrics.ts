@@ -13,10 +13,21 @@ export interface Metrics {
   print(): Promise<{ body: string; content_type: string }>;
 }
 
-/** Sets up process metrics (CPU, memory, event loop) and our own, in a registry of its own. */
+let of_process: Registry | undefined;
+
+/** CPU, memory and event loop: set up once, since that looks at the whole heap and starts a timer. */
+function processMetrics(): Registry {
+  if (of_process === undefined) {
+    of_process = new Registry();
+    collectDefaultMetrics({ register: of_process });
+  }
+  return of_process;
+}
+
+/** Sets up our own metrics, in a registry of their own that is printed after those of the process. */
 export function openMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const process_metrics = processMetrics();
   const operations = new Histogram({
     name: "meterhouse_operation_duration_seconds",
     help: "Duration of operations by name and outcome",
@@ -54,7 +65,8 @@ export function openMetrics(): Metrics {
       registry.registerMetric(gauge);
     },
     async print() {
-      return { body: await registry.metrics(), content_type: registry.contentType };
+      const all = Registry.merge([process_metrics, registry]);
+      return { body: await all.metrics(), content_type: all.contentType };
     },
   };
 }
