@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "../test/support/postgres_server.ts";
 import { whyNoPostgres } from "../test/support/why_no_postgres.ts";
 import { changedFiles, testsBeside } from "./changes.ts";
+import { testsOnPostgres } from "./postgres_tests.ts";
 
 interface Step {
   name: string;
@@ -35,63 +36,6 @@ const CHECKS: Step[] = [
   { name: "unused code", command: ["bun", "--bun", "x", "knip"] },
   { name: "migrations", command: ["bun", "scripts/migrations.ts", "--check"] },
 ];
-
-/**
- * Test files that need no PostgreSQL: they send no statement that another file does not, and test no concurrency of it.
- * `--all` runs them there too. docs/style.md.
- */
-const ON_SQLITE_ALONE = [
-  // Rules without I/O, and the repository itself.
-  "test/{tidy,docs/tour}.test.ts",
-  "test/core/**",
-  "test/**/rules.test.ts",
-  "test/billing/rating/**",
-  "test/emandate/products/amounts.test.ts",
-  "test/forms/answers.test.ts",
-  "test/loans/applications/{eligibility,instalments}.test.ts",
-  "test/emandate/results/classify_{mandate,payment}_result.test.ts",
-  "test/emandate/scheme/**",
-  // Usage events are in DuckDB, whichever database is beside it.
-  "test/usage_store/**",
-  "test/usage/{export,import,search,ingest}/**",
-  "test/usage/subscription_key.test.ts",
-  // Protocols: the operations under them are tested beside their tables.
-  "test/{contract,mcp}/**",
-  "test/docs/{azure_trace,mcp_guide,webhooks_guide}.test.ts",
-  "test/http/{bodies,large_json,metrics,multipart,openapi,rejection_limit,requests}.test.ts",
-  "test/access/oauth/{registration,tokens}.test.ts",
-  "test/webhooks/deliveries/send.test.ts",
-  // Inputs that are refused before they reach a query.
-  "test/**/{refusals,rejections}.test.ts",
-  "test/access/sessions/sign_in_limit.test.ts",
-  "test/emandate/merchant_config/{banks,open_connector}.test.ts",
-  // More cases of statements that other files send.
-  "test/access/api_keys/{exchange,ingest}.test.ts",
-  "test/audit/redaction.test.ts",
-  "test/billing/billing_model_changes/{kill,timeline,void_change}.test.ts",
-  "test/billing/companies/**",
-  "test/billing/credits/plan_changes.test.ts",
-  "test/billing/records/{invoice_page,tampering,verify_amounts,verify_usage}.test.ts",
-  "test/billing/runs/{arrival_order,corrected_calls,runs_facts,worked_examples*}.test.ts",
-  "test/billing/subscriptions/cancel.test.ts",
-  "test/cli/full_disk.test.ts",
-  "test/emandate/collections/kill.test.ts",
-  "test/emandate/mandates/{actions,states}.test.ts",
-  "test/emandate/merchant_config/merchant_config.test.ts",
-  "test/emandate/payments/failed_and_skipped.test.ts",
-  "test/emandate/results/{many_results,polling,result_files}.test.ts",
-  "test/emandate/unattended.test.ts",
-  "test/loans/applications/{applications,isolation}.test.ts",
-  "test/loans/documents/{kill,uploads}.test.ts",
-  "test/webhooks/deliveries/staging.test.ts",
-  "test/webhooks/endpoints/sealed_secrets.test.ts",
-].map((pattern) => new Bun.Glob(pattern));
-
-function testsOnPostgres(): string[] {
-  const files = [...new Bun.Glob("test/**/*.test.ts").scanSync()].toSorted();
-  if (process.argv.includes("--all")) return files;
-  return files.filter((file) => !ON_SQLITE_ALONE.some((pattern) => pattern.match(file)));
-}
 
 /** More processes than this would run out of connections to one PostgreSQL server. */
 const PROCESSES = Math.min(availableParallelism(), 4);
@@ -182,7 +126,11 @@ async function checkEverything(): Promise<void> {
   else console.log(`skip  tests on PostgreSQL: ${reason}`);
   const suites = [suite("tests on SQLite", "sqlite", [])];
   if (postgres) {
-    suites.push(suite("tests on PostgreSQL", "postgres", testsOnPostgres(), { TEST_POSTGRES: postgres.url }));
+    suites.push(
+      suite("tests on PostgreSQL", "postgres", testsOnPostgres(process.argv.includes("--all")), {
+        TEST_POSTGRES: postgres.url,
+      }),
+    );
   }
   await Promise.all(suites.map(run));
 }

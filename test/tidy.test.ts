@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { ON_SQLITE_ALONE } from "../scripts/postgres_tests.ts";
 import { SETTINGS } from "../src/core/config.ts";
 import { columnKit } from "../src/store/columns.ts";
 import { sqliteColumns } from "../src/store/columns.sqlite.ts";
@@ -319,6 +320,11 @@ describe("what is written twice stays the same", () => {
     const index = read("docs/decisions/README.md");
     const decisions = readdirSync(join(ROOT, "docs/decisions")).filter((name) => name !== "README.md");
     expect(decisions.filter((name) => !index.includes(`](${name})`))).toEqual([]);
+  });
+
+  test("each pattern of the tests that run on SQLite alone matches a file", () => {
+    const none = ON_SQLITE_ALONE.filter((pattern) => new Bun.Glob(pattern).scanSync(ROOT).next().done);
+    expect(none).toEqual([]);
   });
 
   test("drizzle-kit sees every table of both dialects", () => {
