@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Api } from "../../support/harness.ts";
-import { makePreparedFolder, type ServerProcess, startServer } from "../../support/process.ts";
+import { makePreparedFolder, serveHere, type ServerProcess, startServer } from "../../support/process.ts";
 import { addSubscription, search } from "../fixtures.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/usage/ingest/kill.test.ts` makes more of them. */
@@ -42,30 +42,27 @@ test(
   "kill -9 during ingest loses no answered event, and sending again what was not answered doubles none",
   async () => {
     const place = await makePreparedFolder();
-    let server = await startServer(place.env);
-    let api = await server.signIn();
-    await addSubscription({ api }, "killed");
+    await serveHere(place.env, (api) => addSubscription({ api }, "killed"));
     let events = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      const batches = await killDuringIngest(server, api, 150 + (round % 3) * 110);
-      server = await startServer(place.env);
-      api = await server.signIn();
+      const server = await startServer(place.env);
+      const batches = await killDuringIngest(server, await server.signIn(), 150 + (round % 3) * 110);
       const answered = batches.filter((batch) => batch.answered);
       const open = batches.filter((batch) => !batch.answered);
       expect(answered.length).toBeGreaterThan(5);
       expect(open.length).toBeGreaterThan(0);
-      for (const batch of batches) {
-        const { data } = (await api("POST", "/usage/events", body(batch))).body;
-        // An answered batch is there as a whole; another one as a whole or not at all.
-        expect(batch.answered ? [0] : [0, BATCH]).toContain(data.accepted);
-        expect(data.accepted + data.duplicates).toBe(BATCH);
-      }
-      events += batches.length * BATCH;
-      const [total] = (await search(api, { aggregate: true })).data;
-      expect(total).toMatchObject({ event_count: events, total_usage: events });
+      await serveHere(place.env, async (api) => {
+        for (const batch of batches) {
+          const { data } = (await api("POST", "/usage/events", body(batch))).body;
+          // An answered batch is there as a whole; another one as a whole or not at all.
+          expect(batch.answered ? [0] : [0, BATCH]).toContain(data.accepted);
+          expect(data.accepted + data.duplicates).toBe(BATCH);
+        }
+        events += batches.length * BATCH;
+        const [total] = (await search(api, { aggregate: true })).data;
+        expect(total).toMatchObject({ event_count: events, total_usage: events });
+      });
     }
-    server.kill("SIGTERM");
-    expect(await server.exited).toBe(0);
     place.remove();
   },
   ROUNDS * 60_000,
