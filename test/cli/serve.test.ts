@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import {
   makePreparedFolder,
   run,
   runHere,
+  type ServerProcess,
   serveHere,
   startServer,
 } from "../support/process.ts";
@@ -57,60 +58,6 @@ describe("serve", () => {
     // Connections that were never accepted may be refused; an accepted request is answered and its write kept.
     const list = await serveHere(place.env, (again) => again("GET", "/clients"));
     expect(list.body.data.length).toBe(created.length);
-  });
-
-  test.skipIf(process.platform !== "linux")(
-    "the threads that query and write go behind the one that answers",
-    async () => {
-      const server = await startServer(place.env);
-      const folder = `/proc/${server.pid}/task`;
-      const niceness = (thread: string) => {
-        const stat = readFileSync(`${folder}/${thread}/stat`, "utf8");
-        // After the name, which may hold blanks: the state is the first field, niceness the seventeenth.
-        return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]);
-      };
-      const poolThreads = () =>
-        readdirSync(folder).filter((thread) =>
-          readFileSync(`${folder}/${thread}/comm`, "utf8").startsWith("Bun Pool"),
-        );
-      expect(poolThreads().length).toBeGreaterThan(1);
-      // Threads that came after the start are found a moment later.
-      const deadline = performance.now() + 10_000;
-      while (poolThreads().some((thread) => niceness(thread) === 0) && performance.now() < deadline) {
-        await Bun.sleep(100);
-      }
-      expect(poolThreads().map(niceness)).toEqual(poolThreads().map(() => 7));
-      expect(niceness(String(server.pid))).toBe(0);
-      server.kill("SIGTERM");
-      await server.exited;
-    },
-    20_000,
-  );
-
-  test("an open connection that sends nothing does not hold up the shutdown", async () => {
-    const server = await startServer(place.env);
-    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-    socket.on("error", () => undefined);
-    socket.write("POST /api/v1/clients HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
-    await Bun.sleep(100);
-    server.kill("SIGTERM");
-    expect(await server.exited).toBe(0);
-    socket.destroy();
-  }, 15_000);
-
-  test("a second server on the same port or the same data is refused with one clear line", async () => {
-    const server = await startServer(place.env);
-    const samePort = await makePreparedFolder();
-    const port = await run(["serve"], { ...samePort.env, PORT: new URL(server.url).port });
-    expect(port).toMatchObject({ code: 1, out: expect.not.stringContaining("listens") });
-    expect(port.err.trim()).toMatch(/port \d+/i);
-    samePort.remove();
-    const data = await run(["serve"], place.env);
-    expect(data.code).toBe(1);
-    expect(data.err.trim().split("\n")).toHaveLength(1);
-    expect(data.err).toContain("usage.duckdb");
-    server.kill("SIGTERM");
-    await server.exited;
   });
 
   test.skipIf(TEST_STORE !== "postgres")(
@@ -217,4 +164,61 @@ describe("serve", () => {
     expect(err).toContain(message);
     expect(err.trim().split("\n")).toHaveLength(1);
   });
+});
+
+describe("while one serves", () => {
+  let own: CommandFolder;
+  let server: ServerProcess;
+  beforeAll(async () => {
+    own = await makePreparedFolder();
+    server = await startServer(own.env);
+  });
+  afterAll(() => own.remove());
+
+  test.skipIf(process.platform !== "linux")(
+    "the threads that query and write go behind the one that answers",
+    async () => {
+      const folder = `/proc/${server.pid}/task`;
+      const niceness = (thread: string) => {
+        const stat = readFileSync(`${folder}/${thread}/stat`, "utf8");
+        // After the name, which may hold blanks: the state is the first field, niceness the seventeenth.
+        return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]);
+      };
+      const poolThreads = () =>
+        readdirSync(folder).filter((thread) =>
+          readFileSync(`${folder}/${thread}/comm`, "utf8").startsWith("Bun Pool"),
+        );
+      expect(poolThreads().length).toBeGreaterThan(1);
+      // Threads that came after the start are found a moment later.
+      const deadline = performance.now() + 10_000;
+      while (poolThreads().some((thread) => niceness(thread) === 0) && performance.now() < deadline) {
+        await Bun.sleep(100);
+      }
+      expect(poolThreads().map(niceness)).toEqual(poolThreads().map(() => 7));
+      expect(niceness(String(server.pid))).toBe(0);
+    },
+    20_000,
+  );
+
+  test("a second server on the same port or the same data is refused with one clear line", async () => {
+    const samePort = await makePreparedFolder();
+    const port = await run(["serve"], { ...samePort.env, PORT: new URL(server.url).port });
+    expect(port).toMatchObject({ code: 1, out: expect.not.stringContaining("listens") });
+    expect(port.err.trim()).toMatch(/port \d+/i);
+    samePort.remove();
+    const data = await run(["serve"], own.env);
+    expect(data.code).toBe(1);
+    expect(data.err.trim().split("\n")).toHaveLength(1);
+    expect(data.err).toContain("usage.duckdb");
+  });
+
+  test("an open connection that sends nothing does not hold up the shutdown", async () => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write("POST /api/v1/clients HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
+    await Bun.sleep(100);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+    socket.destroy();
+  }, 15_000);
 });
