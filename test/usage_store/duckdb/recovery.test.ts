@@ -46,21 +46,32 @@ afterEach(() => restore());
 
 type Run = DuckDBConnection["run"];
 
-/** Runs `before` in front of the next statement `sql`, on whichever connection. */
-function breakNext(sql: string, before: (connection: DuckDBConnection) => Promise<unknown>): void {
-  let is_done = false;
+type Before = (connection: DuckDBConnection) => Promise<unknown>;
+/** By statement; one that is done stays, empty: the spy is there until `restore`. */
+const breaks = new Map<string, Before | undefined>();
+
+/** Runs `before` in front of the next statement `sql`, on any connection. */
+function breakNext(sql: string, before: Before): void {
+  const is_spied = breaks.size > 0;
+  breaks.set(sql, before);
+  if (is_spied) return;
   const original: Run = Reflect.get(DuckDBConnection.prototype, "run");
   const spy = spyOn(DuckDBConnection.prototype, "run").mockImplementation(async function (
     this: DuckDBConnection,
     ...call: Parameters<Run>
   ) {
-    if (!is_done && call[0] === sql) {
-      is_done = true;
-      await before(this);
+    const [statement] = call;
+    const next = typeof statement === "string" ? breaks.get(statement) : undefined;
+    if (next !== undefined) {
+      breaks.set(String(statement), undefined);
+      await next(this);
     }
     return original.apply(this, call);
   });
-  restore = () => spy.mockRestore();
+  restore = () => {
+    breaks.clear();
+    spy.mockRestore();
+  };
 }
 
 /** Takes the memory from the engine: what needs some more fails, a commit too. */
@@ -115,6 +126,32 @@ describe("a commit that fails", () => {
     expect((await refused).kind).toBe("conflict");
     expect(store.stats().engine_losses).toBe(1);
     expect(await store.check(null, TIMEOUT_MS)).toEqual({ hours: 1, events: 2, different: 0 });
+    await store.close();
+  });
+
+  test("and is on disk all the same is answered as stored also when a checkpoint ended the engine meanwhile", async () => {
+    const { store, told } = await open();
+    const event = modelEvent();
+    await store.append(1, [event], NOW_MS);
+    const [reached, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    breakNext("FORCE CHECKPOINT", async () => {
+      reached.resolve();
+      await committed.promise;
+      throw new Error("IO Error: No space left on device");
+    });
+    const compaction = store.compact().catch(() => undefined);
+    await reached.promise;
+    breakNext("COMMIT", async (connection) => {
+      await connection.run("COMMIT;");
+      committed.resolve();
+      while (store.stats().engine_losses === 0) await Bun.sleep(1);
+      throw new Error("INTERRUPT Error: Interrupted!");
+    });
+    expect(await store.append(1, [modelEvent(), event], NOW_MS)).toEqual({ accepted: 1, duplicates: 1 });
+    await compaction;
+    expect(store.stats().engine_losses).toBe(1);
+    expect(told.filter((line) => line.includes("doctor"))).toEqual([]);
+    expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ events: 2, different: 0 });
     await store.close();
   });
 

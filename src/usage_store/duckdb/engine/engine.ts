@@ -129,9 +129,9 @@ export class Engine {
     try {
       await connection.run("COMMIT");
     } catch (cause) {
-      this.check();
-      const loss = { cause, source, commit: rows };
-      this.#lose(loss);
+      const loss = this.#lose({ cause, source, commit: rows });
+      // Also where something else ended the engine during this commit: its rows may be stored all the same.
+      loss.commit = rows;
       throw new EngineLostError(loss, true);
     }
     this.#stored_rows += rows?.rows ?? 0;
@@ -167,10 +167,13 @@ export class Engine {
     this.#lose({ cause, source, commit: undefined, ...(member === undefined ? {} : { member }) });
   }
 
-  #lose(loss: EngineLoss): void {
-    if (this.#loss !== undefined) return;
-    this.#loss = loss;
-    this.#onLost(loss);
+  /** Returns the first loss, which is the one that counts. */
+  #lose(loss: EngineLoss): EngineLoss {
+    if (this.#loss === undefined) {
+      this.#loss = loss;
+      this.#onLost(loss);
+    }
+    return this.#loss;
   }
 
   /** Records whether the rows of the failed commit are stored; undefined when that is unknown. */
