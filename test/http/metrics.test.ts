@@ -23,6 +23,7 @@ async function statuses(settings: Record<string, string>) {
         const answer = await fetch(url, { headers });
         const text = await answer.text();
         expect(text.includes("process_cpu")).toBe(answer.status === 200);
+        expect(text).not.toContain("heap_space");
         if (answer.status === 401) expect(answer.headers.get("www-authenticate")).toBe("Bearer");
         found.push(answer.status);
       }
