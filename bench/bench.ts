@@ -1,8 +1,8 @@
 import type { Cleanup } from "./cleanup.ts";
 import type { Company } from "./company.ts";
+import type { Finding } from "./finding.ts";
 import type { Plan } from "./plan.ts";
 import type { Service } from "./service.ts";
-import type { Row } from "./table.ts";
 
 /** What a benchmark works with. */
 export interface BenchContext {
@@ -17,11 +17,28 @@ export interface BenchContext {
 
 export type Progress = (doing: string) => void;
 
-/** One or more rows of the table, by one name on the command line. */
+/** What every run of the command works with. */
+export interface RunContext {
+  cleanup: Cleanup;
+  progress: Progress;
+  /** Stores findings at once, where results are stored. */
+  save: (findings: readonly Finding[]) => void;
+}
+
+/** The outcome of a run, ready to print. */
+export interface Report {
+  /** What the figures below it are about. */
+  preface: string;
+  findings: readonly Finding[];
+  /** Whether something could not be measured that should have been. */
+  failed: boolean;
+}
+
+/** One or more lines of the table, by one name on the command line. */
 export interface Bench {
   name: string;
   summary: string;
   /** Whether the usage store must hold the plan's events first. */
   needs_events: boolean;
-  run(context: BenchContext): Promise<Row[]>;
+  run(context: BenchContext): Promise<Finding[]>;
 }

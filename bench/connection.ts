@@ -7,10 +7,12 @@ export interface RawAnswer {
 }
 
 const HEAD_END = Buffer.from("\r\n\r\n");
+/** The end of an answer that came in pieces of unknown number. */
+const CHUNKS_END = Buffer.from("\r\n0\r\n\r\n");
 
 /**
  * One kept-alive HTTP/1.1 connection, one request at a time. It does only what measuring needs, so that the
- * load takes as little as possible of the cores that the server needs too: bodies have a Content-Length.
+ * load takes as little as possible of the cores that the server needs too: bodies have a Content-Length or are chunked.
  */
 export class Connection {
   #socket: Socket | undefined;
@@ -62,14 +64,22 @@ export class Connection {
     const head_end = this.#received.indexOf(HEAD_END);
     if (head_end < 0) return;
     const head = this.#received.toString("latin1", 0, head_end);
-    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    if (length === undefined)
-      return this.#fail(new Error(`Cannot measure an answer without length: ${head}`));
     const body_start = head_end + HEAD_END.length;
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    if (length === undefined) {
+      if (!/\r\ntransfer-encoding: *chunked/i.test(head))
+        return this.#fail(new Error(`Cannot measure an answer without length: ${head}`));
+      if (this.#received.subarray(-CHUNKS_END.length).equals(CHUNKS_END))
+        this.#answer(head, joinChunks(this.#received.subarray(body_start)), this.#received.length);
+      return;
+    }
     const body_end = body_start + Number(length);
     if (this.#received.length < body_end) return;
-    const body = this.#received.subarray(body_start, body_end);
-    this.#received = this.#received.subarray(body_end);
+    this.#answer(head, this.#received.subarray(body_start, body_end), body_end);
+  }
+
+  #answer(head: string, body: Uint8Array, end: number): void {
+    this.#received = this.#received.subarray(end);
     const waiting = this.#waiting;
     this.#waiting = undefined;
     waiting?.resolve({ status: Number(head.slice(9, 12)), body });
@@ -79,6 +89,18 @@ export class Connection {
     this.#failure = error;
     this.#waiting?.reject(error);
     this.#waiting = undefined;
+  }
+}
+
+/** The body of an answer in chunks, each after a line with its size. */
+function joinChunks(chunks: Buffer): Uint8Array {
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const start = chunks.indexOf("\r\n", at) + 2;
+    const size = Number.parseInt(chunks.toString("latin1", at, start), 16);
+    if (!(size > 0)) return Buffer.concat(parts);
+    parts.push(chunks.subarray(start, start + size));
+    at = start + size + 2;
   }
 }
 

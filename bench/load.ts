@@ -80,6 +80,28 @@ export async function runArrivals(load: Load & { per_s: number }): Promise<Measu
   }
 }
 
+/** Sends a request at fixed times until stopped, and then gives how long each waited. */
+export function keepArriving({
+  request,
+  ...load
+}: Omit<Load, "requests" | "seconds"> & { request: Uint8Array; per_s: number }): {
+  stop(): Promise<Measured>;
+} {
+  const arrivals = { on: true };
+  const requests = (function* () {
+    while (arrivals.on) yield request;
+  })();
+  const arriving = runArrivals({ ...load, requests });
+  // Whoever stops it is told; until then it is nobody's error.
+  arriving.catch(() => undefined);
+  return {
+    stop() {
+      arrivals.on = false;
+      return arriving;
+    },
+  };
+}
+
 /** The same request again and again. */
 export function* repeat(request: Uint8Array): Generator<Uint8Array, never> {
   while (true) yield request;

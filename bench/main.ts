@@ -1,21 +1,36 @@
-import { parseArgs } from "node:util";
 import { resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { serveBare } from "./bare_server.ts";
 import { measureMonthClose } from "./billing/month_close.ts";
 import { Cleanup } from "./cleanup.ts";
 import { measureCollections } from "./collections/collecting.ts";
+import { compare, refuseOther } from "./compare.ts";
 import { Company } from "./company.ts";
+import { type Finding, printFindings } from "./finding.ts";
 import { measureGoals, PARTS } from "./goals/goals.ts";
+import { measureInStore } from "./goals/in_store.ts";
 import { seed } from "./goals/seed.ts";
 import { ingest, seedEvents } from "./ingest.ts";
-import { FULL, GOALS, MANDATES, MONTH_EVENTS, type Plan, QUICK, QUICK_GOALS, readCount } from "./plan.ts";
+import {
+  FULL,
+  GOALS,
+  MANDATES,
+  MONTH_EVENTS,
+  type Plan,
+  QUICK,
+  QUICK_GOALS,
+  QUICK_MANDATES,
+  readCount,
+} from "./plan.ts";
 import { callTool } from "./mcp.ts";
+import { writePlots } from "./plot.ts";
 import { pressure } from "./pressure.ts";
+import { defaultFile, readResults, ResultsFile } from "./results.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
 import { search } from "./search.ts";
 import { FIRST_EMAIL, Service } from "./service.ts";
-import type { Bench, Progress, BenchContext } from "./bench.ts";
-import { machine, printRows, type Row } from "./table.ts";
+import type { Bench, BenchContext, Report, RunContext } from "./bench.ts";
+import { machine } from "./table.ts";
 
 /** In this order: what writes events before what reads them. */
 const BENCHES: readonly Bench[] = [
@@ -29,12 +44,12 @@ const BENCHES: readonly Bench[] = [
   pressure,
 ];
 
-/** Measures the goals for usage instead, on a deployment of its own. */
+/** Words that measure something else instead, or nothing. */
 const USAGE = "usage";
-/** Measures the close of a company's month instead. */
 const BILLING = "billing";
-/** Measures the collection of a company's mandates instead. */
 const COLLECTIONS = "collections";
+const COMPARE = "compare";
+const PLOT = "plot";
 
 const list = (entries: readonly { name: string; summary: string }[]) => {
   const width = Math.max(...entries.map(({ name }) => name.length));
@@ -45,6 +60,8 @@ const HELP = `Usage: bun run bench [NAME …] [OPTIONS]
        bun run bench usage [PART …] [OPTIONS]
        bun run bench billing [OPTIONS]
        bun run bench collections [OPTIONS]
+       bun run bench compare BEFORE AFTER
+       bun run bench plot
 
 Starts the service as a process of its own on a temporary folder, loads it over HTTP and prints each figure
 beside that of a peer measured in the same run. Without a NAME it measures everything in this list:
@@ -57,29 +74,39 @@ events; ClickHouse's takes part once \`bun install --cwd bench/peers/clickhouse\
 ${list(PARTS)}
 
 \`billing\` bills a company's last month in one run, a subscription for every thousand events, and checks the
-bills; the goal is set for 10m.
+bills; the goals are set for 10m.
 
-\`collections\` collects a company's mandates, all due on one day, in one run, and checks the debits; the goal is
-set for 100k.
+\`collections\` collects a company's mandates, all due on one day, in one run, and checks the debits; the goals
+are set for 100k.
 
-  --mandates N  for \`collections\`: how many (${MANDATES / 1e3}k)
-  --events N  usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
-              for \`billing\` ${MONTH_EVENTS / 1e6}m)
-  --keep DIR  for \`usage\` and \`billing\`: keep the events in DIR, or use those stored there
-  --quick     less than a minute in all, to see that everything works; its figures mean little
-  --help      this text
+\`compare\` sets two files of results beside each other and measures nothing. \`plot\` draws the plots of
+docs/benchmarks.md again, from the results in docs/benchmarks.
 
-Progress goes to standard error, the table to standard output as markdown.`;
+  --mandates N    for \`collections\`: how many (${MANDATES / 1e3}k)
+  --events N      usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
+                  for \`billing\` ${MONTH_EVENTS / 1e6}m)
+  --keep DIR      for \`usage\` and \`billing\`: keep the events in DIR, or use those stored there
+  --save FILE     write the results to FILE as JSON, beside those of the same bench, size and hardware that it
+                  holds; without it to bench/results, but not with --quick
+  --compare FILE  print the run beside that of FILE: before, after, their ratio, and whether they differ by more
+                  than the rounds of either run do
+  --quick         less than a minute in all, to see that everything works; its figures mean little
+  --help          this text
+
+Progress goes to standard error, tables to standard output as markdown.`;
 
 const OPTIONS = {
   events: { type: "string" },
   mandates: { type: "string" },
   keep: { type: "string" },
+  save: { type: "string" },
+  compare: { type: "string" },
   quick: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   // What the bench starts as processes of their own.
   "serve-bare": { type: "string" },
   "serve-clickhouse": { type: "string" },
+  "in-store": { type: "string" },
   seed: { type: "string" },
 } as const;
 
@@ -93,8 +120,25 @@ function pick<T extends { name: string }>(known: readonly T[], names: readonly s
   return names.length === 0 ? known : known.filter(({ name }) => names.includes(name));
 }
 
-/** Runs the work with progress on standard error, and cleans up however it ends. */
-async function withCleanup<T>(work: (cleanup: Cleanup, progress: Progress) => Promise<T>): Promise<T> {
+/** Which run it is, and where its results go beside the table. */
+interface Wanted {
+  bench: string;
+  /** Events, or mandates. */
+  size: number;
+  /** Files of results: to write to, to compare with. */
+  save: string | undefined;
+  compare: string | undefined;
+}
+
+/**
+ * Runs the work with progress on standard error, saves and prints what it found, and cleans up however it ends. Files
+ * that can't be used are refused before anything is measured.
+ */
+async function report(wanted: Wanted, work: (context: RunContext) => Promise<Report>): Promise<void> {
+  const { bench, size } = wanted;
+  const before = wanted.compare === undefined ? undefined : readResults(wanted.compare);
+  const after = new ResultsFile(wanted.save, bench, size);
+  if (before) refuseOther(before, bench);
   const cleanup = new Cleanup();
   cleanup.onSignals();
   const started = performance.now();
@@ -103,7 +147,12 @@ async function withCleanup<T>(work: (cleanup: Cleanup, progress: Progress) => Pr
     process.stderr.write(`${seconds} s  ${doing}\n`);
   };
   try {
-    return await work(cleanup, progress);
+    const { preface, findings, failed } = await work({ cleanup, progress, save: (some) => after.save(some) });
+    after.save(findings);
+    if (wanted.save !== undefined) progress(`saved in ${wanted.save}`);
+    console.log(`${machine()}\n${preface}\n\n${printFindings(findings)}`);
+    if (before) console.log(`\n${compare(before, after.results)}`);
+    if (failed) process.exitCode = 1;
   } finally {
     await cleanup.run();
   }
@@ -112,8 +161,8 @@ async function withCleanup<T>(work: (cleanup: Cleanup, progress: Progress) => Pr
 async function measure(
   benches: readonly Bench[],
   plan: Plan,
-  { cleanup, progress }: { cleanup: Cleanup; progress: Progress },
-): Promise<Row[]> {
+  { cleanup, progress, save }: RunContext,
+): Promise<Report> {
   progress("starting the service");
   const service = new Service(cleanup, cleanup.folder());
   await service.start();
@@ -121,61 +170,76 @@ async function measure(
   await company.signIn();
   await company.makeRecords({ clients: 20, products: 3, subscriptions: 50 });
   const context: BenchContext = { plan, service, company, cleanup, progress };
-  const rows: Row[] = [];
+  const findings: Finding[] = [];
   let seeded = false;
   for (const bench of benches) {
     if (bench.needs_events && !seeded) await seedEvents(context);
     seeded ||= bench.needs_events;
     progress(bench.name);
-    rows.push(...(await bench.run(context)));
+    const found = await bench.run(context);
+    findings.push(...found);
+    save(found);
   }
   progress("done");
-  return rows;
+  const rounds = plan.rounds === 1 ? "One round" : `Medians of ${plan.rounds} rounds`;
+  const preface = `${rounds}, subject and peer in turns on the same machine, the load included; \
+${plan.events.toLocaleString("en-US")} events stored before ingest and search.`;
+  return { preface, findings, failed: false };
+}
+
+/** Does the work of a process that the bench started; false when there is none to do. */
+async function workAsChild(values: Record<string, string | boolean | undefined>): Promise<boolean> {
+  const { "serve-bare": bare, "serve-clickhouse": clickhouse, "in-store": in_store, seed: seeded } = values;
+  if (typeof bare === "string") serveBare(bare);
+  else if (typeof seeded === "string") await seed(seeded);
+  else if (typeof in_store === "string") await measureInStore(in_store);
+  // Imported only now: its engine need not be installed.
+  else if (typeof clickhouse === "string")
+    (await import("./peers/clickhouse/engine.ts")).serveClickHouse(clickhouse);
+  else return false;
+  return true;
 }
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  const { quick = false, keep } = values;
-  const bare_answer = values["serve-bare"];
-  const clickhouse = values["serve-clickhouse"];
   if (values.help === true) return console.log(HELP);
-  if (bare_answer !== undefined) return serveBare(bare_answer);
-  if (values.seed !== undefined) return seed(values.seed);
-  // Imported only now: its engine need not be installed.
-  if (clickhouse !== undefined)
-    return (await import("./peers/clickhouse/engine.ts")).serveClickHouse(clickhouse);
-
-  const sized = (plan: Plan) =>
-    values.events === undefined ? plan : { ...plan, events: readCount(values.events) };
+  if (await workAsChild(values)) return;
+  const { quick = false, mandates } = values;
+  const keep = values.keep && resolve(values.keep);
   const [first, ...names] = positionals;
+  if (first === PLOT) return writePlots();
+  if (first === COMPARE) {
+    const [before, after, ...more] = names;
+    if (before === undefined || after === undefined || more.length > 0)
+      throw new Error("Cannot compare: give two files, as in `bun run bench compare BEFORE AFTER`");
+    return console.log(compare(readResults(before), readResults(after)));
+  }
+  const events = (usual: number) => (values.events === undefined ? usual : readCount(values.events));
+  const wanted = (bench: string, size: number): Wanted => ({
+    bench,
+    size,
+    save: values.save ?? (quick ? undefined : defaultFile(bench, size)),
+    compare: values.compare,
+  });
   if (first === USAGE) {
-    const plan = sized(quick ? QUICK_GOALS : GOALS);
-    const options = { parts: pick(PARTS, names), keep: keep && resolve(keep), write: !quick };
-    const whole = await withCleanup((cleanup, progress) =>
-      measureGoals(plan, options, { cleanup, progress }),
-    );
-    if (!whole) process.exitCode = 1;
-    return;
+    const usual = quick ? QUICK_GOALS : GOALS;
+    const plan = { ...usual, events: events(usual.events) };
+    const parts = pick(PARTS, names);
+    return report(wanted(USAGE, plan.events), (context) => measureGoals(plan, { parts, keep }, context));
   }
   if (first === BILLING) {
-    const events = values.events === undefined ? MONTH_EVENTS : readCount(values.events);
-    return withCleanup((cleanup, progress) =>
-      measureMonthClose(events, keep && resolve(keep), { cleanup, progress }),
-    );
-  }
-  if (first === COLLECTIONS) {
-    const mandates = values.mandates === undefined ? MANDATES : readCount(values.mandates);
-    return withCleanup((cleanup, progress) => measureCollections(mandates, { cleanup, progress }));
+    const size = events(quick ? QUICK.events : MONTH_EVENTS);
+    return report(wanted(BILLING, size), (context) => measureMonthClose(size, keep, context));
   }
   if (keep !== undefined) throw new Error("Cannot use --keep: it is for `usage` and `billing`");
+  if (first === COLLECTIONS) {
+    const size = mandates === undefined ? (quick ? QUICK_MANDATES : MANDATES) : readCount(mandates);
+    return report(wanted(COLLECTIONS, size), (context) => measureCollections(size, context));
+  }
   const benches = pick(BENCHES, positionals);
-  const plan = sized(quick ? QUICK : FULL);
-  const rows = await withCleanup((cleanup, progress) => measure(benches, plan, { cleanup, progress }));
-  console.log(`${machine()}
-${plan.rounds === 1 ? "One round" : `Medians of ${plan.rounds} rounds`}, subject and peer in turns on the same machine, \
-the load included; ${plan.events.toLocaleString("en-US")} events stored before ingest and search.
-
-${printRows(rows)}`);
+  const usual = quick ? QUICK : FULL;
+  const plan = { ...usual, events: events(usual.events) };
+  return report(wanted("main", plan.events), (context) => measure(benches, plan, context));
 }
 
 try {

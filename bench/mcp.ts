@@ -4,7 +4,7 @@ import { takeTurns } from "./plan.ts";
 import { PASSWORD } from "./service.ts";
 import type { Bench } from "./bench.ts";
 import { timeEach } from "./stats.ts";
-import { latencyRow } from "./table.ts";
+import { latencyFinding } from "./finding.ts";
 
 /** What a tool's call may add to the same call on REST. */
 const ADDED_MS = 1;
@@ -34,8 +34,9 @@ export const callTool: Bench = {
       });
       const added = subject.p50_ms - peer.p50_ms;
       const goal = { text: `adds under ${ADDED_MS} ms: ${added.toFixed(2)} ms`, met: added < ADDED_MS };
-      const named = { name: "GET the same client", p50_ms: peer.p50_ms };
-      return [latencyRow("tools/call of one client, one after the other", { subject, peer: named, goal })];
+      const what = "tools/call of one client, one after the other";
+      const named = { name: "GET the same client", median: peer };
+      return [latencyFinding(what, plan.events, { subject, peer: named, goal })];
     } finally {
       connection.close();
     }

@@ -1,4 +1,4 @@
-import { type Measured, medianOf } from "./stats.ts";
+import { type Measured, type Median, medianOf } from "./stats.ts";
 
 /** How much is measured: less of it is quicker and noisier. */
 export interface Plan {
@@ -53,6 +53,8 @@ export const MONTH_EVENTS = 1_000_000;
 /** The mandates that are collected, to be tried out; the goal is set for ten times as many. */
 export const MANDATES = 10_000;
 
+export const QUICK_MANDATES = 1_000;
+
 /**
  * Reads a number of events: `250000`, `250k`, `10m`. Errors: throws for what is no whole number from 100 to
  * 999,999,999.
@@ -71,8 +73,8 @@ export type Side = () => Promise<Measured>;
 
 /** The medians of a subject and its peer. */
 export interface Turns {
-  subject: Measured;
-  peer: Measured;
+  subject: Median;
+  peer: Median;
 }
 
 /** Lets the peer and the subject run in turns. A first turn only warms them up. */
@@ -84,7 +86,7 @@ export async function takeTurns(plan: Plan, { subject, peer }: Record<keyof Turn
 }
 
 /** The median of one that is compared with nothing. A first round only warms it up. */
-export async function takeRounds(plan: Plan, side: Side): Promise<Measured> {
+export async function takeRounds(plan: Plan, side: Side): Promise<Median> {
   await side();
   const [rounds = []] = await rotate(plan, [side]);
   return medianOf(rounds);
@@ -94,7 +96,7 @@ export async function takeRounds(plan: Plan, side: Side): Promise<Measured> {
 export async function takeTurnsAmong(
   plan: Plan,
   sides: ReadonlyMap<string, Side>,
-): Promise<Map<string, Measured>> {
+): Promise<Map<string, Median>> {
   const rounds = await rotate(plan, [...sides.values()]);
   return new Map([...sides.keys()].map((name, i) => [name, medianOf(rounds[i] ?? [])]));
 }

@@ -123,6 +123,11 @@ function lastDaysSql({ company_id, now_ms }: SearchRange): string {
     GROUP BY day ORDER BY key`;
 }
 
+export const LAST_DAYS = totals("aggregate by day over 30 days", lastDays, lastDaysSql);
+export const BY_CLIENT = ownedTotals("client", "client_id");
+export const BY_PRODUCT = ownedTotals("product", "product_id");
+export const BY_SUBSCRIPTION = ownedTotals("subscription", "wire_key");
+
 export const QUERIES: readonly Query[] = [
   page("first page, newest first", {}),
   page(
@@ -137,19 +142,26 @@ export const QUERIES: readonly Query[] = [
     { metadata_search: RARE_WORD },
     `contains(lower(metadata), '${RARE_WORD}')`,
   ),
-  totals("aggregate by day over 30 days", lastDays, lastDaysSql),
-  totals(
-    "aggregate by client, all time",
-    () => ({ group_by: "client" }),
+  LAST_DAYS,
+  BY_CLIENT,
+];
+
+/** Sums of all time by what a subscription belongs to, or by the subscription itself, as the wire names it. */
+function ownedTotals(group_by: string, column: "client_id" | "product_id" | "wire_key"): Query {
+  const owner = (company_id: number, one: Subscription) =>
+    `(${one.id}, ${one.client_id}, ${one.product_id}, '${company_id}:${one.external_subscription_id}')`;
+  return totals(
+    `aggregate by ${group_by}, all time`,
+    () => ({ group_by }),
     ({ company_id, subscriptions }) => `
-      SELECT client_id::VARCHAR AS key, sum(total), sum(events) FROM (
+      SELECT ${column}::VARCHAR AS key, sum(total), sum(events) FROM (
         SELECT subscription_id, ${SUMS}
         FROM usage_events WHERE company_id = ${company_id} GROUP BY subscription_id)
-      JOIN (VALUES ${subscriptions.map(({ id, client_id }) => `(${id}, ${client_id})`).join(", ")})
-        AS owners(subscription_id, client_id) USING (subscription_id)
-      GROUP BY client_id ORDER BY key`,
-  ),
-];
+      JOIN (VALUES ${subscriptions.map((one) => owner(company_id, one)).join(", ")})
+        AS owners(subscription_id, client_id, product_id, wire_key) USING (subscription_id)
+      GROUP BY ${column} ORDER BY key`,
+  );
+}
 
 /** Groups by a key of the metadata. */
 export const METADATA_GROUPS: Query = totals(

@@ -10,10 +10,15 @@ import { startProcess } from "./processes.ts";
 import { PASSWORD } from "./service.ts";
 import type { Bench, BenchContext } from "./bench.ts";
 import { type Measured, measured } from "./stats.ts";
-import { type Row, rateRow } from "./table.ts";
+import { type Finding, rateFinding } from "./finding.ts";
 
 const CONNECTIONS = 32;
 const SIGN_IN_CONNECTIONS = 8;
+
+/** The least ratios to the peers. */
+const SIGN_IN_GOAL = 1;
+const READ_GOAL = 0.25;
+const CREATE_GOAL = 1;
 
 /** Sign-ins, against checking the same kind of password hash in this process. */
 export const signIn: Bench = {
@@ -38,8 +43,9 @@ export const signIn: Bench = {
           seconds: plan.seconds,
         }),
     });
-    const named = { name: "Bun.password.verify in-process", per_s: peer.per_s };
-    return [rateRow(`sign-in, ${SIGN_IN_CONNECTIONS} connections`, "req", { subject, peer: named })];
+    const named = { name: "Bun.password.verify in-process", median: peer };
+    const what = `sign-in, ${SIGN_IN_CONNECTIONS} connections`;
+    return [rateFinding(what, plan.events, { unit: "req", subject, peer: named, least: SIGN_IN_GOAL })];
   },
 };
 
@@ -77,12 +83,17 @@ export const createClient: Bench = {
           seconds: plan.seconds,
         }),
     });
-    const named = { name: "the same SQL in-process", per_s: peer.per_s };
-    return [rateRow(`POST one client, ${CONNECTIONS} connections`, "req", { subject, peer: named })];
+    const named = { name: "the same SQL in-process, one commit each", median: peer };
+    const what = `POST one client, ${CONNECTIONS} connections`;
+    return [rateFinding(what, plan.events, { unit: "req", subject, peer: named, least: CREATE_GOAL })];
   },
 };
 
-async function read({ plan, company, cleanup }: BenchContext, what: string, path: string): Promise<Row[]> {
+async function read(
+  { plan, company, cleanup }: BenchContext,
+  what: string,
+  path: string,
+): Promise<Finding[]> {
   const request = company.request("GET", path);
   const expected = await answerTo(company.origin, request);
   const file = join(cleanup.folder(), "answer.json");
@@ -98,9 +109,10 @@ async function read({ plan, company, cleanup }: BenchContext, what: string, path
     subject: () => runLoad({ ...common, origin: company.origin, requests: repeat(request) }),
   });
   await bare.stop();
-  const sized = `${what} (${expected.length} bytes), ${CONNECTIONS} connections`;
-  const named = { name: "bare Elysia route", per_s: peer.per_s };
-  return [rateRow(sized, "req", { subject, peer: named })];
+  const bytes = expected.length.toLocaleString("en-US");
+  const named = { name: `bare Elysia route of the same ${bytes} bytes`, median: peer };
+  const line = `${what}, ${CONNECTIONS} connections`;
+  return [rateFinding(line, plan.events, { unit: "req", subject, peer: named, least: READ_GOAL })];
 }
 
 async function answerTo(origin: string, request: Uint8Array): Promise<Uint8Array> {

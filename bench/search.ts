@@ -6,7 +6,8 @@ import { type SearchRange, type Query, QUERIES, type Answer, type Search } from 
 import { ENGINE } from "./raw_usage.ts";
 import type { Bench, BenchContext } from "./bench.ts";
 import { timeEach } from "./stats.ts";
-import { figureRow, type Goal, latencyRow, ms } from "./table.ts";
+import { type Finding, finding, type Goal, latencyFinding } from "./finding.ts";
+import { ms } from "./table.ts";
 
 export const SEARCH_PATH = "/usage/search";
 const GOAL = { factor: 1.3, more_ms: 3 };
@@ -21,21 +22,23 @@ export const search: Bench = {
     progress("search: copying the usage store");
     const copy = await StoreCopy.open(await service.copyUsage());
     const events = (await copy.countEvents()).toLocaleString("en-US");
-    const start = figureRow(
-      `start with ${events} events, up to the first answered /health`,
-      `${ms(service.started_ms)} ms`,
-    );
-    const rows = [start];
+    const size = context.plan.events;
+    const findings: Finding[] = [
+      finding("start with the stored events, up to /ready", size, {
+        measured: `${ms(service.ready_ms)} ms with ${events} events`,
+        figures: [{ name: "start", unit: "ms", values: [service.ready_ms] }],
+      }),
+    ];
     const range = currentSearch(company);
     for (const query of QUERIES) {
       progress(`search: ${query.what}`);
       const { subject, peer } = await compareSearch(context, copy, query, range);
-      const what = `${query.what}, ${events} events`;
-      const named = { name: "the same SQL in-process", p50_ms: peer.p50_ms };
-      rows.push(latencyRow(what, { subject, peer: named, goal: searchGoal(subject.p50_ms, peer.p50_ms) }));
+      const named = { name: "the same SQL in-process", median: peer };
+      const goal = searchGoal(subject.p50_ms, peer.p50_ms);
+      findings.push(latencyFinding(query.what, size, { subject, peer: named, goal }));
     }
     copy.close();
-    return rows;
+    return findings;
   },
 };
 

@@ -7,6 +7,11 @@ export interface Measured {
   max_ms: number;
 }
 
+/** The medians of several rounds, and the rounds. */
+export interface Median extends Measured {
+  rounds: readonly Measured[];
+}
+
 /** Sums up one round: `count` things done in `elapsed_ms`, with the time that each call took. */
 export function measured(count: number, elapsed_ms: number, latencies_ms: readonly number[]): Measured {
   const sorted = latencies_ms.toSorted((a, b) => a - b);
@@ -19,18 +24,23 @@ export function measured(count: number, elapsed_ms: number, latencies_ms: readon
 }
 
 /** The medians of several rounds, figure by figure. */
-export function medianOf(rounds: readonly Measured[]): Measured {
-  const middle = (figure: keyof Measured) =>
-    quantile(
-      rounds.map((round) => round[figure]).toSorted((a, b) => a - b),
-      0.5,
-    );
+export function medianOf(rounds: readonly Measured[]): Median {
+  const middle = (figure: keyof Measured) => median(rounds.map((round) => round[figure]));
   return {
     per_s: middle("per_s"),
     p50_ms: middle("p50_ms"),
     p99_ms: middle("p99_ms"),
     max_ms: middle("max_ms"),
+    rounds,
   };
+}
+
+/** The middle of the values, of two the lower one; NaN of none. */
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }
 
 /**

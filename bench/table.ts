@@ -1,73 +1,6 @@
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import type { Measured } from "./stats.ts";
 
-/** One line of the table, every cell ready to print. */
-export interface Row {
-  what: string;
-  subject: string;
-  latency: string;
-  peer: string;
-  ratio: string;
-  goal: string;
-}
-
-/** What a row is to reach, where the project has set something. */
-export interface Goal {
-  text: string;
-  met: boolean;
-}
-
-const HEADS: Record<keyof Row, string> = {
-  what: "What",
-  subject: "Meterhouse",
-  latency: "p50 / p99 ms",
-  peer: "Peer",
-  ratio: "Ratio",
-  goal: "Goal",
-};
-
-/** A row of rates: the ratio is the subject's rate by the peer's, higher is better. */
-export function rateRow(
-  what: string,
-  unit: string,
-  { subject, peer, goal }: { subject: Measured; peer: { name: string; per_s: number }; goal?: Goal },
-): Row {
-  return {
-    what,
-    subject: `${round(subject.per_s)} ${unit}/s`,
-    latency: spread(subject),
-    peer: `${round(peer.per_s)} ${unit}/s, ${peer.name}`,
-    ratio: `${factor(subject.per_s / peer.per_s)} ×`,
-    goal: goalCell(goal),
-  };
-}
-
-/** A row of latencies: the ratio is the subject's median by the peer's, lower is better. */
-export function latencyRow(
-  what: string,
-  { subject, peer, goal }: { subject: Measured; peer: { name: string; p50_ms: number }; goal?: Goal },
-): Row {
-  return {
-    what,
-    subject: `${ms(subject.p50_ms)} ms`,
-    latency: spread(subject),
-    peer: `${ms(peer.p50_ms)} ms, ${peer.name}`,
-    ratio: latencyRatio(subject.p50_ms, peer.p50_ms),
-    goal: goalCell(goal),
-  };
-}
-
-/** A row without a peer: one figure against a goal. */
-export function figureRow(what: string, subject: string, latency = "–", goal?: Goal): Row {
-  return { what, subject, latency, peer: "–", ratio: "–", goal: goalCell(goal) };
-}
-
-/** The rows as a markdown table. */
-export function printRows(rows: readonly Row[]): string {
-  const keys = ["what", "subject", "latency", "peer", "ratio", "goal"] as const;
-  return printTable([HEADS, ...rows].map((row) => keys.map((key) => row[key])));
-}
-
 /** Lines of cells as a markdown table; the first is its head. */
 export function printTable(lines: readonly (readonly string[])[]): string {
   const [head = []] = lines;
@@ -115,8 +48,4 @@ export function spread({ p50_ms, p99_ms }: Measured): string {
 /** How many times, to two digits after the point, or three below a tenth. */
 export function factor(ratio: number): string {
   return ratio.toFixed(ratio < 0.1 ? 3 : 2);
-}
-
-function goalCell(goal: Goal | undefined): string {
-  return goal === undefined ? "" : `${goal.text}: ${goal.met ? "met" : "missed"}`;
 }

@@ -1,20 +1,14 @@
 import { Type } from "@sinclair/typebox";
 import { sum } from "../../src/core/money.ts";
-import type { Cleanup } from "../cleanup.ts";
+import type { Report, RunContext } from "../bench.ts";
 import type { Company } from "../company.ts";
-import { type Finding, finding, printFindings } from "../goals/finding.ts";
-import { runArrivals } from "../load.ts";
-import { watchMemory } from "../memory.ts";
-import type { Service } from "../service.ts";
-import type { Progress } from "../bench.ts";
-import type { Measured } from "../stats.ts";
-import { machine, spread } from "../table.ts";
+import { atMost, type Finding, finding } from "../finding.ts";
+import { type Watched, watch, watchedFindings } from "../watch.ts";
 import { type Month, openMonth } from "./month.ts";
 
-const GOAL = { text: "≤ 60 s at 10 M", seconds: 60, at: 10_000_000 };
+/** The goals, and the events that they are set for. */
+const GOALS = { seconds: 20, p99_ms: 50, step_s: 1, at: 10_000_000 };
 const POLL_MS = 250;
-/** Reads of one client that arrive while the run goes on. */
-const READS = { connections: 8, per_s: 20 };
 const VERIFIED = 20;
 const PAGE = 200;
 const READ_AT_ONCE = 8;
@@ -47,88 +41,71 @@ const Totals = Type.Object({
   data: Type.Array(Type.Object({ total_usage: Type.Number(), event_count: Type.Integer() })),
 });
 
-/** The outcome of a run, as its caller sees it. */
-interface Close {
-  seconds: number;
-  /** The processor time that the server took, on all cores. */
-  cpu_s: number;
-  grown: number;
+/** How a run went on, as its caller sees it. */
+interface Progressed {
   /** How often a look at the run found it further, and the longest time that it did not. */
   moves: number;
   still_s: number;
-  reads: Measured;
 }
 
-/** Closes a company's last month and prints how that went. Errors: throws when a bill is missing or wrong. */
+/** Closes a company's last month. Errors: throws when a bill is missing or wrong. */
 export async function measureMonthClose(
   events: number,
   keep: string | undefined,
-  { cleanup, progress }: { cleanup: Cleanup; progress: Progress },
-): Promise<void> {
+  { cleanup, progress }: RunContext,
+): Promise<Report> {
   const { month, service, company } = await openMonth(cleanup, events, { keep, progress });
+  const closeMonth = (expected: Month) =>
+    watch(service, company, "/clients/1", () => watchRun(company, expected));
   progress(`closing ${month.name}`);
-  const close = await closeMonth(service, company, month);
+  const close = await closeMonth(month);
   progress(`closed in ${close.seconds.toFixed(1)} s; checking the bills`);
   await check(company, month);
   progress("running it again, which changes nothing");
-  const again = await closeMonth(service, company, { ...month, subscriptions: 0 });
+  const again = await closeMonth({ ...month, subscriptions: 0 });
   await service.stop();
   progress("done");
-  console.log(`${machine()}
-${month.events.toLocaleString("en-US")} events of ${month.subscriptions.toLocaleString("en-US")} subscriptions in \
-${month.name}; one round. In brackets: the goal is set for another number of events.
-
-${printFindings(findings(month, close, again))}`);
+  const subscriptions = month.subscriptions.toLocaleString("en-US");
+  return {
+    preface: `${month.events.toLocaleString("en-US")} events of ${subscriptions} subscriptions in ${month.name}; \
+one round. In brackets: the goal is set for another number of events.`,
+    findings: findings(month, close, again),
+    failed: false,
+  };
 }
 
-function findings({ events, subscriptions }: Month, close: Close, again: Close): Finding[] {
-  const { seconds, cpu_s, grown, moves, still_s, reads } = close;
+function findings({ events }: Month, close: Watched<Progressed>, again: Watched<Progressed>): Finding[] {
+  const { seconds, cpu_s, result } = close;
+  const { moves, still_s } = result;
   return [
-    finding(`month close of ${subscriptions.toLocaleString("en-US")} subscriptions`, events, {
+    finding("month close", events, {
       measured: `${seconds.toFixed(1)} s, ${cpu_s.toFixed(1)} s of processor time`,
-      goal: { text: GOAL.text, met: seconds <= GOAL.seconds, at: GOAL.at },
-    }),
-    finding("growth of the server's memory meanwhile, at most", events, {
-      measured: `${Math.round(grown / 2 ** 20)} MiB`,
+      goal: atMost(GOALS.seconds, "s", seconds, GOALS.at),
+      figures: [
+        { name: "the run", unit: "s", values: [seconds] },
+        { name: "processor time", unit: "s", values: [cpu_s] },
+      ],
     }),
     finding("progress in the run's record", events, {
       measured: `${moves} steps, the longest ${still_s.toFixed(1)} s`,
+      goal: atMost(GOALS.step_s, "s", still_s, GOALS.at),
+      figures: [{ name: "longest", unit: "s", values: [still_s] }],
     }),
-    finding(`GET one client meanwhile, ${READS.per_s} a second, from arrival`, events, {
-      measured: `p50 / p99 ${spread(reads)}, longest ${Math.round(reads.max_ms)} ms`,
+    ...watchedFindings(close, events, {
+      what: "GET one client",
+      p99_ms: GOALS.p99_ms,
+      step_ms: GOALS.step_s * 1_000,
+      at: GOALS.at,
     }),
     finding("the same run again, which finds nothing to do", events, {
       measured: `${again.seconds.toFixed(1)} s`,
+      figures: [{ name: "the run", unit: "s", values: [again.seconds] }],
     }),
   ];
 }
 
-/** Starts a run, watches it to its end, and lets others read meanwhile. */
-async function closeMonth(service: Service, company: Company, month: Month): Promise<Close> {
-  const watch = { on: true };
-  const request = company.request("GET", "/clients/1");
-  const requests = (function* () {
-    while (watch.on) yield request;
-  })();
-  const memory = watchMemory(service);
-  const cpu_s = () => service.metric("process_cpu_seconds_total").then((value) => value ?? Number.NaN);
-  const cpu_before_s = await cpu_s();
-  const reading = runArrivals({ ...READS, origin: company.origin, requests, status: 200 });
-  try {
-    const ran = await watchRun(company, month);
-    const taken_s = (await cpu_s()) - cpu_before_s;
-    watch.on = false;
-    return { ...ran, cpu_s: taken_s, grown: await memory.stop(), reads: await reading };
-  } finally {
-    watch.on = false;
-    await memory.stop();
-  }
-}
-
-async function watchRun(
-  company: Company,
-  { name, subscriptions }: Month,
-): Promise<Pick<Close, "seconds" | "moves" | "still_s">> {
+/** Starts a run and looks at it until its end. */
+async function watchRun(company: Company, { name, subscriptions }: Month): Promise<Progressed> {
   const before = await company.fetchJson(Runs, "GET", "/billing-runs?limit=1");
   const started = performance.now();
   const posted = company.fetchJson(OneRun, "POST", "/billing-runs", { period: name });
@@ -145,7 +122,7 @@ async function watchRun(
       await posted;
       if (run.status !== "finished" || run.counts.periods !== subscriptions || run.counts.failed > 0)
         throw new Error(`Cannot go on: the run came to ${JSON.stringify(run)}`);
-      return { seconds: (now - started) / 1_000, moves, still_s: still_ms / 1_000 };
+      return { moves, still_s: still_ms / 1_000 };
     }
     await Bun.sleep(POLL_MS);
   }

@@ -1,18 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Cleanup } from "../cleanup.ts";
+import type { Report, RunContext } from "../bench.ts";
 import type { Company } from "../company.ts";
-import { type Finding, finding, printFindings } from "../goals/finding.ts";
-import { runArrivals } from "../load.ts";
-import { watchMemory } from "../memory.ts";
-import type { Progress } from "../bench.ts";
-import type { Measured } from "../stats.ts";
-import { machine, round, spread } from "../table.ts";
+import { atMost, type Finding, finding } from "../finding.ts";
+import { round } from "../table.ts";
+import { type Watched, watch, watchedFindings } from "../watch.ts";
 import { type Mandates, openMandates } from "./mandates.ts";
 
-const GOAL = { text: "≤ 60 s at 100,000", seconds: 60, at: 100_000 };
+/** The goals, and the mandates that they are set for. */
+const GOALS = { seconds: 15, p99_ms: 40, at: 100_000 };
 const POLL_MS = 250;
-/** Reads of one mandate that arrive while the run goes on. */
-const READS = { connections: 8, per_s: 20 };
 /** Lines of one file of results. */
 const RESULTS = 10_000;
 
@@ -27,37 +23,26 @@ const OneRun = Type.Object({ data: Run });
 const Payments = Type.Object({ meta: Type.Object({ total: Type.Integer() }) });
 const Results = Type.Object({ data: Type.Object({ applied: Type.Integer(), rejected: Type.Integer() }) });
 
-/** The outcome of a run, as its caller sees it. */
-interface Collected {
-  run: Run;
-  seconds: number;
-  cpu_s: number;
-  grown: number;
-  reads: Measured;
-}
-
-/** Collects so many mandates in one run and prints how that went. Errors: throws when a debit is missing. */
-export async function measureCollections(
-  count: number,
-  { cleanup, progress }: { cleanup: Cleanup; progress: Progress },
-): Promise<void> {
+/** Collects so many mandates in one run. Errors: throws when a debit is missing. */
+export async function measureCollections(count: number, { cleanup, progress }: RunContext): Promise<Report> {
   const mandates = await openMandates(cleanup, count, progress);
   progress("collecting");
   const first = await collect(mandates);
   progress(`collected in ${first.seconds.toFixed(1)} s; checking the payments`);
-  await check(mandates, first.run);
+  await check(mandates, first.result);
   progress("running it again, which collects nothing");
   const again = await collect(mandates);
-  if (again.run.counts.submitted > 0) throw new Error("Cannot go on: debits were sent twice");
+  if (again.result.counts.submitted > 0) throw new Error("Cannot go on: debits were sent twice");
   progress("getting the file, and sending a bank's results");
-  const results = await sendResults(mandates, first.run.id);
+  const results = await sendResults(mandates, first.result.id);
   await mandates.service.stop();
   progress("done");
-  console.log(`${machine()}
-${count.toLocaleString("en-US")} active mandates of one company, all due on one day; one round. In brackets: the goal \
-is set for another number of mandates.
-
-${printFindings(findings(mandates, first, again, results))}`);
+  return {
+    preface: `${count.toLocaleString("en-US")} active mandates of one company, all due on one day; one round. In \
+brackets: the goal is set for another number of mandates.`,
+    findings: findings(mandates, first, again, results),
+    failed: false,
+  };
 }
 
 interface SentResults {
@@ -68,56 +53,46 @@ interface SentResults {
 
 function findings(
   { count }: Mandates,
-  { seconds, cpu_s, grown, reads }: Collected,
-  again: Collected,
+  first: Watched<Run>,
+  again: Watched<Run>,
   results: SentResults,
 ): Finding[] {
+  const { seconds, cpu_s } = first;
+  const rate = results.lines / results.seconds;
   return [
-    finding(`collection of ${count.toLocaleString("en-US")} mandates in one run`, count, {
+    finding("collection of all mandates in one run", count, {
       measured: `${seconds.toFixed(1)} s, ${cpu_s.toFixed(1)} s of processor time, ${round(count / seconds)} debits/s`,
-      goal: { text: GOAL.text, met: seconds <= GOAL.seconds, at: GOAL.at },
+      goal: atMost(GOALS.seconds, "s", seconds, GOALS.at),
+      figures: [
+        { name: "the run", unit: "s", values: [seconds] },
+        { name: "processor time", unit: "s", values: [cpu_s] },
+      ],
     }),
-    finding("growth of the server's memory meanwhile, at most", count, {
-      measured: `${Math.round(grown / 2 ** 20)} MiB`,
-    }),
-    finding(`GET one run meanwhile, ${READS.per_s} a second, from arrival`, count, {
-      measured: `p50 / p99 ${spread(reads)}, longest ${Math.round(reads.max_ms)} ms`,
+    ...watchedFindings(first, count, {
+      what: "GET the list of runs",
+      p99_ms: GOALS.p99_ms,
+      at: GOALS.at,
     }),
     finding("the same run again, which finds nothing to do", count, {
       measured: `${again.seconds.toFixed(1)} s`,
+      figures: [{ name: "the run", unit: "s", values: [again.seconds] }],
     }),
-    finding("the run's file", count, { measured: `${results.file_seconds.toFixed(1)} s` }),
-    finding(`a bank's results, ${results.lines.toLocaleString("en-US")} lines in one file`, count, {
-      measured: `${results.seconds.toFixed(1)} s, ${round(results.lines / results.seconds)} lines/s`,
+    finding("the run's file", count, {
+      measured: `${results.file_seconds.toFixed(1)} s`,
+      figures: [{ name: "the file", unit: "s", values: [results.file_seconds] }],
+    }),
+    finding(`a bank's results, up to ${RESULTS.toLocaleString("en-US")} lines in one file`, count, {
+      measured: `${results.seconds.toFixed(1)} s, ${round(rate)} lines/s`,
+      figures: [{ name: "rate", unit: "lines/s", values: [rate] }],
     }),
   ];
 }
 
-/** Starts a run, waits for its end, and lets others read meanwhile. */
-async function collect({ service, company, date }: Mandates): Promise<Collected> {
-  const watch = { on: true };
-  const request = company.request("GET", "/emandate/collections?limit=1");
-  const requests = (function* () {
-    while (watch.on) yield request;
-  })();
-  const memory = watchMemory(service);
-  const cpu_s = () => service.metric("process_cpu_seconds_total").then((value) => value ?? Number.NaN);
-  const before_s = await cpu_s();
-  const reading = runArrivals({ ...READS, origin: company.origin, requests, status: 200 });
-  try {
-    const started = performance.now();
-    const run = await finished(
-      company,
-      await company.fetchJson(OneRun, "POST", "/emandate/collections/run", { date }),
-    );
-    const seconds = (performance.now() - started) / 1_000;
-    const taken_s = (await cpu_s()) - before_s;
-    watch.on = false;
-    return { run, seconds, cpu_s: taken_s, grown: await memory.stop(), reads: await reading };
-  } finally {
-    watch.on = false;
-    await memory.stop();
-  }
+/** Starts a run and waits for its end. */
+function collect({ service, company, date }: Mandates): Promise<Watched<Run>> {
+  return watch(service, company, "/emandate/collections?limit=1", async () =>
+    finished(company, await company.fetchJson(OneRun, "POST", "/emandate/collections/run", { date })),
+  );
 }
 
 async function finished(company: Company, begun: Static<typeof OneRun>): Promise<Run> {

@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { type Finding, finding } from "../finding.ts";
 import { watchMemory } from "../memory.ts";
 import { UnexpectedStatus } from "../search.ts";
 import { round } from "../table.ts";
 import { FORMATS, type Format } from "./files.ts";
-import { type Finding, finding } from "./finding.ts";
 import type { Part, PartContext } from "./part.ts";
 
 /** Exports of the large company's last events, and what they take of the server's memory. */
@@ -21,8 +21,14 @@ export const exports: Part = {
       findings.push(
         await context.attempt(what, async () => {
           const { per_s, grown } = await exportRows(context, format, rows);
-          const measured = `${round(per_s)} rows/s, the server grew by ${Math.round(grown / 2 ** 20)} MiB`;
-          return finding(what, events, { measured });
+          const grown_mib = Math.round(grown / 2 ** 20);
+          return finding(what, events, {
+            measured: `${round(per_s)} rows/s, the server grew by ${grown_mib} MiB`,
+            figures: [
+              { name: "rate", unit: "rows/s", values: [per_s] },
+              { name: "growth", unit: "MiB", values: [grown_mib] },
+            ],
+          });
         }),
       );
     }

@@ -5,7 +5,7 @@ import type { SearchRange } from "../queries.ts";
 import { StoreCopy, UnexpectedStatus } from "../search.ts";
 import type { Progress, BenchContext } from "../bench.ts";
 import type { Deployment } from "./deployment.ts";
-import { type Finding, notMeasured } from "./finding.ts";
+import { type Finding, notMeasured } from "../finding.ts";
 
 /** Some lines of the goals table, by one name on the command line. */
 export interface Part {

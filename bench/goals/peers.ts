@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Cleanup } from "../cleanup.ts";
 import type { Company } from "../company.ts";
 import { Connection } from "../connection.ts";
+import { figureOf, type Finding, type Goal, latencyFinding, notMeasured } from "../finding.ts";
 import { openClickHouse } from "../peers/clickhouse.ts";
 import { openDuck } from "../peers/duckdb.ts";
 import type { Peer, PeerData } from "../peers/peer.ts";
@@ -12,9 +13,8 @@ import { openSqlite } from "../peers/sqlite.ts";
 import { type Side, takeRounds, takeTurnsAmong } from "../plan.ts";
 import { eventsToCsv } from "../queries.ts";
 import { Searcher } from "../search.ts";
-import { measured, timeEach } from "../stats.ts";
+import { measured, medianOf, timeEach } from "../stats.ts";
 import { factor, ms } from "../table.ts";
-import { type Finding, latencyFinding, notMeasured, type SizedGoal } from "./finding.ts";
 import type { Part, PartContext } from "./part.ts";
 
 /** The goal is set for so many events; loading more of them into every peer takes long. */
@@ -81,15 +81,18 @@ async function compare(
     }
     sides.set(SUBJECT, () => timeEach(bounds, () => searcher.send()));
     const medians = await takeTurnsAmong(context.plan, sides);
-    const p50_ms = medians.get(SUBJECT)?.p50_ms ?? Number.NaN;
+    const subject = medians.get(SUBJECT) ?? medianOf([]);
     medians.delete(SUBJECT);
     const best_ms = Math.min(...[...medians.values()].map((median) => median.p50_ms));
-    return latencyFinding(what, context.events, {
-      p50_ms,
-      peer: [...medians].map(([name, median]) => `${name} ${ms(median.p50_ms)}`).join(", "),
-      ratio: `${factor(p50_ms / best_ms)} × the best`,
-      goal: goalOf(goal, p50_ms / best_ms),
+    const ratio = subject.p50_ms / best_ms;
+    const finding = latencyFinding(what, context.events, {
+      subject,
+      ratio: `${factor(ratio)} × the best`,
+      goal: goalOf(goal, ratio),
+      peers: [...medians].map(([name, median]) => ({ ...figureOf(median, "p50_ms"), name })),
     });
+    const peer = [...medians].map(([name, median]) => `${name} ${ms(median.p50_ms)}`).join(", ");
+    return { ...finding, peer };
   } finally {
     searcher.close();
   }
@@ -101,16 +104,15 @@ async function smallRequest(context: PartContext, opened: Opened): Promise<Findi
   const request = large.request("GET", `/clients/${large.subscriptions[0]?.client_id}`);
   const connection = await Connection.open(large.origin);
   const bounds = { times: context.plan.searches, seconds: SECONDS };
-  const { p50_ms } = await takeRounds(context.plan, () => timeEach(bounds, () => connection.send(request)));
+  const subject = await takeRounds(context.plan, () => timeEach(bounds, () => connection.send(request)));
   connection.close();
-  return latencyFinding("to compare with: GET one client over one connection", context.events, {
-    p50_ms,
-    peer: `below: ${[...opened.values()].map(({ version }) => version).join(", ")}`,
-  });
+  const what = "to compare with: GET one client over one connection";
+  const engines = [...opened.values()].map(({ version }) => version).join(", ");
+  return { ...latencyFinding(what, context.events, { subject }), peer: `below: ${engines}` };
 }
 
 /** Aggregates of a large company must be the first of all, everything else near the best. */
-function goalOf(goal: "first" | "near", ratio: number): SizedGoal {
+function goalOf(goal: "first" | "near", ratio: number): Goal {
   if (goal === "first") return { text: "faster than all", met: ratio < 1, at: EVENTS };
   return { text: `≤ ${NEAR} × the best`, met: ratio <= NEAR, at: EVENTS };
 }
